@@ -1,0 +1,1 @@
+"""Audit: findings on how a split was made."""

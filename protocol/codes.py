@@ -1,0 +1,120 @@
+"""Binary codes: packing, Hamming distance, and the extension codes of RAMAP section 4.1.
+
+A code is n_bits bits. Unpacked it is bool (n, n_bits); packed it is uint8 (n, ceil(n_bits / 8)) with bit j in byte
+j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pack), the rest of the last byte zero.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError, known
+
+EXTENSIONS = ("none", "same", "different")
+
+
+def pack(bits: ArrayLike) -> NDArray[np.uint8]:
+    """Pack bits, eight to a byte.
+
+    Parameters
+    ----------
+    bits : array_like of bool or 0/1, shape (n, n_bits)
+
+    Returns
+    -------
+    ndarray of uint8, shape (n, ceil(n_bits / 8))
+
+    Raises
+    ------
+    ProtocolError
+        If `bits` is not a matrix of 0 and 1 with at least one column.
+
+    Examples
+    --------
+    >>> pack([[1, 0, 0, 0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 0, 0, 0, 0, 0]])
+    array([[1, 1],
+           [2, 0]], dtype=uint8)
+    """
+    array = np.asarray(bits)
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biu":
+        raise ProtocolError(f"codes: wanted bits (n, n_bits), came shape {array.shape} of {array.dtype}")
+    if array.dtype != bool and not np.isin(array, (0, 1)).all():
+        raise ProtocolError("codes: wanted bits 0 and 1; convert -1/+1 codes with `codes > 0`")
+    return np.packbits(array.astype(bool, copy=False), axis=1, bitorder="little")
+
+
+def unpack(codes: NDArray[np.uint8], n_bits: int) -> NDArray[np.bool_]:
+    """Return packed codes as bool (n, n_bits); the inverse of `pack`, errors as `check`."""
+    check(codes, n_bits)
+    return np.unpackbits(codes, axis=1, count=n_bits, bitorder="little").astype(bool)
+
+
+def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
+    """Raise ProtocolError unless `codes` are packed codes of `n_bits` bits with zeros after the last."""
+    if n_bits < 1:
+        raise ProtocolError(f"{name}: n_bits must be at least 1, came {n_bits}")
+    width = -(-n_bits // 8)
+    if codes.ndim != 2 or codes.dtype != np.uint8 or codes.shape[1] != width:
+        raise ProtocolError(
+            f"{name}: {n_bits} bits are packed as uint8 (n, {width}), came shape {codes.shape} of {codes.dtype}"
+        )
+    spare = 8 * width - n_bits
+    if spare and (codes[:, -1] >> (8 - spare)).any():
+        raise ProtocolError(f"{name}: bits are set after bit {n_bits}; is n_bits right?")
+
+
+def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return packed codes as 64-bit words (n, ceil(n_bits / 64)), padded with zero bits, for fast xor and popcount."""
+    padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)
+    padded[:, : codes.shape[1]] = codes
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def hamming_distance(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the number of differing bits between every row of `a` (n, w) and of `b` (m, w) as int64 (n, m).
+
+    The obvious definition, for small inputs and as a reference; `protocol.ranking` counts large ones in blocks.
+
+    Examples
+    --------
+    >>> hamming_distance(pack([[1, 1, 0]]), pack([[1, 0, 1], [1, 1, 0]]))
+    array([[2, 0]])
+    """
+    return np.bitwise_count(a[:, None, :] ^ b[None, :, :]).sum(axis=2, dtype=np.int64)
+
+
+def extend(
+    query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int, *, extension: str, extension_bits: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
+    """Append the redundant bits of RAMAP section 4.1 to packed codes.
+
+    Query codes get s ones. With ``same`` database codes get s ones too (eq. 2: every distance stays), with
+    ``different`` they get s zeros (eq. 3: every distance grows by s); ``none`` needs s = 0 and changes nothing.
+
+    Parameters
+    ----------
+    query, database : ndarray of uint8, shape (n_queries, ceil(n_bits / 8)), (n_database, ceil(n_bits / 8))
+    n_bits : int
+    extension : {"none", "same", "different"}
+    extension_bits : int
+        s, at least 1 unless `extension` is ``none``.
+
+    Returns
+    -------
+    query, database : ndarray of uint8
+        Packed codes of ``n_bits + extension_bits`` bits; new arrays.
+    n_bits : int
+        The new length.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.1, eq. 2 and 3.
+    """
+    known(extension, EXTENSIONS, "extension")
+    if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
+        raise ProtocolError(f"extension {extension!r} can't have {extension_bits} bits")
+
+    def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
+        tail = np.full((len(codes), extension_bits), value)
+        return pack(np.hstack([unpack(codes, n_bits), tail]))
+
+    return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits

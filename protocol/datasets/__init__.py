@@ -1,0 +1,1 @@
+"""Datasets: one file each, with sources, checksums and a loader."""

@@ -1,0 +1,1 @@
+"""Ground truths: rules that say which database items are relevant to a query."""

@@ -1,0 +1,1 @@
+"""Hashers: one file each, features in, binary codes out."""

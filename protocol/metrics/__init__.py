@@ -1,0 +1,1 @@
+"""Metrics: pure functions of the counts, one file per family."""

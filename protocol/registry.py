@@ -1,0 +1,178 @@
+"""Finds the plug-ins: one file in a room's folder, one `register` call, no list to edit.
+
+The name of a metric may hold a number: ``mAP@K[all]`` is asked for as ``mAP@1000[all]``, ``precision@rR`` as
+``precision@r2``; `get` then binds ``cutoff=1000`` or ``radius=2``.
+"""
+
+import functools
+import hashlib
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from protocol.checks import ProtocolError, known
+
+ROOMS = MappingProxyType(
+    {
+        "dataset": "datasets",
+        "feature": "features",
+        "ground_truth": "groundtruth",
+        "split": "splits",
+        "hasher": "hashers",
+        "metric": "metrics",
+    }
+)
+_PACKAGE = Path(__file__).parent
+_FRONT_DOORS = {"cli.py", "__main__.py"}
+_NUMBERS = {"@K": ("@([1-9][0-9]*)", "cutoff"), "@rR": ("@r([0-9]+)", "radius")}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One plug-in: what `get` returns (`plugin`), and what it says of itself."""
+
+    kind: str
+    name: str
+    plugin: Any
+    source: str
+    module: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The one-line meaning: the fact `summary` where one plug-in has several names, else its docstring's first line."""
+        return self.facts.get("summary") or (inspect.getdoc(self.plugin) or "").split("\n")[0]
+
+
+_entries: dict[tuple[str, str], Entry] = {}
+
+
+def register(kind: str, name: str, *, source: str, **facts: Any) -> Callable[[Any], Any]:
+    """Return a decorator that enters a plug-in under `name` and hands it back unchanged.
+
+    Parameters
+    ----------
+    kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
+    name : str
+        The field's name; what results and settings call it.
+    source : str
+        Paper and equation, or the page that defines it.
+    **facts
+        What else the kind declares, for example ``deviations``, or ``range`` and ``empty`` of a metric.
+
+    Raises
+    ------
+    ProtocolError
+        If the kind is unknown or another plug-in has the name.
+    """
+    known(kind, ROOMS, "kind")
+
+    def enter(plugin: Any) -> Any:
+        module = plugin.__module__
+        taken = _entries.get((kind, name))
+        if taken is not None and taken.module != module:
+            raise ProtocolError(f"{kind} {name!r} is registered twice: in {taken.module} and in {module}")
+        _entries[kind, name] = Entry(kind, name, plugin, source, module, MappingProxyType(facts))
+        return plugin
+
+    return enter
+
+
+@functools.cache
+def _scan(kind: str) -> None:
+    room = importlib.import_module(f"protocol.{ROOMS[known(kind, ROOMS, 'kind')]}")
+    for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda found: found.name):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{room.__name__}.{module.name}")
+
+
+def entries(kind: str) -> Iterator[Entry]:
+    """Yield the plug-ins of a kind, sorted by name."""
+    _scan(kind)
+    yield from (entry for (of, _), entry in sorted(_entries.items()) if of == kind)
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of a kind's plug-ins, sorted."""
+    return [entry.name for entry in entries(kind)]
+
+
+def _pattern(name: str) -> tuple[re.Pattern[str], str] | None:
+    """Return what a name with a number in it matches, and the keyword that the number becomes."""
+    for mark, (number, keyword) in _NUMBERS.items():
+        head, found, tail = name.partition(mark)
+        if found:
+            return re.compile(re.escape(head) + number + re.escape(tail)), keyword
+    return None
+
+
+def _find(kind: str, name: str) -> tuple[Entry, dict[str, int]]:
+    _scan(kind)
+    if (kind, name) in _entries:
+        return _entries[kind, name], {}
+    for entry in entries(kind):
+        pattern = _pattern(entry.name)
+        if pattern and (match := pattern[0].fullmatch(name)):
+            return entry, {pattern[1]: int(match[1])}
+    known(name, names(kind), kind)
+    raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - known() refuses first
+
+
+def entry(kind: str, name: str) -> Entry:
+    """Return what the plug-in called `name` says of itself; errors as `get`."""
+    return _find(kind, name)[0]
+
+
+def get(kind: str, name: str) -> Any:
+    """Return a plug-in: a hasher's class, a metric's function, ...; a number in the name is bound to its keyword.
+
+    Raises
+    ------
+    ProtocolError
+        If no plug-in has the name; the known ones are listed.
+
+    Examples
+    --------
+    >>> get("hasher", "lsh")(n_bits=8, seed=0)
+    LSH(n_bits=8, seed=0)
+    """
+    found, numbers = _find(kind, name)
+    return functools.partial(found.plugin, **numbers) if numbers else found.plugin
+
+
+def _digest(paths: list[Path]) -> str:
+    content = hashlib.sha256()
+    for path in sorted(paths):
+        content.update(str(path.relative_to(_PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()[:16]
+
+
+def _hall() -> list[Path]:
+    return [path for path in _PACKAGE.glob("*.py") if path.name not in _FRONT_DOORS]
+
+
+def digest(kind: str, *plugins: str) -> str:
+    """Return a digest of the sources behind plug-ins: their files, their room's private modules and the hall.
+
+    Snakemake does not see an edit inside an imported package; a rule that takes this as a parameter reruns when, and
+    only when, code it depends on changed.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, so that a misspelt one fails before any job starts.
+    """
+    room = _PACKAGE / ROOMS[known(kind, ROOMS, "kind")]
+    own = {Path(importlib.import_module(entry(kind, name).module).__file__ or "") for name in plugins}
+    return _digest([*own, *room.glob("_*.py"), *_hall()])
+
+
+def room_digest(*rooms: str) -> str:
+    """Return a digest of every source in the named folders of the package (``"ranking"``, ...) and of the hall."""
+    return _digest([path for room in rooms for path in (_PACKAGE / room).rglob("*.py")] + _hall())

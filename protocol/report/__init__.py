@@ -1,0 +1,1 @@
+"""Report: tables, figures and one page from a setting's results."""

@@ -1,0 +1,1 @@
+"""Split protocols: how a dataset is divided into queries, database, training and validation sets."""

@@ -1,0 +1,193 @@
+"""Files between the rooms: HDF5 with a passport, finished or absent, checked on reading.
+
+A file is written under another name in the same folder, flushed to the disk and renamed, so an interrupted job leaves
+nothing that looks finished. Every array carries the SHA-256 of its dtype, shape and bytes; `read` checks what it reads.
+The passport says what made the file (name, parameters, seed), from what (digests of the inputs) and with what (versions).
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+
+_LIBRARIES = ("hashing-protocol", "h5py", "numpy", "scipy")
+_HINTS = {
+    "ENOSPC": "the disk is full: free some space and run again",
+    "EDQUOT": "the disk quota is used up: free some space and run again",
+    "EACCES": "no permission to write there: change the folder's owner or mode",
+    "EROFS": "the file system is read-only",
+    "ENOTDIR": "a file stands where a folder is needed",
+    "EEXIST": "a file stands where a folder is needed",
+}
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`, and rename it to `path` only when the block ends without an error.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be written (disk full, no permission, no folder): says which and what to do. Nothing is left.
+    """
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        os.close(handle)
+        yield Path(temporary)
+        with open(temporary, "rb+") as finished:
+            os.fsync(finished.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        name = _errno_name(error)
+        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(name, error.strerror or error)}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _errno_name(error: OSError) -> str:
+    import errno
+
+    if error.errno is None and "No space left" in str(error):  # h5py wraps the system's error in text
+        return "ENOSPC"
+    return errno.errorcode.get(error.errno or 0, "")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def check_writable(folder: str | Path) -> None:
+    """Raise ProtocolError if nothing can be written in `folder`, which is made if it is missing."""
+    probe = Path(folder) / ".writable"
+    with replacing(probe):
+        pass
+    probe.unlink()
+
+
+def file_sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file's bytes as 64 hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def array_digest(array: NDArray) -> str:
+    """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
+    content = hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode())
+    content.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
+    return content.hexdigest()
+
+
+def passport(
+    maker: str, *, parameters: Mapping[str, Any], inputs: Mapping[str, str], seed: int | None = None, **more: Any
+) -> dict[str, Any]:
+    """Return what a file says of its making.
+
+    Parameters
+    ----------
+    maker : str
+        The stage and the plug-in, for example ``"hasher itq"``.
+    parameters : mapping
+        Everything the result depends on besides the inputs, JSON-able.
+    inputs : mapping of str to str
+        Digest of each input, as `read_passport` of the input gives it under ``"digest"``.
+    seed : int or None
+        None where nothing is random.
+    **more
+        What else a reader should know, for example ``notes``.
+    """
+    versions = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
+    return {
+        "maker": maker,
+        "parameters": dict(parameters),
+        "seed": seed,
+        "inputs": dict(inputs),
+        "versions": versions,
+        **more,
+    }
+
+
+def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any]) -> None:
+    """Write arrays (names may hold ``/``) and a passport as one HDF5 file, which appears under `path` only when whole.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be written; nothing is left behind.
+    """
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        digests = {}
+        for name, values in sorted(arrays.items()):
+            array = np.asarray(values)
+            if array.dtype.kind == "U":
+                array = np.char.encode(array, "utf-8")
+            dataset = file.create_dataset(name, data=array)
+            dataset.attrs["sha256"] = digests[name] = array_digest(array)
+        text = json.dumps(passport, sort_keys=True)
+        file.attrs["passport"] = text
+        file.attrs["digest"] = hashlib.sha256((json.dumps(digests, sort_keys=True) + text).encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> Iterator[h5py.File]:
+    if not Path(path).exists():
+        raise ProtocolError(f"{path}: no such file; run the stage that makes it")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise ProtocolError(f"{path}: not a readable HDF5 file (cut short?); delete it and run again") from error
+    with file:
+        if "digest" not in file.attrs or "passport" not in file.attrs:
+            raise ProtocolError(f"{path}: has no passport, so this project did not write it; delete it and run again")
+        yield file
+
+
+def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
+    """Return the named arrays of a file (all if None), each checked against its digest.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, not HDF5, has no passport, lacks an array (the known ones are listed), or an array's
+        bytes are not those that were written.
+    """
+    with _opened(path) as file:
+        found: dict[str, h5py.Dataset] = {}
+        file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
+        missing = sorted(set(names or ()) - set(found))
+        if missing:
+            raise ProtocolError(f"{path}: has no array {missing[0]!r}; it has: {', '.join(sorted(found))}")
+        arrays = {}
+        for name in sorted(found) if names is None else names:
+            try:
+                arrays[name] = found[name][...]
+            except OSError as error:
+                raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
+            if array_digest(arrays[name]) != found[name].attrs.get("sha256"):
+                raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
+        return arrays
+
+
+def read_passport(path: str | Path) -> dict[str, Any]:
+    """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
+    with _opened(path) as file:
+        return json.loads(file.attrs["passport"]) | {"digest": str(file.attrs["digest"])}
