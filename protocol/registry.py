@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +73,9 @@ def register(kind: str, name: str, *, source: str, **facts: Any) -> Callable[[An
         If the kind is unknown or another plug-in has the name.
     """
     known(kind, ROOMS, "kind")
+    module = sys._getframe(1).f_globals["__name__"]  # the plug-in's file, also where the plug-in is a plain object
 
     def enter(plugin: Any) -> Any:
-        module = plugin.__module__
         taken = _entries.get((kind, name))
         if taken is not None and taken.module != module:
             raise ProtocolError(f"{kind} {name!r} is registered twice: in {taken.module} and in {module}")
@@ -175,4 +176,5 @@ def digest(kind: str, *plugins: str) -> str:
 
 def room_digest(*rooms: str) -> str:
     """Return a digest of every source in the named folders of the package (``"ranking"``, ...) and of the hall."""
-    return _digest([path for room in rooms for path in (_PACKAGE / room).rglob("*.py")] + _hall())
+    files = [path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix in (".py", ".j2")]
+    return _digest(files + _hall())

@@ -126,8 +126,10 @@ def passport(
     }
 
 
-def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any]) -> None:
+def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any], *, compress: bool = False) -> None:
     """Write arrays (names may hold ``/``) and a passport as one HDF5 file, which appears under `path` only when whole.
+
+    `compress` suits counts, which are mostly zero; features and codes don't shrink and are slower to read then.
 
     Raises
     ------
@@ -140,7 +142,8 @@ def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, An
             array = np.asarray(values)
             if array.dtype.kind == "U":
                 array = np.char.encode(array, "utf-8")
-            dataset = file.create_dataset(name, data=array)
+            packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compress and array.ndim else {}
+            dataset = file.create_dataset(name, data=array, **packing)
             dataset.attrs["sha256"] = digests[name] = array_digest(array)
         text = json.dumps(passport, sort_keys=True)
         file.attrs["passport"] = text
@@ -185,6 +188,21 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
             if array_digest(arrays[name]) != found[name].attrs.get("sha256"):
                 raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
         return arrays
+
+
+def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
+    """Return arrays by the part of their names before the last ``/``.
+
+    Examples
+    --------
+    >>> grouped({"a/x": 1, "a/y": 2, "b/x": 3})
+    {'a': {'x': 1, 'y': 2}, 'b': {'x': 3}}
+    """
+    groups: dict[str, dict[str, NDArray]] = {}
+    for name, array in arrays.items():
+        group, _, own = name.rpartition("/")
+        groups.setdefault(group, {})[own] = array
+    return groups
 
 
 def read_passport(path: str | Path) -> dict[str, Any]:

@@ -1,1 +1,10 @@
-"""Ground truths: rules that say which database items are relevant to a query."""
+"""Ground truths: rules that say which database items are relevant to a query.
+
+A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dict of arrays``. The arrays are either
+``query_labels`` and ``database_labels`` (relevant: a shared label), or ``indptr`` and ``indices`` (relevant: the
+listed database positions); never a query x database matrix.
+"""
+
+from protocol.groundtruth._items import Items
+
+__all__ = ["Items"]

@@ -1,0 +1,140 @@
+"""Findings on one run of a split, on what was fitted on it, and on its ground truths."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.audit.findings import Finding, found, shared
+from protocol.storage import array_digest
+
+_LEARNING = ("validation_query", "validation_database", "train")
+
+
+class Declared(Protocol):
+    """What the audit asks of a split protocol: which drawn partitions the database must not contain."""
+
+    database_without: tuple[str, ...]
+
+
+def audit_split(
+    parts: Mapping[str, NDArray], protocol: Declared, *, y: NDArray | None, sizes: Mapping[str, int]
+) -> list[Finding]:
+    """Return the findings on one run.
+
+    Parameters
+    ----------
+    parts : mapping of str to ndarray of int
+        Row numbers of query, database, train, validation_query and validation_database.
+    protocol : SplitProtocol
+        What was declared.
+    y : ndarray of int, shape (n_items,), or None
+        Class labels.
+    sizes : mapping
+        The sizes asked for.
+    """
+    made = found(
+        "query-in-database",
+        "error",
+        shared(parts["query"], parts["database"]),
+        "A query retrieves itself at distance 0, which raises every metric.",
+    )
+    made += found(
+        "query-in-train",
+        "error",
+        shared(parts["query"], parts["train"]),
+        "The hasher has seen the query, so the result is not one on unseen queries.",
+    )
+    for name in _LEARNING:
+        inherent = name not in protocol.database_without
+        made += found(
+            f"{name.replace('_', '-')}-in-database",
+            "warning" if inherent else "error",
+            shared(parts[name], parts["database"]),
+            "Learned from items that are ranked in the test"
+            + (", as the literature-standard protocol does (thesis section 3.5.1)." if inherent else "."),
+        )
+    for name in ("validation_query", "validation_database"):
+        made += found(
+            "validation-in-test",
+            "error",
+            shared(parts[name], parts["query"]),
+            "Hyperparameters chosen on validation data have seen test queries.",
+        )
+    wrong = [name for name, size in sizes.items() if len(parts[name]) != size]
+    made += found(
+        "size-mismatch",
+        "error",
+        np.array([len(parts[name]) for name in wrong]),
+        f"The partitions {', '.join(wrong)} have other sizes than declared.",
+    )
+    return made + (_class_findings(parts, y, sizes) if y is not None and y.ndim == 1 else [])
+
+
+def _class_findings(parts: Mapping[str, NDArray], y: NDArray, sizes: Mapping[str, int]) -> list[Finding]:
+    n_classes = int(y.max()) + 1
+    counts = {name: np.bincount(y[rows], minlength=n_classes) for name, rows in parts.items()}
+    made = []
+    for name, count in counts.items():
+        made += found(
+            "class-missing",
+            "error",
+            np.flatnonzero(count == 0),
+            f"The {name} partition has no item of these classes.",
+        )
+    for name in sizes:
+        uneven = counts[name].max() - counts[name].min() > 1
+        made += found(
+            "class-imbalance",
+            "error",
+            np.flatnonzero(counts[name] < counts[name].max() - 1) if uneven else np.array([]),
+            f"The {name} partition holds fewer items of these classes than of others.",
+        )
+    return made
+
+
+def audit_fit(passport: Mapping[str, Any], trained: Mapping[str, NDArray]) -> list[Finding]:
+    """Return a finding if something was fitted on other rows than the training set of its split.
+
+    Parameters
+    ----------
+    passport : mapping
+        Of a file that holds something fitted: says ``fitted_on``, and its split among its inputs.
+    trained : mapping of str to ndarray
+        Training rows of every split, by the digest of the split's file.
+    """
+    train = trained.get(passport["inputs"]["splits"])
+    if train is not None and passport["fitted_on"] == array_digest(train):
+        return []
+    consequence = f"The {passport['maker']} was fitted on other rows than this split's training set."
+    return [Finding("preprocessing-leak", "error", 1, (), consequence)]
+
+
+def audit_truth(truths: Mapping[str, Mapping[str, NDArray]]) -> list[Finding]:
+    """Return a finding for queries without a relevant item, whose average precision is 0/0.
+
+    Parameters
+    ----------
+    truths : mapping
+        By ground truth, its arrays: neighbour lists (``indptr``), or labels.
+    """
+    made = []
+    for name, arrays in truths.items():
+        if "indptr" in arrays:
+            empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
+        else:
+            known = arrays["database_labels"]
+            empty = np.flatnonzero(
+                ~np.isin(arrays["query_labels"], known)
+                if known.ndim == 1
+                else ~(arrays["query_labels"] & known.any(axis=0)).any(axis=1)
+            )
+        made += found(
+            "query-without-relevant",
+            "warning",
+            empty,
+            f"Under {name} these queries have no relevant item: mAP is 0/0 and counts as 0 (empty=zero), or the query "
+            "is left out (empty=drop).",
+        )
+    return made

@@ -1,0 +1,35 @@
+"""Class-label ground truth: relevant items share at least one label with the query."""
+
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.groundtruth._items import Items
+from protocol.registry import register
+
+
+@register("ground_truth", "class_label", source="Moran 2016, thesis section 3.3.2")
+def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -> dict[str, NDArray]:
+    """Relevant items share at least one class label with the query.
+
+    Parameters
+    ----------
+    query, database : Items
+        With labels: integers (n,), or a 0/1 matrix (n, n_classes) where an item may have several.
+    train : Items
+        Not used: nothing is fitted.
+    seed : int, default=0
+        Not used: nothing is random.
+
+    Returns
+    -------
+    dict
+        ``query_labels`` and ``database_labels``.
+
+    Raises
+    ------
+    ProtocolError
+        If the dataset has no labels.
+    """
+    if query.labels is None or database.labels is None:
+        raise ProtocolError("ground truth 'class_label': the dataset has no labels; use 'epsilon_ball'")
+    return {"query_labels": query.labels, "database_labels": database.labels}

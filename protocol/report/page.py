@@ -1,0 +1,138 @@
+"""The page: one HTML file that opens offline, with what was run, how, and what came out."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.report.figures import by_length, extensions, tie_range
+from protocol.report.identities import check_identities
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MISSING = "–"
+
+
+def page(
+    *,
+    setting: Mapping[str, Any],
+    passport: Mapping[str, Any],
+    items: Mapping[str, NDArray],
+    summary: "pd.DataFrame",
+    findings: "pd.DataFrame",
+    splits: Mapping[str, Mapping[str, NDArray]],
+    published: str | Path,
+) -> str:
+    """Return the report of one setting as HTML.
+
+    Parameters
+    ----------
+    setting : mapping
+        The checked setting, every default filled in.
+    passport : mapping
+        Of the dataset's file: versions, sources and notes.
+    items : mapping of str to ndarray
+        ``ids``, and ``labels`` and ``class_names`` where the dataset has them.
+    summary : DataFrame
+        As `protocol.report.summarise` makes it.
+    findings : DataFrame
+        As `protocol.audit.write_findings` writes it.
+    splits : mapping of str to mapping
+        Partitions of a run of each split protocol, by file.
+    published : path
+        Folder of CSV tables with published figures.
+    """
+    import jinja2
+    import pandas as pd
+    import vl_convert
+
+    tables = pd.concat([pd.read_csv(path) for path in sorted(Path(published).glob("*.csv"))], ignore_index=True)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["cell"] = _cell
+    figures: dict[str, Any] = {}
+    return environment.get_template("page.html.j2").render(
+        setting=setting,
+        passport=passport,
+        n_items=len(items["ids"]),
+        class_names=[name.decode() for name in items["class_names"]],
+        sections=[_section(key, rows, setting, figures) for key, rows in summary.groupby(["feature", "ground_truth"])],
+        figures=figures,
+        metrics=[registry.entry("metric", name) for name in setting["metrics"]],
+        plugins={kind: [registry.entry(kind, name) for name in names] for kind, names in _used(summary).items()},
+        identities=check_identities(summary),
+        findings=_findings(findings),
+        sizes=_sizes(splits),
+        published=_beside(summary, tables).to_dict("records"),
+        vega=vl_convert.javascript_bundle(),
+    )
+
+
+def _section(key: Any, rows: "pd.DataFrame", setting: Mapping[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+    feature, truth = key
+    lengths = sorted(rows["n_bits"].unique())
+    middle, name = lengths[len(lengths) // 2], f"{feature}-{truth}"
+    drawn = {}
+    if "mAP" in setting["metrics"]:
+        drawn["mAP against code length; bars are one standard deviation over runs."] = by_length(rows, "mAP")
+    if {"mAP", "mAP[best]", "mAP[worst]"} <= set(setting["metrics"]):
+        drawn["What the order of ties alone can do to mAP."] = tie_range(rows, middle)
+    radius_aware = [metric for metric in setting["metrics"] if metric.startswith("RAMAP")]
+    if radius_aware and rows["extension"].nunique() > 1:
+        drawn["Redundant bits: mAP does not see them, RAMAP does."] = extensions(rows, radius_aware[-1], middle)
+    captions = {f"{name}-{i}": caption for i, caption in enumerate(drawn)}
+    figures |= dict(zip(captions, drawn.values(), strict=True))
+    return {
+        "feature": feature,
+        "truth": truth,
+        "figures": captions,
+        "tables": {metric: _table(rows[rows["metric"] == metric]) for metric in setting["metrics"]},
+        "lengths": lengths,
+        "n_runs": int(rows["n_runs"].max()),
+    }
+
+
+def _table(rows: "pd.DataFrame") -> dict[str, dict[str, list[Any]]]:
+    """Return {split: {hasher: [(mean, std) of each length]}} of the plain codes."""
+    plain = rows[rows["extension"] == "none"]
+    return {
+        split: {
+            hasher: [(row.mean, row.std) for row in own.sort_values("n_bits")[["mean", "std"]].itertuples(index=False)]
+            for hasher, own in of_split.groupby("hasher")
+        }
+        for split, of_split in plain.groupby("split")
+    }
+
+
+def _cell(pair: tuple[float, float]) -> str:
+    mean, std = pair
+    if np.isnan(mean):
+        return _MISSING
+    return f"{mean:.4f}" if np.isnan(std) else f"{mean:.4f} ± {std:.4f}"
+
+
+def _used(summary: "pd.DataFrame") -> dict[str, list[str]]:
+    columns = {"feature": "feature", "ground_truth": "ground_truth", "split": "split", "hasher": "hasher"}
+    return {kind: sorted(summary[column].unique()) for kind, column in columns.items()}
+
+
+def _sizes(splits: Mapping[str, Mapping[str, NDArray]]) -> dict[str, dict[str, int]]:
+    return {Path(path).parents[1].name: {name: len(part) for name, part in parts.items()} for path, parts in splits.items()}
+
+
+def _findings(findings: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return findings of one kind as one row: in how many files, and how many items at the most."""
+    groups = findings.groupby(["severity", "finding", "consequence"], sort=True)
+    return groups.agg(files=("file", "size"), most=("count", "max")).reset_index().to_dict("records")
+
+
+def _beside(summary: "pd.DataFrame", published: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the published figures whose cell was run, beside ours."""
+    on = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
+    both = published.merge(summary[summary["extension"] == "none"], on=on)
+    return both.assign(difference=both["mean"] - both["value"])

@@ -1,0 +1,11 @@
+"""The literature-standard split: the database is everything but the test queries, the training set included."""
+
+from protocol.registry import register
+from protocol.splits._protocol import SplitProtocol
+
+STANDARD = register(
+    "split",
+    "standard",
+    source="Moran 2016, thesis section 3.5.1, figure 3.6",
+    summary="Literature standard: the database is all but the queries, so hashers learn from items they are ranked on",
+)(SplitProtocol(database_without=("query",)))

@@ -1,0 +1,21 @@
+"""What every test may use: the project's folder, and the shared data where it is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real data that PROTOCOL_SHARED names; a test that needs it is skipped without."""
+    if "PROTOCOL_SHARED" not in os.environ:
+        pytest.skip("PROTOCOL_SHARED is not set: needs the folder with data/")
+    return Path(os.environ["PROTOCOL_SHARED"]).resolve()

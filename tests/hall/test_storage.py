@@ -1,0 +1,121 @@
+import os
+import subprocess
+import sys
+import textwrap
+
+import h5py
+import numpy as np
+import pytest
+
+from protocol import storage
+from protocol.checks import ProtocolError
+
+PASSPORT = storage.passport("test", parameters={"a": 1}, inputs={"x": "0"}, seed=7)
+
+
+def test_round_trip_keeps_arrays_and_passport(tmp_path):
+    arrays = {"a": np.arange(6).reshape(2, 3), "g/b": np.array([True, False]), "names": np.array(["x", "yé"]), "e": np.zeros((0, 2))}
+    path = tmp_path / "deep" / "file.h5"
+    storage.write(path, arrays, PASSPORT)
+    read = storage.read(path)
+    assert set(read) == set(arrays)
+    assert (read["a"] == arrays["a"]).all()
+    assert read["g/b"].dtype == bool
+    assert [name.decode() for name in read["names"]] == ["x", "yé"]
+    assert read["e"].shape == (0, 2)
+    passport = storage.read_passport(path)
+    assert passport["seed"] == 7
+    assert passport["versions"]["numpy"] == np.__version__
+    assert os.listdir(path.parent) == ["file.h5"]
+
+
+def test_same_content_same_bytes_and_digest(tmp_path):
+    for name in ("a.h5", "b.h5"):
+        storage.write(tmp_path / name, {"x": np.arange(3)}, PASSPORT)
+    assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
+    storage.write(tmp_path / "c.h5", {"x": np.arange(4)}, PASSPORT)
+    digests = [storage.read_passport(tmp_path / name)["digest"] for name in ("a.h5", "b.h5", "c.h5")]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_compressed_reads_the_same(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.zeros(10_000), "scalar": np.float64(3)}, PASSPORT, compress=True)
+    assert (tmp_path / "a.h5").stat().st_size < 20_000
+    assert storage.read(tmp_path / "a.h5")["scalar"] == 3
+
+
+def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PASSPORT)
+    assert list(storage.read(tmp_path / "a.h5", ["y", "x"])) == ["y", "x"]
+    with pytest.raises(ProtocolError, match="has no array 'z'; it has: x, y"):
+        storage.read(tmp_path / "a.h5", ["z"])
+
+
+def test_altered_array_is_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(3)}, PASSPORT)
+    with h5py.File(path, "r+") as file:
+        file["x"][1] = 9
+    with pytest.raises(ProtocolError, match="array 'x' was altered"):
+        storage.read(path)
+
+
+def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(30_000)}, PASSPORT)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ProtocolError, match=r"a\.h5: not a readable HDF5 file \(cut short\?\)"):
+        storage.read(path)
+    with h5py.File(tmp_path / "foreign.h5", "w") as file:
+        file["x"] = 1
+    with pytest.raises(ProtocolError, match="has no passport"):
+        storage.read(tmp_path / "foreign.h5")
+    with pytest.raises(ProtocolError, match="no such file"):
+        storage.read(tmp_path / "missing.h5")
+
+
+def test_an_error_while_writing_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), storage.replacing(path) as temporary:
+        temporary.write_text("half")
+        _ = 1 / 0
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
+    (tmp_path / "results").write_text("")
+    with pytest.raises(ProtocolError, match="a file stands where a folder is needed"):
+        storage.check_writable(tmp_path / "results" / "digits")
+
+
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):
+    # /dev/full can't be renamed onto; a file-size limit makes the same write fail half-way, for real.
+    script = f"""
+        import resource, signal
+        import numpy as np
+        from protocol import storage
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        storage.write({str(tmp_path / "big.h5")!r}, {{"x": np.ones(1_000_000)}}, {{}})
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "ProtocolError" in done.stderr.splitlines()[-1]
+    assert "big.h5: can't be written" in done.stderr.splitlines()[-1]
+    assert os.listdir(tmp_path) == []
+
+
+def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
+    script = f"""
+        import os, signal
+        from protocol import storage
+        with storage.replacing({str(tmp_path / "a.h5")!r}) as path:
+            path.write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert not (tmp_path / "a.h5").exists()
+    assert all(name.endswith(".part") for name in os.listdir(tmp_path))

@@ -1,0 +1,52 @@
+"""What every room's rules share: the checked setting, the folders, the digests, the wildcards."""
+
+import functools
+import os
+import sys
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, os.path.join(workflow.basedir, "workflow"))
+# The package of this checkout, also where another one is installed.
+sys.path.insert(0, workflow.basedir)
+
+import settings
+
+from protocol import registry, storage
+from protocol.checks import ProtocolError
+from protocol.codes import EXTENSIONS
+from protocol.seeds import derive
+
+# One thread in every linear-algebra call: a sum split over threads ends in other bits.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+try:
+    SETTING = settings.load(config)
+    SET = SETTING.config
+    DATASET = registry.entry("dataset", SET["dataset"])
+    R = f"results/{SET['setting']}"
+    DOWNLOADS = f"results/downloads/{SET['dataset']}"
+    storage.check_writable(R)
+except ProtocolError as error:
+    raise WorkflowError(str(error))
+
+
+digest = functools.cache(registry.digest)
+room_digest = functools.cache(registry.room_digest)
+
+
+wildcard_constraints:
+    feature="|".join(registry.names("feature")),
+    split="|".join(registry.names("split")),
+    hasher="|".join(registry.names("hasher")),
+    run="[0-9]+",
+
+
+def grid(wildcards):
+    return SETTING.grids[wildcards.feature]
+
+
+def each(pattern, cells=SETTING.cells()):
+    """The files of `pattern` for every cell of the setting, each once."""
+    return list(dict.fromkeys(pattern.format(**cell) for cell in cells))

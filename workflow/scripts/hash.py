@@ -1,0 +1,34 @@
+"""Train one hasher on one run's training set and encode its queries and its database, at every code length."""
+
+from protocol import codes, registry, storage
+from protocol.features import read_prepared
+from protocol.splits import items_of
+
+
+def main(job):
+    """Write packed codes for every length, and what the fits did."""
+    name, options = job.wildcards.hasher, job.params.hasher_options
+    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
+    X, image = read_prepared(feature, job.input.features, job.input.preprocessing)
+    parts = storage.read(job.input.splits, ["train", "query", "database"])
+    train, query, database = (X(items_of(part, image)) for part in parts.values())
+    arrays, fits = {}, {}
+    for n_bits, seed in job.params.seeds.items():
+        model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)
+        arrays[f"{n_bits}/query"] = codes.pack(model.transform(query))
+        arrays[f"{n_bits}/database"] = codes.pack(model.transform(database))
+        fits[n_bits] = {"seed": seed, **model.fit_record_}
+    passport = storage.passport(
+        f"hasher {name}",
+        parameters={"n_bits": list(fits), **options},
+        inputs={source: storage.read_passport(path)["digest"] for source, path in job.input.items()},
+        fits=fits,
+        fitted_on=storage.array_digest(parts["train"]),
+    )
+    storage.write(job.output.codes, arrays, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

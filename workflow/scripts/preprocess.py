@@ -1,0 +1,28 @@
+"""Fit the preprocessing of one feature on the training set of one run."""
+
+from protocol import registry, storage
+from protocol.features import Preprocessing
+from protocol.splits import items_of
+
+
+def main(job):
+    """Write what was learned (mean, vocabulary), and from which training rows."""
+    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
+    arrays = storage.read(job.input.features)
+    train = storage.read(job.input.splits, ["train"])["train"]
+    rows = items_of(train, arrays["image"])
+    fitted = Preprocessing.fit(feature, arrays["X"][rows], steps=job.params.steps, seed=job.params.seed)
+    passport = storage.passport(
+        "preprocessing",
+        parameters={"steps": list(job.params.steps), "options": job.params.options},
+        inputs={name: storage.read_passport(job.input[name])["digest"] for name in ("features", "splits")},
+        seed=job.params.seed,
+        fitted_on=storage.array_digest(train),
+    )
+    storage.write(job.output.preprocessing, fitted.to_arrays(), passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,34 @@
+"""Build the ground truths of one run."""
+
+from protocol import registry, storage
+from protocol.features import read_prepared
+from protocol.groundtruth import Items
+from protocol.splits import items_of
+
+
+def main(job):
+    """Write, for every ground truth, the rule that says which database items are relevant to which query."""
+    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
+    X, image = read_prepared(feature, job.input.features, job.input.preprocessing)
+    y = storage.read(job.input.labels).get("labels")
+    parts = storage.read(job.input.splits, ["query", "database", "train"])
+    rows = {name: items_of(part, image) for name, part in parts.items()}
+    items = {name: Items(X(part), None if y is None else y[image[part]]) for name, part in rows.items()}
+    arrays = {}
+    for truth, options in job.params.truths.items():
+        built = registry.get("ground_truth", truth)(**items, seed=job.params.seed, **options)
+        arrays |= {f"{truth}/{name}": array for name, array in built.items()}
+    passport = storage.passport(
+        "ground truth",
+        parameters=job.params.truths,
+        inputs={name: storage.read_passport(path)["digest"] for name, path in job.input.items()},
+        seed=job.params.seed,
+        fitted_on=storage.array_digest(parts["train"]),
+    )
+    storage.write(job.output.groundtruth, arrays, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it
