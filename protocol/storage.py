@@ -6,10 +6,12 @@ The passport says what made the file (name, parameters, seed), from what (digest
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -26,6 +28,7 @@ _LIBRARIES = ("hashing-protocol", "h5py", "numpy", "scipy")
 _HINTS = {
     "ENOSPC": "the disk is full: free some space and run again",
     "EDQUOT": "the disk quota is used up: free some space and run again",
+    "EFBIG": "the file-size limit is reached: raise it (ulimit -f) and run again",
     "EACCES": "no permission to write there: change the folder's owner or mode",
     "EROFS": "the file system is read-only",
     "ENOTDIR": "a file stands where a folder is needed",
@@ -54,20 +57,21 @@ def replacing(path: str | Path) -> Iterator[Path]:
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = None
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: HDF5, when it can't flush a file it closes
         name = _errno_name(error)
-        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(name, error.strerror or error)}") from error
+        if not name:
+            raise
+        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}") from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
-def _errno_name(error: OSError) -> str:
-    import errno
-
-    if error.errno is None and "No space left" in str(error):  # h5py wraps the system's error in text
-        return "ENOSPC"
-    return errno.errorcode.get(error.errno or 0, "")
+def _errno_name(error: Exception) -> str:
+    """Return the system's name of an error; HDF5 has the number in its text only."""
+    in_text = re.search(r"errno = (\d+)", str(error))
+    number = getattr(error, "errno", None) or (int(in_text[1]) if in_text else 0)
+    return errno.errorcode.get(number, "")
 
 
 def _umask() -> int:

@@ -12,10 +12,11 @@ sys.path.insert(0, workflow.basedir)
 
 import settings
 
-from protocol import registry, storage
+from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.codes import EXTENSIONS
 from protocol.seeds import derive
+from protocol.storage import check_writable
 
 # One thread in every linear-algebra call: a sum split over threads ends in other bits.
 for library in ("OMP", "OPENBLAS", "MKL"):
@@ -27,7 +28,7 @@ try:
     DATASET = registry.entry("dataset", SET["dataset"])
     R = f"results/{SET['setting']}"
     DOWNLOADS = f"results/downloads/{SET['dataset']}"
-    storage.check_writable(R)
+    check_writable(R)
 except ProtocolError as error:
     raise WorkflowError(str(error))
 

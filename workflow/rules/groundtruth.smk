@@ -9,6 +9,7 @@ rule relevance:
     params:
         truths=lambda wc: {name: SET["ground_truth_options"].get(name, {}) for name in grid(wc).ground_truths},
         options=lambda wc: grid(wc).options,
+        steps=lambda wc: grid(wc).preprocessing,
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "groundtruth", wc.feature, int(wc.run)),
         code=lambda wc: digest("ground_truth", *grid(wc).ground_truths) + digest("feature", wc.feature),
     log:

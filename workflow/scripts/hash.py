@@ -1,7 +1,7 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
 from protocol import codes, registry, storage
-from protocol.features import read_prepared
+from protocol.features import Preprocessing
 from protocol.splits import items_of
 
 
@@ -9,9 +9,10 @@ def main(job):
     """Write packed codes for every length, and what the fits did."""
     name, options = job.wildcards.hasher, job.params.hasher_options
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    X, image = read_prepared(feature, job.input.features, job.input.preprocessing)
+    raw = storage.read(job.input.features)
+    prepared = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
     parts = storage.read(job.input.splits, ["train", "query", "database"])
-    train, query, database = (X(items_of(part, image)) for part in parts.values())
+    train, query, database = (prepared.transform(raw["X"][items_of(part, raw["image"])]) for part in parts.values())
     arrays, fits = {}, {}
     for n_bits, seed in job.params.seeds.items():
         model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)

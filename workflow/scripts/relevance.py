@@ -1,7 +1,7 @@
 """Build the ground truths of one run."""
 
 from protocol import registry, storage
-from protocol.features import read_prepared
+from protocol.features import Preprocessing
 from protocol.groundtruth import Items
 from protocol.splits import items_of
 
@@ -9,11 +9,14 @@ from protocol.splits import items_of
 def main(job):
     """Write, for every ground truth, the rule that says which database items are relevant to which query."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    X, image = read_prepared(feature, job.input.features, job.input.preprocessing)
+    raw = storage.read(job.input.features)
+    prepared = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
     y = storage.read(job.input.labels).get("labels")
     parts = storage.read(job.input.splits, ["query", "database", "train"])
-    rows = {name: items_of(part, image) for name, part in parts.items()}
-    items = {name: Items(X(part), None if y is None else y[image[part]]) for name, part in rows.items()}
+    items = {}
+    for name, part in parts.items():
+        rows = items_of(part, raw["image"])
+        items[name] = Items(prepared.transform(raw["X"][rows]), None if y is None else y[raw["image"][rows]])
     arrays = {}
     for truth, options in job.params.truths.items():
         built = registry.get("ground_truth", truth)(**items, seed=job.params.seed, **options)

@@ -1,0 +1,106 @@
+"""Downloads: mirror first, then the official sources; checked before the file gets its name."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import ProtocolError
+from protocol.datasets._dataset import File
+from protocol.storage import file_sha256, replacing
+
+_TIMEOUT = 60  # seconds without an answer
+
+
+class _Unavailable(Exception):
+    """A source that does not give the file; the next one may."""
+
+
+def fetch(
+    file: File, folder: str | Path, *, mirror: str | None = None, mirror_sha256: str | None = None
+) -> dict[str, Any]:
+    """Put a dataset's file into `folder` under its official name, and say where it came from.
+
+    Parameters
+    ----------
+    file : File
+        The official name, URLs, size and checksum.
+    folder : path
+        Made if missing. The file appears in it only when whole and checked.
+    mirror : str or None
+        A folder or URL that has the file under its name; tried first.
+    mirror_sha256 : str or None
+        The checksum of the mirror's file where it is not the official file.
+
+    Returns
+    -------
+    dict
+        ``file``, ``source``, ``sha256``, and ``official``: whether the bytes are those of the official file.
+
+    Raises
+    ------
+    ProtocolError
+        If the mirror's file has another checksum, or no source gave the file; says what was tried and where to put the
+        file by hand.
+    """
+    target = Path(folder) / file.name
+    tried = []
+    if mirror is not None:
+        wanted = mirror_sha256 or file.sha256
+        is_url = "://" in mirror
+        source = f"{mirror.rstrip('/')}/{file.name}"
+        try:
+            (_download if is_url else _copy)(source, target, wanted)
+            return {"file": file.name, "source": source, "sha256": wanted, "official": wanted == file.sha256}
+        except _Unavailable as error:
+            tried.append(str(error))
+    for url in file.urls:
+        try:
+            _download(url, target, file.sha256)
+            return {"file": file.name, "source": url, "sha256": file.sha256, "official": True}
+        except _Unavailable as error:
+            tried.append(str(error))
+    raise ProtocolError(
+        f"{file.name}: no source gave the file; tried {'; '.join(tried)}. Fetch it by hand ({file.size:,} bytes, sha256 "
+        f"{file.sha256}), put it in a folder and name that folder as `mirror` in the setting"
+    )
+
+
+def _check(path: Path, wanted: str, source: str) -> None:
+    found = file_sha256(path)
+    if found != wanted:
+        raise ProtocolError(
+            f"{source}: wrong checksum: wanted sha256 {wanted}, came {found} ({path.stat().st_size:,} bytes). If this is "
+            "a mirror whose file is not the official one, state its sha256 in the setting"
+        )
+
+
+def _copy(source: str, target: Path, sha256: str) -> None:
+    if not Path(source).is_file():
+        raise _Unavailable(f"{source}: no such file")
+    with replacing(target) as temporary:
+        shutil.copyfile(source, temporary)
+        _check(temporary, sha256, source)
+
+
+def _download(url: str, target: Path, sha256: str) -> None:
+    import pooch
+    import requests
+
+    fetcher = pooch.HTTPDownloader(progressbar=True, timeout=_TIMEOUT)
+    with replacing(target) as temporary:
+        try:
+            fetcher(url, str(temporary), None)
+        except requests.RequestException as error:
+            raise _Unavailable(f"{url}: {error}") from error
+        _check(temporary, sha256, url)
+
+
+def provenance_note(fetched: Mapping[str, Any]) -> str | None:
+    """Return what a reader of the results must know of a fetched file that is not the official one, else None."""
+    if fetched["official"]:
+        return None
+    return (
+        f"{fetched['file']} is not the official file: it came from the mirror {fetched['source']}, "
+        f"sha256 {fetched['sha256']}"
+    )

@@ -1,0 +1,49 @@
+"""Digits: 1,797 handwritten digits of 8 x 8 pixels, bundled with scikit-learn; nothing is downloaded."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from protocol.datasets import Data
+from protocol.registry import register
+
+
+@register(
+    "dataset",
+    "digits",
+    source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
+    "scikit-learn: https://archive.ics.uci.edu/dataset/80",
+    files=(),
+    statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
+)
+def load(paths: Mapping[str, Path]) -> Data:
+    """Handwritten digits, 8 x 8 grey, 10 classes; small enough to try a whole setting without a download.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Not used: there are no files.
+
+    Returns
+    -------
+    Data
+        Grey images uint8 (1797, 8, 8), labels int64, ids ``digit-0000`` ... in scikit-learn's order.
+
+    Notes
+    -----
+    The source counts inked pixels in blocks of 4 x 4, so a value is 0 to 16. It is scaled to 0 to 255 as
+    round(value * 255 / 16).
+    """
+    from sklearn.datasets import load_digits
+
+    counts, labels = load_digits(return_X_y=True)
+    images = np.rint(counts.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
+    ids = np.array([f"digit-{number:04d}" for number in range(len(images))])
+    return Data(
+        images,
+        labels.astype(np.int64),
+        ids,
+        class_names=tuple("0123456789"),
+        notes=("values 0 to 16 are scaled to 0 to 255",),
+    )

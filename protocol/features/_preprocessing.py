@@ -1,0 +1,133 @@
+"""What happens to vectors after extraction: unit length and centring, learned from the training rows only."""
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, known, matrix
+from protocol.features._feature import Feature
+
+STEPS = ("l2", "centre")
+BLOCK = 4096
+_MODEL = "model/"
+
+
+class Preprocessing:
+    """Raw descriptors to float32 vectors: the feature's encoding, then the steps in the order given.
+
+    ``l2`` divides a row by its Euclidean length; a zero row stays zero. ``centre`` subtracts the mean (float64) of the
+    training rows as they are at that point, so ("l2", "centre") centres rows of unit length.
+
+    Examples
+    --------
+    >>> from protocol.features.gist import Gist
+    >>> raw = np.zeros((2, 512), dtype=np.float32)
+    >>> raw[0, 0] = 2
+    >>> made = Preprocessing.fit(Gist(), raw, ("centre",), seed=0)
+    >>> made.transform(raw)[:, 0]
+    array([ 1., -1.], dtype=float32)
+    """
+
+    def __init__(
+        self, feature: Feature, steps: Sequence[str], model: Mapping[str, NDArray], mean: NDArray[np.float64] | None
+    ) -> None:
+        self.feature = feature
+        self.steps = tuple(steps)
+        self.model = dict(model)
+        self.mean = mean
+
+    @classmethod
+    def fit(cls, feature: Feature, raw_train: NDArray, steps: Sequence[str], seed: int, *, block: int = BLOCK) -> Self:
+        """Learn what the feature and the steps need from the training items.
+
+        Parameters
+        ----------
+        feature : Feature
+        raw_train : ndarray, shape (n_train, ...)
+            Raw descriptors of the training items, as the feature's `extract` gave them.
+        steps : sequence of {"l2", "centre"}
+            In the order they are done, each at most once; may be empty.
+        seed : int, in [0, 2**32)
+            For the feature's `fit`.
+        block : int, default 4096
+            Items encoded at once.
+
+        Raises
+        ------
+        ProtocolError
+            If a step is unknown or comes twice, or the vectors are not finite (the rows are counted, the first named).
+        """
+        _check_steps(steps)
+        made = cls(feature, steps, feature.fit(raw_train, seed), None)
+        if "centre" in steps:
+            X = made._encode(raw_train, block)
+            if "l2" in steps[: list(steps).index("centre")]:
+                _to_unit_length(X)
+            made.mean = X.mean(axis=0, dtype=np.float64)
+        return made
+
+    def transform(self, raw: NDArray, *, block: int = BLOCK) -> NDArray[np.float32]:
+        """Return the vectors, float32 (n, d), of raw descriptors (n, ...).
+
+        Raises
+        ------
+        ProtocolError
+            If a vector is not finite or not d long.
+        """
+        X = self._encode(raw, block)
+        for start in range(0, len(X), block):
+            rows = X[start : start + block]
+            for step in self.steps:
+                if step == "l2":
+                    _to_unit_length(rows)
+                elif self.mean is not None:
+                    rows[:] = rows - self.mean  # in float64, rounded once
+        return X
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return what was learned, as named arrays to keep in a file."""
+        arrays = {_MODEL + name: values for name, values in self.model.items()}
+        return arrays if self.mean is None else arrays | {"mean": self.mean}
+
+    @classmethod
+    def from_arrays(cls, feature: Feature, steps: Sequence[str], arrays: Mapping[str, NDArray]) -> Self:
+        """Return the preprocessing that `to_arrays` described, for the same feature and steps.
+
+        Raises
+        ------
+        ProtocolError
+            If a step is unknown or comes twice, or the mean is missing or not d long.
+        """
+        _check_steps(steps)
+        mean = arrays.get("mean") if "centre" in steps else None
+        if "centre" in steps and (mean is None or mean.shape != (feature.dimension,)):
+            came = "none" if mean is None else f"shape {mean.shape}"
+            raise ProtocolError(f"mean: step 'centre' of {feature} wanted shape ({feature.dimension},), came {came}")
+        model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
+        return cls(feature, steps, model, mean)
+
+    def _encode(self, raw: NDArray, block: int) -> NDArray[np.float32]:
+        """Return a new, finite float32 matrix (n, d)."""
+        X = np.empty((len(raw), self.feature.dimension), dtype=np.float32)
+        for start in range(0, len(X), block):
+            rows = X[start : start + block]
+            encoded = self.feature.encode(raw[start : start + block], self.model)
+            if encoded.shape != rows.shape:
+                raise ProtocolError(f"{self.feature}: wanted vectors of shape {rows.shape}, came {encoded.shape}")
+            rows[:] = encoded
+        return matrix(X, "features")
+
+
+def _check_steps(steps: Sequence[str]) -> None:
+    for step in steps:
+        known(step, STEPS, "preprocessing step")
+    if len(set(steps)) < len(steps):
+        raise ProtocolError(f"preprocessing: wanted each step at most once, came {', '.join(steps)}")
+
+
+def _to_unit_length(X: NDArray[np.float32]) -> None:
+    """Divide each row by its Euclidean length, in place; lengths in float64, so that none overflows or vanishes."""
+    length = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    np.divide(X, length[:, None], out=X, where=length[:, None] > 0, casting="same_kind")

@@ -1,0 +1,156 @@
+"""Bag of visual words: which of the vocabulary's gradient patterns an image is made of, and how often."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.features._feature import Describe, Feature, at_least
+from protocol.features._patches import LENGTH, grey_square, keypoint, sift
+from protocol.registry import register
+
+
+@register(
+    "feature",
+    "bow",
+    source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
+    "(Chua et al. 2009, CIVR)",
+    deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "
+    "starts once, on a sample of the training descriptors",
+)
+class BagOfWords(Feature):
+    """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
+
+    With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
+    h_w = #{i : w = argmin_j |x_i - v_j|} and the vector is h / |h|_2. Equally near words: the first counts.
+
+    Parameters
+    ----------
+    n_words : int, at least 1, default 500
+        Size k of the vocabulary, and length of a vector.
+    grid : int, at least 1, default 5
+        Descriptors a side; an image has grid^2, equally spaced.
+    patch : int, at least 4, at most `image_size`, default 32
+        Side in pixels of the square that one descriptor covers; squares overlap.
+    image_size : int, at least 16, default 64
+        Side in pixels that images are resized to first, as for `sift`.
+    n_sample : int, at least `n_words`, default 50000
+        At most so many training descriptors enter k-means, drawn without replacement.
+
+    Notes
+    -----
+    Raw descriptors are uint8 (n, grid^2, 128). Only the vocabulary is learned, and from training images only. Distances
+    are compared as x.v - |v|^2 / 2 in float32.
+
+    References
+    ----------
+    Sivic and Zisserman, *Video Google: A Text Retrieval Approach to Object Matching in Videos*, ICCV 2003.
+    Chua et al., *NUS-WIDE: A Real-World Web Image Database from National University of Singapore*, CIVR 2009.
+
+    Examples
+    --------
+    >>> words = {"vocabulary": np.eye(2, 128, dtype=np.float32)}
+    >>> raw = np.stack([np.eye(4, 128)[[0, 0, 0, 1]], np.eye(4, 128)[[1, 1, 1, 1]]])
+    >>> BagOfWords(n_words=2).encode(raw, words).round(2)
+    array([[0.95, 0.32],
+           [0.  , 1.  ]], dtype=float32)
+    """
+
+    def __init__(
+        self, *, n_words: int = 500, grid: int = 5, patch: int = 32, image_size: int = 64, n_sample: int = 50_000
+    ) -> None:
+        self.n_words = n_words
+        self.grid = grid
+        self.patch = patch
+        self.image_size = image_size
+        self.n_sample = n_sample
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector, `n_words`."""
+        return self.n_words
+
+    def _describer(self, images: NDArray[np.uint8]) -> Describe:
+        at_least(1, grid=self.grid)
+        at_least(16, image_size=self.image_size)
+        at_least(4, patch=self.patch)
+        if self.patch > self.image_size:
+            raise ProtocolError(f"patch: wanted at most image_size, {self.image_size}, came {self.patch}")
+        margin = self.patch / 2
+        if self.grid == 1:
+            margin = self.image_size / 2
+        centres = np.linspace(margin, self.image_size - margin, self.grid)
+        points = [keypoint(float(x), float(y), self.patch) for y in centres for x in centres]
+        detector = sift()
+
+        def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+            rows = [detector.compute(grey_square(image, self.image_size), points)[1] for image in block]
+            return np.stack(rows).astype(np.uint8), np.arange(len(block), dtype=np.int64)
+
+        return describe
+
+    def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
+        """Learn the vocabulary by k-means (one k-means++ start, Lloyd's iterations).
+
+        Parameters
+        ----------
+        raw_train : ndarray of uint8, shape (n_train, grid^2, 128)
+        seed : int, in [0, 2**32)
+            Draws the sample of descriptors and the starting centres.
+
+        Returns
+        -------
+        dict of str to ndarray
+            ``vocabulary``, float32 (n_words, 128).
+
+        Raises
+        ------
+        ProtocolError
+            If there are fewer different descriptors than words.
+        """
+        from sklearn.cluster import KMeans
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        at_least(1, n_words=self.n_words)
+        at_least(self.n_words, n_sample=self.n_sample)
+        descriptors = np.asarray(raw_train).reshape(-1, LENGTH)
+        if len(descriptors) > self.n_sample:
+            chosen = np.random.default_rng(seed).choice(len(descriptors), self.n_sample, replace=False)
+            descriptors = descriptors[np.sort(chosen)]
+        different = len(np.unique(descriptors, axis=0))
+        if different < self.n_words:
+            raise ProtocolError(
+                f"bow: {self.n_words} words need as many different training descriptors, came {different} "
+                f"({len(descriptors)} in all)"
+            )
+        with threadpool_limits(1):  # sums in another order would move the centres
+            means = KMeans(self.n_words, n_init=1, max_iter=100, random_state=seed).fit(descriptors.astype(np.float32))
+        return {"vocabulary": means.cluster_centers_.astype(np.float32)}
+
+    def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
+        """Count the nearest words of each image.
+
+        Parameters
+        ----------
+        raw : ndarray, shape (n, m, 128)
+            Descriptors of n images, m each.
+        model : mapping of str to ndarray
+            ``vocabulary``, float32 (n_words, 128).
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_words)
+            Rows of unit length.
+        """
+        vocabulary = model["vocabulary"]
+        half_squares = (vocabulary**2).sum(axis=1) / 2
+        counts = np.empty((len(raw), len(vocabulary)), dtype=np.float32)
+        for start in range(0, len(raw), self.block):
+            # one product per image, always of the same shape: a near tie can't fall differently in another block
+            products = np.asarray(raw[start : start + self.block], dtype=np.float32) @ vocabulary.T
+            words = (products - half_squares).argmax(axis=2)
+            first = np.arange(len(words))[:, None] * len(vocabulary)
+            histogram = np.bincount((words + first).ravel(), minlength=len(words) * len(vocabulary))
+            counts[start : start + self.block] = histogram.reshape(len(words), -1)
+        return counts / np.linalg.norm(counts, axis=1, keepdims=True)

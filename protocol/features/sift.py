@@ -1,0 +1,70 @@
+"""SIFT: histograms of gradient orientations around a point, through OpenCV."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import one_of
+from protocol.features._feature import Describe, Feature, at_least
+from protocol.features._patches import LENGTH, grey_square, keypoint, sift
+from protocol.registry import register
+
+
+@register(
+    "feature",
+    "sift",
+    source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; OpenCV's "
+    "implementation",
+    deviations="images are resized to image_size first; items='image' fixes the keypoint (centre, upright, whole "
+    "image) and computes gradients at OpenCV's base blur of 1.6 pixels, not at the keypoint's own scale",
+)
+class Sift(Feature):
+    """SIFT: 128 counts, 4 x 4 cells of 8 gradient orientations, for a whole image or for each detected keypoint.
+
+    Parameters
+    ----------
+    items : {"image", "local"}, default "image"
+        ``image``: one upright descriptor of the whole picture. ``local``: one per keypoint that Lowe's detector finds,
+        turned and scaled with it, as in SIFT1M; then an item is a keypoint, an image may have any number of items, and
+        a flat one has none.
+    image_size : int, at least 16, default 64
+        Side in pixels that images are resized to (bilinearly, or by area where they shrink; the central square of
+        others). The base blur of 1.6 pixels would wipe out most of an 8 x 8 or 32 x 32 image.
+
+    Notes
+    -----
+    Raw descriptors are uint8: OpenCV rounds to whole numbers 0 to 255 (512 times the clipped, normalised vector). The
+    keypoints of ``local`` come in the order of OpenCV's detector.
+
+    References
+    ----------
+    Lowe, *Distinctive Image Features from Scale-Invariant Keypoints*, IJCV 60(2), 2004, sections 3 to 6.
+    Jegou, Douze, Schmid, *Product Quantization for Nearest Neighbor Search*, PAMI 33(1), 2011: SIFT1M.
+    """
+
+    def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
+        self.items = items
+        self.image_size = image_size
+
+    @property
+    def dimension(self) -> int:
+        """Length of a descriptor, 128."""
+        return LENGTH
+
+    def _describer(self, images: NDArray[np.uint8]) -> Describe:
+        one_of(self.items, ("image", "local"), "items")
+        at_least(16, image_size=self.image_size)
+        detector = sift()
+        whole = [keypoint(self.image_size / 2, self.image_size / 2, self.image_size)]
+
+        def of_image(image: NDArray[np.uint8]) -> NDArray:
+            grey = grey_square(image, self.image_size)
+            if self.items == "image":
+                return detector.compute(grey, whole)[1]
+            found = detector.detectAndCompute(grey, None)[1]
+            return np.empty((0, LENGTH)) if found is None else found
+
+        def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+            rows = [of_image(image) for image in block]
+            return np.concatenate(rows).astype(np.uint8), np.repeat(np.arange(len(block)), [len(of) for of in rows])
+
+        return describe

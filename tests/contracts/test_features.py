@@ -1,0 +1,209 @@
+"""What every feature keeps to, and a wrong one that the contract must reject."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.features import Feature, Preprocessing
+from protocol.features._feature import check_images
+from protocol.registry import Entry
+
+
+def colour():
+    return np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), dtype=np.uint8)
+
+
+def check_facts(entry):
+    assert entry.source, "a feature names its source"
+    assert isinstance(entry.facts["deviations"], str), "a feature states its deviations"
+    assert entry.summary, "a feature has a one-line meaning"
+
+
+def check_constructor(plugin):
+    parameters = inspect.signature(plugin).parameters.values()
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in parameters), "options: keyword, default"
+    default = {p.name: p.default for p in parameters}
+    assert plugin().options == default, "the constructor stores its options, no more"
+    assert vars(plugin()) == default, "the constructor stores its options, no more"
+
+
+def check_images_refused(feature):
+    for wrong in (colour()[:0], colour() / 255, colour()[0, 0], colour()[..., :2], colour().tolist()):
+        with pytest.raises(ProtocolError, match=r"images: wanted uint8 \(n, height, width\)"):
+            feature.extract(wrong)
+
+
+def check_extract(feature):
+    images, done = colour(), []
+    before = images.copy()
+    found = feature.extract(images, progress=done.append)
+    assert np.array_equal(images, before), "images are not changed"
+    assert sum(done) == len(images), "progress counts every image once"
+    assert set(found) == {"X", "image"}
+    assert found["image"].dtype == np.int64
+    assert found["image"].shape == found["X"].shape[:1]
+    assert set(found["image"]) <= set(range(len(images)))
+    assert (np.diff(found["image"]) >= 0).all(), "items keep the images' order"
+    for rows in (slice(0, 1), slice(3, 37)):
+        alone, inside = feature.extract(images[rows]), (found["image"] >= rows.start) & (found["image"] < rows.stop)
+        assert np.array_equal(alone["X"], found["X"][inside]), "an image's values don't depend on the others"
+        assert np.array_equal(alone["image"] + rows.start, found["image"][inside])
+    for other in (images[..., 0], images[:, :8, :8, 0]):
+        assert len(feature.extract(other)["X"]), "grey and small images are described too"
+
+
+def check_vectors(feature):
+    raw = feature.extract(colour())["X"]
+    model, again = feature.fit(raw, 7), feature.fit(raw, 7)
+    assert model.keys() == again.keys()
+    assert all(np.array_equal(model[name], again[name]) for name in model), "the same seed gives the same model"
+    vectors = feature.encode(raw, model)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(raw), feature.dimension)
+    assert np.isfinite(vectors).all()
+    assert np.array_equal(feature.encode(raw[5:9], model), vectors[5:9]), "a vector doesn't depend on the others"
+    fitted = Preprocessing.fit(feature, raw, ("l2", "centre"), 7)
+    restored = Preprocessing.from_arrays(feature, ("l2", "centre"), fitted.to_arrays())
+    assert np.array_equal(restored.transform(raw), fitted.transform(raw)), "what is learned can be kept"
+
+
+CHECKS = (check_images_refused, check_extract, check_vectors)
+
+
+@pytest.mark.parametrize("name", registry.names("feature"))
+def test_facts_and_constructor(name):
+    check_facts(registry.entry("feature", name))
+    check_constructor(registry.get("feature", name))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", registry.names("feature"))
+def test_behaviour(name, check):
+    check(registry.get("feature", name)())
+
+
+def test_the_features_of_the_field_are_there():
+    assert {"gist", "sift", "bow"} <= set(registry.names("feature"))
+
+
+class Plain(Feature):
+    """Keeps to the contract: the corner's pixels, as they are."""
+
+    block = 16
+
+    def __init__(self, *, side=2):
+        self.side = side
+
+    @property
+    def dimension(self):
+        return self.side**2
+
+    def _describer(self, images):
+        def describe(block):
+            grey = block if block.ndim == 3 else block[..., 0]
+            return grey[:, : self.side, : self.side].reshape(len(block), -1) + 1.0, np.arange(len(block))
+
+        return describe
+
+
+class Positional(Plain):
+    def __init__(self, side=2):
+        self.side = side
+
+
+class Computing(Plain):
+    def __init__(self, *, side=2):
+        self.side = side
+        self.area = side**2
+
+
+class TakesAnything(Plain):
+    def extract(self, images, progress=None):
+        return super().extract(np.zeros((4, 8, 8), np.uint8), progress)
+
+
+class ChangesImages(Plain):
+    def _describer(self, images):
+        images[0] += 1
+        return super()._describer(images)
+
+
+class SeesNeighbours(Plain):
+    def _describer(self, images):
+        describe, level = super()._describer(images), images.mean()
+        return lambda block: (describe(block)[0] - level, describe(block)[1])
+
+
+class Silent(Plain):
+    def extract(self, images, progress=None):
+        return super().extract(images)
+
+
+class ColourOnly(Plain):
+    def extract(self, images, progress=None):
+        found = super().extract(images, progress)
+        return found if np.ndim(images) == 4 else {name: values[:0] for name, values in found.items()}
+
+
+class Long(Plain):
+    dimension = 5
+
+
+class Double(Plain):
+    def encode(self, raw, model):
+        return raw.astype(float)
+
+
+class Moody(Plain):
+    def fit(self, raw_train, seed):
+        return {"noise": np.random.default_rng().random(3)}
+
+
+class Relative(Plain):
+    def encode(self, raw, model):
+        return (raw - raw.mean()).astype(np.float32)
+
+
+def test_a_plain_feature_passes():
+    check_constructor(Plain)
+    for check in CHECKS:
+        check(Plain())
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong"),
+    [
+        (check_images_refused, TakesAnything),
+        (check_extract, ChangesImages),
+        (check_extract, SeesNeighbours),
+        (check_extract, Silent),
+        (check_extract, ColourOnly),
+        (check_vectors, Long),
+        (check_vectors, Double),
+        (check_vectors, Moody),
+        (check_vectors, Relative),
+    ],
+)
+def test_a_wrong_feature_is_rejected(check, wrong):
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(wrong())
+
+
+@pytest.mark.parametrize("wrong", [Positional, Computing])
+def test_a_wrong_constructor_is_rejected(wrong):
+    with pytest.raises(AssertionError):
+        check_constructor(wrong)
+
+
+@pytest.mark.parametrize(("source", "facts"), [("", {"deviations": ""}), ("a paper", {"deviations": None})])
+def test_incomplete_facts_are_rejected(source, facts):
+    with pytest.raises(AssertionError):
+        check_facts(Entry("feature", "plain", Plain, source, "tests", facts))
+
+
+def test_images_of_both_forms_pass():
+    check_images(colour())
+    check_images(colour()[..., 0])

@@ -1,0 +1,134 @@
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.datasets.cifar10 import ARCHIVE, BATCHES, _read_archive, load
+
+NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+RECORDS = 2
+
+
+def batch(number, label=None):
+    """Two records in the official layout: label, red plane, green plane, blue plane, row by row."""
+    red = np.arange(1024, dtype=np.uint8)
+    planes = [red, np.full(1024, number, np.uint8), np.full(1024, 255, np.uint8)]
+    return b"".join(
+        bytes([number + record if label is None else label]) + b"".join(plane.tobytes() for plane in planes)
+        for record in range(RECORDS)
+    )
+
+
+def members():
+    names = {f"cifar-10-batches-bin/{name}.bin": batch(number) for number, name in enumerate(BATCHES)}
+    return {"cifar-10-batches-bin/batches.meta.txt": "\n".join([*NAMES, "", ""]).encode()} | names
+
+
+def write(path, files):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return path
+
+
+def refusal(path):
+    with pytest.raises(ProtocolError) as error:
+        _read_archive(path, RECORDS)
+    return str(error.value)
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return tmp_path / ARCHIVE
+
+
+def test_records_are_planes_and_batches_keep_their_order_whatever_the_archive_s(archive):
+    data = _read_archive(write(archive, dict(reversed(members().items()))), RECORDS)
+    assert data.images.shape == (12, 32, 32, 3)
+    assert data.labels.tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6]
+    assert data.ids[[0, 3, 11]].tolist() == ["data_batch_1/00000", "data_batch_2/00001", "test_batch/00001"]
+    assert data.class_names == tuple(NAMES)
+    assert data.images[0, 0, :3, 0].tolist() == [0, 1, 2]  # along a row
+    assert data.images[0, :3, 0, 0].tolist() == [0, 32, 64]  # down the rows
+    assert data.images[4, 5, 6].tolist() == [5 * 32 + 6, 2, 255]
+
+
+def test_nothing_is_written_beside_the_archive(archive):
+    _read_archive(write(archive, members()), RECORDS)
+    assert os.listdir(archive.parent) == [ARCHIVE]
+
+
+@pytest.mark.parametrize("left", [10, 100, -20, -1])
+def test_an_archive_cut_short_is_refused(archive, left):
+    whole = write(archive, members()).read_bytes()
+    archive.write_bytes(whole[:left])
+    message = refusal(archive)
+    assert message.startswith(f"{archive}: wanted a whole gzip tar archive, but it is cut short or damaged")
+
+
+def test_one_flipped_bit_anywhere_is_noticed(archive):
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tar:
+        for name, content in members().items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    stored = bytearray(gzip.compress(plain.getvalue(), compresslevel=0))  # pixels lie open: only a checksum can tell
+    stored[stored.index(batch(5)[:1025]) + 700] ^= 1
+    archive.write_bytes(stored)
+    assert "cut short or damaged (CRC check failed" in refusal(archive)
+
+
+def test_a_file_of_another_kind_and_no_file_are_refused(archive):
+    assert f"{archive}: no such file; wanted the official {ARCHIVE}" in refusal(archive)
+    archive.write_text("<html>Not found</html>")
+    assert "Not a gzipped file" in refusal(archive)
+
+
+def test_a_missing_member_is_named(archive):
+    files = members()
+    del files["cifar-10-batches-bin/data_batch_3.bin"]
+    assert refusal(write(archive, files)) == f"{archive}: the archive lacks cifar-10-batches-bin/data_batch_3.bin"
+
+
+WRONG = {
+    "too short": (batch(4)[:-1], "wanted 2 records of 3,073 bytes = 6,146, came 6,145"),
+    "too long": (batch(4) + b"\0", "wanted 2 records of 3,073 bytes = 6,146, came more"),
+    "label": (batch(4, label=10), "wanted labels 0 to 9, came 10 in record 0"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_batch_is_refused_by_name(archive, case):
+    content, message = WRONG[case]
+    files = members() | {"cifar-10-batches-bin/test_batch.bin": content}
+    assert refusal(write(archive, files)) == f"{archive}: cifar-10-batches-bin/test_batch.bin: {message}"
+
+
+def test_nine_class_names_are_refused(archive):
+    files = members() | {"cifar-10-batches-bin/batches.meta.txt": "\n".join(NAMES[:9]).encode()}
+    assert "batches.meta.txt: wanted 10 class names, one a line, came 9" in refusal(write(archive, files))
+
+
+def test_load_wants_ten_thousand_records_a_batch(archive):
+    with pytest.raises(ProtocolError, match="wanted 10,000 records of 3,073 bytes = 30,730,000, came 6,146"):
+        load({ARCHIVE: write(archive, members())})
+
+
+def test_the_real_archive():
+    if "PROTOCOL_SHARED" not in os.environ:
+        pytest.skip("PROTOCOL_SHARED is not set: needs data/cifar10/cifar-10-binary.tar.gz")
+    data = load({ARCHIVE: Path(os.environ["PROTOCOL_SHARED"]) / "data" / "cifar10" / ARCHIVE})
+    assert data.images.shape == (60_000, 32, 32, 3)
+    assert np.bincount(data.labels).tolist() == [6_000] * 10
+    assert np.bincount(data.labels[50_000:]).tolist() == [1_000] * 10
+    assert data.class_names == tuple(NAMES)
+    assert data.labels[:5].tolist() == [6, 9, 9, 4, 1]  # frog, truck, truck, deer, car
+    assert data.ids[50_000] == "test_batch/00000"

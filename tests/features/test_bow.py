@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.features.bow import BagOfWords
+
+
+def noise(n, *shape):
+    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
+
+
+def test_descriptors_of_a_grid():
+    found = BagOfWords(grid=3).extract(noise(4, 32, 32, 3))
+    assert (found["X"].shape, found["X"].dtype) == ((4, 9, 128), np.uint8)
+    assert found["image"].tolist() == [0, 1, 2, 3]
+
+
+def test_grid_points_run_along_the_rows():
+    image = np.zeros((1, 64, 64), np.uint8)
+    image[0, 4:12, 54:62] = noise(8, 8)  # top right
+    seen = BagOfWords(grid=3, patch=16).extract(image)["X"][0].any(axis=1)
+    assert seen.tolist() == [False, False, True] + 6 * [False]
+
+
+def test_k_means_finds_clusters_that_lie_apart():
+    centres = np.zeros((3, 128))
+    centres[[0, 1, 2], [0, 40, 90]] = 200
+    spread = np.random.default_rng(0).integers(0, 5, (3, 20, 128))
+    raw = (centres[:, None] + spread).astype(np.uint8)
+    bow = BagOfWords(n_words=3, n_sample=60)
+    vocabulary = bow.fit(raw, seed=3)["vocabulary"]
+    assert (vocabulary.shape, vocabulary.dtype) == ((3, 128), np.float32)
+    order = vocabulary[:, [0, 40, 90]].argmax(axis=0)
+    np.testing.assert_allclose(vocabulary[order], raw.mean(axis=1), atol=1e-3)
+    words = bow.encode(raw, {"vocabulary": vocabulary})
+    np.testing.assert_array_equal(words, np.eye(3)[order])
+
+
+def test_the_vocabulary_follows_the_seed_and_only_the_seed():
+    raw, bow = noise(60, 4, 128), BagOfWords(n_words=5, n_sample=100)
+    first, again, other = (bow.fit(raw, seed)["vocabulary"] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_rows_have_unit_length_and_do_not_depend_on_the_neighbours():
+    raw, bow = noise(600, 9, 128), BagOfWords(n_words=30, grid=3)
+    model = {"vocabulary": np.random.default_rng(1).uniform(0, 255, (30, 128)).astype(np.float32)}
+    together = bow.encode(raw, model)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(bow.encode(raw[250:270], model), together[250:270])
+
+
+def test_too_few_different_descriptors_are_refused():
+    raw = np.repeat(noise(4, 1, 128), 10, axis=0)
+    with pytest.raises(ProtocolError) as error:
+        BagOfWords(n_words=5).fit(raw, seed=0)
+    assert str(error.value) == "bow: 5 words need as many different training descriptors, came 4 (40 in all)"
+
+
+WRONG = {
+    "patch": (65, "patch: wanted at most image_size, 64, came 65"),
+    "grid": (0, "grid: wanted an integer of at least 1, came 0"),
+    "image_size": (15, "image_size: wanted an integer of at least 16, came 15"),
+}
+
+
+@pytest.mark.parametrize("option", WRONG)
+def test_options_out_of_range_are_refused(option):
+    value, message = WRONG[option]
+    with pytest.raises(ProtocolError) as error:
+        BagOfWords(**{option: value}).extract(noise(1, 32, 32))
+    assert str(error.value) == message
+
+
+def test_a_sample_smaller_than_the_vocabulary_is_refused():
+    with pytest.raises(ProtocolError, match="n_sample: wanted an integer of at least 500, came 499"):
+        BagOfWords(n_sample=499).fit(noise(600, 1, 128), seed=0)

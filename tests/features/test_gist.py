@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.features.gist import Gist, _averaging, _resizing
+
+
+def noise(n, *shape):
+    return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
+
+
+def by_filter(images):
+    """Mean over the cells: (n, 4 scales, 8 orientations)."""
+    return Gist().extract(images)["X"].reshape(-1, 4, 8, 16).mean(axis=3)
+
+
+def grating(angle, cycles):
+    """Brightness varies along `angle` (radians, y downwards), `cycles` times over 32 pixels."""
+    y, x = np.mgrid[:32, :32] / 32
+    wave = np.cos(2 * np.pi * cycles * (x * np.cos(angle) + y * np.sin(angle)))
+    return np.rint(127.5 * (1 + wave)).astype(np.uint8)[None]
+
+
+def test_512_components_from_the_options_alone():
+    assert Gist().dimension == 512
+    assert Gist(scales=3, orientations=6, grid=2).dimension == 72
+
+
+@pytest.mark.parametrize("level", [0, 128, 255])
+def test_a_constant_image_has_no_texture(level):
+    assert not Gist().extract(np.full((1, 32, 32, 3), level, np.uint8))["X"].any()
+
+
+@pytest.mark.parametrize("orientation", range(8))
+def test_a_grating_excites_its_own_orientation_most(orientation):
+    # Filter o passes frequencies at -pi o / 8, that is gratings turned by pi (1 - o / 8).
+    assert by_filter(grating(-np.pi * orientation / 8, 8))[0].sum(axis=0).argmax() == orientation
+
+
+def test_vertical_stripes_are_orientation_0_and_horizontal_ones_4():
+    stripes = np.tile(np.uint8([0, 0, 255, 255]), (1, 32, 8))
+    assert by_filter(stripes)[0, 0].argmax() == 0
+    assert by_filter(stripes.transpose(0, 2, 1))[0, 0].argmax() == 4
+
+
+def test_the_coarser_the_grating_the_coarser_the_scale():
+    scales = [by_filter(grating(0, cycles))[0, :, 0].argmax() for cycles in (9.6, 5.2, 2.8)]
+    assert scales == [0, 1, 2]  # 0.3 cycles per pixel is 9.6 per image, each scale 1.85 times fewer
+
+
+def test_cells_run_down_the_columns():
+    image = np.zeros((1, 32, 32), np.uint8)
+    image[0, 1:7:2, 17:23] = 255  # texture in the first row of cells, third column
+    assert (Gist().extract(image)["X"].reshape(32, 16).sum(axis=0)).argmax() == 2 * 4 + 0
+
+
+def test_brightness_and_contrast_do_not_count():
+    image = noise(1, 32, 32) // 4
+    np.testing.assert_allclose(Gist().extract(image * 2 + 50)["X"], Gist().extract(image)["X"], rtol=1e-4, atol=1e-6)
+
+
+def test_values_do_not_depend_on_the_neighbours():
+    images = noise(70, 32, 32, 3)
+    together = Gist().extract(images)["X"]
+    for rows in (slice(0, 1), slice(5, 38), slice(69, 70)):
+        np.testing.assert_array_equal(Gist().extract(images[rows])["X"], together[rows])
+
+
+def test_small_images_are_enlarged_and_wide_ones_cropped():
+    assert Gist().extract(noise(2, 8, 8))["X"].shape == (2, 512)
+    wide = noise(1, 32, 50)
+    np.testing.assert_array_equal(Gist().extract(wide)["X"], Gist().extract(wide[:, :, 9:41])["X"])
+
+
+def test_resizing_is_bilinear():
+    np.testing.assert_allclose(_resizing(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+    np.testing.assert_allclose(_resizing(4, 2), np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, rtol=1e-6)
+    np.testing.assert_array_equal(_resizing(5, 5), np.eye(5))
+
+
+def test_uneven_cells_are_as_equal_as_whole_pixels_allow():
+    np.testing.assert_allclose(_averaging(5, 2), [[1 / 2, 1 / 2, 0, 0, 0], [0, 0, 1 / 3, 1 / 3, 1 / 3]])
+
+
+WRONG = {
+    "image_size": (33, "image_size: wanted an even number, came 33"),
+    "border": (-1, "border: wanted an integer of at least 0, came -1"),
+    "scales": (0, "scales: wanted an integer of at least 1, came 0"),
+    "orientations": (1.5, "orientations: wanted an integer of at least 1, came 1.5"),
+    "grid": (64, "image_size: wanted an integer of at least 64, came 32"),
+    "contrast_cycles": (0, "contrast_cycles: wanted a number above 0, came 0"),
+}
+
+
+@pytest.mark.parametrize("option", WRONG)
+def test_options_out_of_range_are_refused(option):
+    value, message = WRONG[option]
+    with pytest.raises(ProtocolError) as error:
+        Gist(**{option: value}).extract(noise(1, 32, 32))
+    assert str(error.value) == message

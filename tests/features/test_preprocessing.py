@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.features import Feature, Preprocessing
+from protocol.features.bow import BagOfWords
+
+
+class Plain(Feature):
+    """Three numbers as they are."""
+
+    dimension = 3
+
+    def _describer(self, images):
+        raise NotImplementedError
+
+
+RAW = np.array([[3, 0, 4], [0, 2, 0], [0, 0, 0], [6, 0, 8]], dtype=np.float32)
+
+
+def made(*steps, raw_train=RAW[:2]):
+    return Preprocessing.fit(Plain(), raw_train, steps, seed=0)
+
+
+def test_no_steps_change_nothing():
+    vectors = made().transform(RAW)
+    np.testing.assert_array_equal(vectors, RAW)
+    assert not np.shares_memory(vectors, RAW)
+
+
+def test_l2_gives_unit_length_and_leaves_zero_rows():
+    np.testing.assert_allclose(
+        made("l2").transform(RAW), [[0.6, 0, 0.8], [0, 1, 0], [0, 0, 0], [0.6, 0, 0.8]], rtol=1e-6
+    )
+
+
+def test_l2_of_tiny_and_huge_rows():
+    rows = np.array([[3e-30, 0, 4e-30], [3e30, 0, 4e30]], dtype=np.float32)
+    np.testing.assert_allclose(made("l2").transform(rows), [[0.6, 0, 0.8]] * 2, rtol=1e-6)
+
+
+def test_the_mean_is_that_of_the_training_rows_only():
+    centre = made("centre")
+    assert (centre.mean.dtype, centre.mean.tolist()) == (np.float64, [1.5, 1, 2])
+    np.testing.assert_allclose(centre.transform(RAW[:2]).mean(axis=0), 0, atol=1e-7)
+    np.testing.assert_array_equal(centre.transform(RAW[3:]), [[4.5, -1, 6]])
+
+
+def test_the_order_of_the_steps_counts():
+    np.testing.assert_allclose(made("l2", "centre").mean, [0.3, 0.5, 0.4], rtol=1e-6)
+    centred = made("centre", "l2")
+    assert centred.mean.tolist() == [1.5, 1, 2]
+    np.testing.assert_allclose(np.linalg.norm(centred.transform(RAW), axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("block", [1, 3, 4, 100])
+def test_blocks_do_not_count(block):
+    np.testing.assert_array_equal(made("l2", "centre").transform(RAW, block=block), made("l2", "centre").transform(RAW))
+
+
+def test_what_was_learned_comes_back_from_arrays():
+    raw = np.random.default_rng(0).integers(0, 256, (30, 4, 128), dtype=np.uint8)
+    bow = BagOfWords(n_words=6, n_sample=100)
+    before = Preprocessing.fit(bow, raw[:20], ("centre",), seed=5)
+    arrays = before.to_arrays()
+    assert sorted(arrays) == ["mean", "model/vocabulary"]
+    after = Preprocessing.from_arrays(bow, ("centre",), arrays)
+    np.testing.assert_array_equal(after.transform(raw), before.transform(raw))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
+    raw = np.ones((10, 3), dtype=np.float32)
+    raw[[7, 9], 1] = bad
+    with pytest.raises(ProtocolError, match="features: 2 of 10 rows hold NaN or infinity, the first is row 7"):
+        made().transform(raw, block=4)
+    with pytest.raises(ProtocolError, match="the first is row 7"):
+        made("centre", raw_train=raw)
+
+
+def test_unknown_and_doubled_steps_are_refused():
+    with pytest.raises(ProtocolError, match=r"unknown preprocessing step 'center' \(did you mean 'centre'\?\)"):
+        made("center")
+    with pytest.raises(ProtocolError, match="wanted each step at most once, came l2, l2"):
+        made("l2", "l2")
+
+
+def test_vectors_of_another_length_are_refused():
+    with pytest.raises(ProtocolError, match=r"Plain\(\): wanted vectors of shape \(4, 3\), came \(4, 2\)"):
+        made().transform(RAW[:, :2])
+
+
+def test_a_mean_that_is_missing_or_does_not_fit_is_refused():
+    with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\) wanted shape \(3,\), came none"):
+        Preprocessing.from_arrays(Plain(), ("centre",), {})
+    with pytest.raises(ProtocolError, match=r"wanted shape \(3,\), came shape \(2,\)"):
+        Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)})

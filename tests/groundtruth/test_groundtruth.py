@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.groundtruth import Items
+from protocol.groundtruth.epsilon_ball import neighbours_within
+
+LINE = np.arange(11, dtype=np.float32)[:, None]  # points 0, 1, ..., 10 on a line
+
+
+def items(X, labels=None):
+    return Items(np.asarray(X, dtype=np.float32), labels)
+
+
+def ball(train, *, database=None, query=None, **options):
+    build = registry.get("ground_truth", "epsilon_ball")
+    train = items(train)
+    return build(items(query) if query is not None else train, items(database) if database is not None else train, train, **options)
+
+
+def rows(truth):
+    return [truth["indices"][a:b].tolist() for a, b in zip(truth["indptr"], truth["indptr"][1:], strict=False)]
+
+
+def test_average_count_is_the_radius_at_which_points_have_r_neighbours_on_average():
+    # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2
+    assert ball(LINE, n_neighbours=2, n_sample=11, count_in="train")["radius"] == 2
+    assert ball(LINE, n_neighbours=1, n_sample=11, count_in="train")["radius"] == 1
+
+
+def test_mean_distance_counts_a_point_as_its_own_first_neighbour():
+    # distance to the 2nd smallest, self included, is 1 for every point; to the 3rd it is 1, and 2 at the two ends
+    options = {"n_sample": 11, "count_in": "train", "reading": "mean_distance"}
+    assert ball(LINE, n_neighbours=2, **options)["radius"] == 1
+    assert ball(LINE, n_neighbours=3, **options)["radius"] == pytest.approx((9 * 1 + 2 * 2) / 11)
+
+
+def test_average_count_reaches_r_in_a_database_of_any_size():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6000, 4))
+    for n_database in (1000, 5000):
+        truth = ball(X[:800], database=X[1000 : 1000 + n_database], query=X[800:1000], n_neighbours=50, seed=1)
+        assert np.diff(truth["indptr"]).mean() == pytest.approx(50, rel=0.25)
+
+
+def test_comparison_decides_about_the_boundary():
+    options = {"n_neighbours": 2, "n_sample": 11, "count_in": "train"}
+    assert rows(ball(LINE, **options))[5] == [3, 4, 5, 6, 7]
+    assert rows(ball(LINE, **options, comparison="<"))[5] == [4, 5, 6]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_neighbours_equal_the_obvious_loop_with_duplicates_and_boundary_points(strict):
+    rng = np.random.default_rng(0)
+    database = np.round(rng.standard_normal((300, 3)), 1).astype(np.float32)
+    database[50:60] = database[0]
+    query = np.concatenate([database[:5], np.round(rng.standard_normal((300, 3)), 1).astype(np.float32)])
+    radius = float(np.linalg.norm(database[0].astype(np.float64) - database[1]))
+    indptr, indices = neighbours_within(query, database, radius, strict=strict)
+    for i, point in enumerate(query.astype(np.float64)):
+        distance = np.array([np.sqrt(((point - other) ** 2).sum()) for other in database])
+        expected = np.flatnonzero(distance < radius if strict else distance <= radius)
+        assert indices[indptr[i] : indptr[i + 1]].tolist() == expected.tolist()
+
+
+def test_neighbours_equal_scikit_learn_far_from_the_origin():
+    from sklearn.neighbors import NearestNeighbors
+
+    X = (np.random.default_rng(1).standard_normal((400, 16)) + 100).astype(np.float32)
+    indptr, indices = neighbours_within(X[:50], X, 4.5)
+    wanted = NearestNeighbors(radius=4.5, algorithm="brute").fit(X.astype(np.float64))
+    for i, expected in enumerate(wanted.radius_neighbors(X[:50].astype(np.float64), return_distance=False)):
+        assert indices[indptr[i] : indptr[i + 1]].tolist() == sorted(expected.tolist())
+
+
+def test_radius_depends_on_training_points_only_and_on_the_seed():
+    X = np.random.default_rng(0).standard_normal((500, 8))
+    one = ball(X[:200], database=X[200:], query=X[:3], seed=1)["radius"]
+    assert one == ball(X[:200], database=X[200:] * 100, query=X[5:9], seed=1)["radius"]
+    assert one != ball(X[:200], database=X[200:], query=X[:3], seed=2)["radius"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reading": "median"}, "unknown reading= 'median'"),
+        ({"comparison": ">"}, "unknown comparison= '>'"),
+        ({"count_in": "all"}, "unknown count_in= 'all'"),
+        ({"n_neighbours": 11}, "more than n_neighbours=11 items"),
+    ],
+)
+def test_epsilon_ball_refuses(options, message):
+    with pytest.raises(ProtocolError, match=message):
+        ball(LINE, **options)
+
+
+def test_class_label_hands_on_the_labels():
+    y = np.array([1, 2, 1])
+    truth = registry.get("ground_truth", "class_label")(items(LINE[:2], y[:2]), items(LINE[:3], y), items(LINE))
+    assert truth["query_labels"].tolist() == [1, 2]
+    assert truth["database_labels"].tolist() == [1, 2, 1]
+
+
+def test_class_label_needs_labels():
+    with pytest.raises(ProtocolError, match="the dataset has no labels; use 'epsilon_ball'"):
+        registry.get("ground_truth", "class_label")(items(LINE), items(LINE), items(LINE))
