@@ -113,6 +113,7 @@ def _pattern(name: str) -> tuple[re.Pattern[str], str] | None:
     return None
 
 
+@functools.cache
 def _find(kind: str, name: str) -> tuple[Entry, dict[str, int]]:
     _scan(kind)
     if (kind, name) in _entries:

@@ -1,1 +1,56 @@
 """Metrics: pure functions of the counts, one file per family."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol import registry
+from protocol.ranking import HammingCounts
+
+__all__ = ["evaluate", "mean"]
+
+
+def mean(values: ArrayLike) -> float:
+    """Return the mean over the queries, NaN left out; NaN if nothing is left.
+
+    Every mean of per-query values is taken here.
+
+    Examples
+    --------
+    >>> mean([1.0, 0.5, float("nan")])
+    0.75
+    """
+    array = np.asarray(values, dtype=np.float64)
+    defined = array[~np.isnan(array)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
+    """Compute metrics by name.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    names : iterable of str
+        Names of registered metrics with their numbers, for example ``"mAP@1000[all]"`` or ``"RAMAP@r2"``.
+    empty : {"zero", "drop"}, default="zero"
+        What an undefined value is: 0, or NaN, which `mean` leaves out.
+
+    Returns
+    -------
+    dict of str to ndarray of float64
+        In the order of `names`; (n_queries,), or (1,) where a metric is about the pooled queries or the database.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is unknown, or its number doesn't fit the counts.
+
+    Examples
+    --------
+    >>> counts = HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]])
+    >>> evaluate(counts, ["precision@r0", "precision_micro@r0"])
+    {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
+    """
+    return {name: registry.get("metric", name)(counts, empty=empty) for name in names}

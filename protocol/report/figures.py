@@ -19,6 +19,13 @@ def _base(rows: "pd.DataFrame") -> "alt.Chart":
     )
 
 
+def _panels(rows: "pd.DataFrame") -> Any:
+    """Return a panel per split, in the order of the rows."""
+    import altair as alt
+
+    return alt.Column("split:N", title=None, sort=list(rows["split"].unique()))
+
+
 def _numbers(*names: str) -> list[Any]:
     import altair as alt
 
@@ -31,12 +38,12 @@ def by_length(rows: "pd.DataFrame", metric: str) -> dict[str, Any]:
 
     plain = rows[(rows["metric"] == metric) & (rows["extension"] == "none")].copy()
     plain["low"], plain["high"] = plain["mean"] - plain["std"].fillna(0), plain["mean"] + plain["std"].fillna(0)
-    x = alt.X("n_bits:O", title="bits")
+    x = alt.X("n_bits:O", title="bits", axis=alt.Axis(labelAngle=0))
     y = alt.Y("mean:Q", title=metric, scale=alt.Scale(zero=False))
     band = _base(plain).mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", title=metric), y2="high:Q")
     line = _base(plain).mark_line(point=True).encode(x=x, y=y)
     return (
-        alt.layer(band, line).properties(width=_WIDTH, height=_HEIGHT).facet(column=alt.Column("split:N", title=None))
+        alt.layer(band, line).properties(width=_WIDTH, height=_HEIGHT).facet(column=_panels(rows))
     ).to_dict()
 
 
@@ -59,7 +66,7 @@ def tie_range(rows: "pd.DataFrame", n_bits: int) -> dict[str, Any]:
     return (
         alt.layer(bar, dot.encode(x="expected:Q"))
         .properties(width=_WIDTH, height=alt.Step(22))
-        .facet(column=alt.Column("split:N", title=None))
+        .facet(column=_panels(rows))
     ).to_dict()
 
 
@@ -70,14 +77,16 @@ def extensions(rows: "pd.DataFrame", metric: str, n_bits: int) -> dict[str, Any]
     chosen = rows[(rows["metric"] == metric) & (rows["n_bits"] == n_bits)].copy()
     bits = chosen["extension_bits"].map(lambda s: f" +{s}" if s else "")
     chosen["code"] = chosen["extension"] + bits
-    order = list(dict.fromkeys(chosen.sort_values(["extension_bits", "extension"], ascending=[True, False])["code"]))
+    rank = {"none": 0, "same": 1, "different": 2}
+    placed = chosen.assign(rank=chosen["extension"].map(rank)).sort_values(["rank", "extension_bits"])
+    order = list(dict.fromkeys(placed["code"]))
     return (
         _base(chosen)
-        .mark_line(point=True)
+        .mark_point(filled=True, size=60)
         .encode(
-            x=alt.X("code:N", sort=order, title="extension"),
+            x=alt.X("code:N", sort=order, title="extension", axis=alt.Axis(labelAngle=-30)),
             y=alt.Y("mean:Q", title=f"{metric} at {n_bits} bits"),
         )
         .properties(width=_WIDTH, height=_HEIGHT)
-        .facet(column=alt.Column("split:N", title=None))
+        .facet(column=_panels(rows))
     ).to_dict()

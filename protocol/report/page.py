@@ -1,5 +1,6 @@
 """The page: one HTML file that opens offline, with what was run, how, and what came out."""
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MISSING = "–"
+_GRID = ("runs", "splits", "hashers", "n_bits", "extensions")
 
 
 def page(
@@ -61,7 +63,7 @@ def page(
         passport=passport,
         n_items=len(items["ids"]),
         class_names=[name.decode() for name in items["class_names"]],
-        sections=[_section(key, rows, setting, figures) for key, rows in summary.groupby(["feature", "ground_truth"])],
+        sections=[_section(key, rows, setting, figures) for key, rows in _grouped(summary, setting)],
         figures=figures,
         metrics=[registry.entry("metric", name) for name in setting["metrics"]],
         plugins={kind: [registry.entry(kind, name) for name in names] for kind, names in _used(summary).items()},
@@ -71,6 +73,17 @@ def page(
         published=_beside(summary, tables).to_dict("records"),
         vega=vl_convert.javascript_bundle(),
     )
+
+
+def _grouped(summary: "pd.DataFrame", setting: Mapping[str, Any]) -> Any:
+    """Return the rows of each feature and ground truth, everything in the order of the setting."""
+    orders = {"feature": list(setting["features"])}
+    for name, key in (("ground_truth", "ground_truths"), ("split", "splits"), ("hasher", "hashers")):
+        own = [feature.get(key, []) for feature in setting["features"].values()]
+        orders[name] = list(dict.fromkeys(itertools.chain(setting[key], *own)))
+    ranks = summary.assign(**{name: summary[name].map(order.index) for name, order in orders.items()})
+    ordered = summary.loc[ranks.sort_values([*orders, "n_bits"], kind="stable").index]
+    return ordered.groupby(["feature", "ground_truth"], sort=False)
 
 
 def _section(key: Any, rows: "pd.DataFrame", setting: Mapping[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
@@ -94,6 +107,7 @@ def _section(key: Any, rows: "pd.DataFrame", setting: Mapping[str, Any], figures
         "tables": {metric: _table(rows[rows["metric"] == metric]) for metric in setting["metrics"]},
         "lengths": lengths,
         "n_runs": int(rows["n_runs"].max()),
+        "reduced": [key for key in _GRID if key in setting["features"][feature]],
     }
 
 
@@ -103,9 +117,9 @@ def _table(rows: "pd.DataFrame") -> dict[str, dict[str, list[Any]]]:
     return {
         split: {
             hasher: [(row.mean, row.std) for row in own.sort_values("n_bits")[["mean", "std"]].itertuples(index=False)]
-            for hasher, own in of_split.groupby("hasher")
+            for hasher, own in of_split.groupby("hasher", sort=False)
         }
-        for split, of_split in plain.groupby("split")
+        for split, of_split in plain.groupby("split", sort=False)
     }
 
 

@@ -1,0 +1,152 @@
+"""DSH: density-sensitive hashing, planes halfway between neighbouring clusters."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.hashers._base import Hasher, positive, whole
+from protocol.hashers._distances import squared_distances
+from protocol.registry import register
+
+
+@register(
+    "hasher",
+    "dsh",
+    source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
+    deviations="As the reference MATLAB code (HABIR toolkit) for packed codes: planes are ranked by how evenly they "
+    "split the clusters' weight, which orders them as the paper's entropy does. An empty cluster never takes the last "
+    "row of another one, and fewer planes than bits is an error with a reason.",
+    bits_within_features=False,
+    random=True,
+)
+class DSH(Hasher):
+    """Density-sensitive hashing: each bit is the side of the middle plane between two neighbouring clusters.
+
+    ``bit(x) = [u . x > t]`` with ``u = c_i - c_j`` and ``t = u . (c_i + c_j) / 2``, for the n_bits pairs (i, j) of
+    neighbouring centres whose planes split the training rows most evenly: with p the share of rows whose cluster's
+    centre has ``u . c > t``, the largest ``min(p, 1 - p) / max(p, 1 - p)``.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1.
+    seed : int, default 0
+        Seed of the rows that k-means starts from.
+    alpha : float, default 1.5
+        Clusters per bit, above 0; ``alpha n_bits`` is rounded, halves up.
+    n_neighbors : int, default 3
+        The paper's r: each centre is paired with so many nearest centres.
+    n_iter : int, default 3
+        Rounds of k-means, at least 1; one round assigns all rows and moves all centres.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows, subtracted first; it changes bits by rounding only.
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        The normals u as columns, the most even split first.
+    threshold_ : ndarray of float32, shape (n_bits,)
+        The t, relative to `mean_`.
+    fit_record_ : dict
+        ``n_clusters``; ``n_planes``: the number of distinct pairs that n_bits were chosen from.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if there are fewer training rows than clusters, or fewer distinct pairs of neighbours than bits.
+
+    Notes
+    -----
+    Equally even planes are taken by the smaller distance of their centres, then by the numbers (i, j). Of a pair,
+    i < j. k-means starts from distinct random training rows. An empty cluster takes the row farthest from its own
+    centre. The weight of a cluster is its size in the last round. Constant features change nothing; if all training
+    rows are the same, so are all their codes: zeros.
+
+    References
+    ----------
+    Jin, Li, Lin, Cai, *Density Sensitive Hashing*, IEEE Transactions on Cybernetics 44(8), 2014, section III.
+
+    Examples
+    --------
+    Two clusters, one plane between them.
+
+    >>> X = [[0.0], [1.0], [10.0], [11.0]]
+    >>> codes = DSH(n_bits=1).fit(X).transform(X).ravel()
+    >>> bool(codes[0] == codes[1] != codes[2] == codes[3])
+    True
+    """
+
+    def __init__(
+        self, n_bits: int = 32, *, seed: int = 0, alpha: float = 1.5, n_neighbors: int = 3, n_iter: int = 3
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.n_iter = n_iter
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        whole(self.n_neighbors, "n_neighbors")
+        whole(self.n_iter, "n_iter")
+        n_clusters = math.floor(positive(self.alpha, "alpha") * self.n_bits + 0.5)
+        whole(n_clusters, "alpha * n_bits, rounded: the number of clusters", least=2)
+        if n_clusters > len(X):
+            raise ProtocolError(
+                f"X: DSH makes {n_clusters} clusters for {self.n_bits} bits (alpha={self.alpha}), but there are only "
+                f"{len(X)} training rows"
+            )
+        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+        X = X - self.mean_
+        start = X[rng.choice(len(X), n_clusters, replace=False)]
+        centres, sizes = _k_means(X, start, self.n_iter)
+        pairs, distances = _neighbours(centres, self.n_neighbors)
+        if len(pairs) < self.n_bits:
+            raise ProtocolError(
+                f"n_bits: {self.n_bits} bits need as many distinct pairs of neighbouring clusters, but {n_clusters} "
+                f"clusters have {len(pairs)}; raise alpha={self.alpha} or n_neighbors={self.n_neighbors}"
+            )
+        one, other = centres[pairs.T]
+        normals = one - other
+        thresholds = (normals * (one + other)).sum(axis=1) / 2
+        beyond = (centres @ normals.T > thresholds).T @ sizes
+        evenness = np.minimum(beyond, len(X) - beyond) / np.maximum(beyond, len(X) - beyond)
+        best = np.lexsort((distances, -evenness))[: self.n_bits]
+        self.projection_ = normals[best].T.astype(np.float32)
+        self.threshold_ = thresholds[best].astype(np.float32)
+        return {"n_clusters": n_clusters, "n_planes": len(pairs)}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return (X - self.mean_) @ self.projection_ > self.threshold_
+
+
+def _k_means(X: NDArray[np.float32], centres: NDArray, n_iter: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the centres (k, d) and cluster sizes (k,) after `n_iter` >= 1 rounds of Lloyd's k-means."""
+    for _ in range(n_iter):
+        member = _assign(squared_distances(centres, X)) == np.arange(len(centres))[:, None]
+        sizes = member.sum(axis=1)
+        centres = (member.astype(np.float32) @ X) / sizes[:, None]
+    return centres, sizes
+
+
+def _assign(distances: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Return the nearest centre of each row; an empty cluster takes the farthest row of those it can be spared from."""
+    labels = distances.argmin(axis=0)
+    nearest = distances.min(axis=0)
+    sizes = np.bincount(labels, minlength=len(distances))
+    for cluster in np.flatnonzero(sizes == 0):
+        farthest = np.where(sizes[labels] > 1, nearest, -1).argmax()
+        sizes[labels[farthest]] -= 1
+        sizes[cluster] = 1
+        labels[farthest] = cluster
+    return labels
+
+
+def _neighbours(centres: NDArray[np.float64], n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the distinct pairs i < j of centres (m, 2), one among the other's nearest, and their squared distances."""
+    distances = squared_distances(centres, centres.astype(np.float32))
+    np.fill_diagonal(distances, np.inf)  # a centre isn't its own neighbour
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(n_neighbors, len(centres) - 1)]
+    first = np.repeat(np.arange(len(centres)), nearest.shape[1])
+    pairs = np.unique(np.sort(np.column_stack([first, nearest.ravel()]), axis=1), axis=0)
+    return pairs, distances[tuple(pairs.T)]

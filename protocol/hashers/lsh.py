@@ -1,0 +1,60 @@
+"""LSH: the signs of random projections."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers._base import Hasher
+from protocol.registry import register
+
+
+@register(
+    "hasher",
+    "lsh",
+    source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
+    deviations="A projection of exactly zero gives 0 as in the reference MATLAB code (HABIR toolkit), where the paper "
+    "gives 1; it can only matter to an all-zero row.",
+    bits_within_features=False,
+    random=True,
+)
+class LSH(Hasher):
+    """Locality-sensitive hashing: each bit is the side of a random hyperplane through the origin.
+
+    ``bit_j(x) = [x . w_j > 0]``, with ``w_j ~ N(0, I)``.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1.
+    seed : int, default 0
+        Seed of the hyperplanes.
+
+    Attributes
+    ----------
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        The normals w_j as columns.
+
+    Notes
+    -----
+    Nothing is learned and nothing is centred: fit only reads the number of features. Features that are not centred
+    lie on one side of most hyperplanes, so centre them first.
+
+    References
+    ----------
+    Charikar, *Similarity Estimation Techniques from Rounding Algorithms*, STOC 2002, section 3.
+
+    Examples
+    --------
+    Opposite points lie on opposite sides of every hyperplane.
+
+    >>> X = [[1.0, 2.0], [-1.0, -2.0]]
+    >>> codes = LSH(n_bits=16).fit(X).transform(X)
+    >>> int((codes[0] != codes[1]).sum())
+    16
+    """
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        self.projection_ = rng.standard_normal((X.shape[1], self.n_bits)).astype(np.float32)
+        return {}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return X @ self.projection_ > 0

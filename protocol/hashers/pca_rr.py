@@ -1,0 +1,75 @@
+"""PCA-RR: principal components, rotated at random, then their signs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers._base import Hasher
+from protocol.hashers._pca import principal_components, project
+from protocol.hashers._rotation import random_rotation
+from protocol.registry import register
+
+
+@register(
+    "hasher",
+    "pca_rr",
+    source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
+    deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "
+    "centred input, and the components come from the training rows alone, where it uses train and test together. "
+    "n_bits above the number of features is refused.",
+    bits_within_features=True,
+    random=True,
+)
+class PCARR(Hasher):
+    """PCA with a random rotation, which spreads the variance evenly over the bits.
+
+    ``bit_j(x) = [((x - mean) W R)_j > 0]``, with W the n_bits leading eigenvectors of the covariance and R a random
+    orthogonal matrix: the left singular vectors of a Gaussian one.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, from 1 to the number of features.
+    seed : int, default 0
+        Seed of the rotation.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows.
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        W R.
+    fit_record_ : dict
+        ``directions_without_variance``: how many columns of W carry only rounding (constant features, or fewer
+        training rows than bits); they add nothing to the other columns' sum.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if n_bits exceeds the number of features.
+
+    Notes
+    -----
+    If all training rows are the same, so are all their codes: zeros.
+
+    References
+    ----------
+    Gong, Lazebnik, *Iterative Quantization: A Procrustean Approach to Learning Binary Codes*, CVPR 2011, section 2.2.
+
+    Examples
+    --------
+    A rotation about the mean keeps opposite points opposite.
+
+    >>> X = [[3.0, 1.0], [-3.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
+    >>> codes = PCARR(n_bits=2).fit(X).transform(X)
+    >>> bool((codes[0] != codes[1]).all() and (codes[2] != codes[3]).all())
+    True
+    """
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        components = principal_components(X, self.n_bits)
+        self.mean_ = components.mean
+        self.projection_ = (components.directions @ random_rotation(self.n_bits, rng)).astype(np.float32)
+        return {"directions_without_variance": components.n_without_variance}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return project(X, self.mean_, self.projection_) > 0

@@ -1,0 +1,75 @@
+"""PCAH: the signs of the leading principal components."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers._base import Hasher
+from protocol.hashers._pca import principal_components, project
+from protocol.registry import register
+
+
+@register(
+    "hasher",
+    "pcah",
+    source="Wang, Zhang, Jing, Ma, AnnoSearch: Image Auto-Annotation by Search, CVPR 2006; "
+    "PCA-Direct in Gong and Lazebnik, CVPR 2011, section 2.1",
+    deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "
+    "centred input, and the components come from the training rows alone, where it uses train and test together. "
+    "n_bits above the number of features is refused.",
+    bits_within_features=True,
+    random=False,
+)
+class PCAH(Hasher):
+    """PCA hashing: each bit is the sign of one principal component.
+
+    ``bit_j(x) = [(x - mean) . w_j > 0]``, with w_j the eigenvector of the j-th largest eigenvalue of the covariance.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, from 1 to the number of features.
+    seed : int, default 0
+        Without effect: nothing is random.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows.
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        The eigenvectors w_j as columns.
+    fit_record_ : dict
+        ``directions_without_variance``: how many of the directions carry only rounding (constant features, or fewer
+        training rows than bits). Their bits are noise on training rows.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if n_bits exceeds the number of features.
+
+    Notes
+    -----
+    An eigenvector's sign is arbitrary; the entry largest in absolute value is made positive. Hamming distances do not
+    see signs. If all training rows are the same, so are all their codes: zeros.
+
+    References
+    ----------
+    Wang, Zhang, Jing, Ma, *AnnoSearch: Image Auto-Annotation by Search*, CVPR 2006.
+    Gong, Lazebnik, *Iterative Quantization: A Procrustean Approach to Learning Binary Codes*, CVPR 2011, section 2.1.
+
+    Examples
+    --------
+    The points lie along the first axis.
+
+    >>> X = [[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
+    >>> PCAH(n_bits=1).fit(X).transform(X).ravel()
+    array([False, False,  True,  True])
+    """
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        components = principal_components(X, self.n_bits)
+        self.mean_ = components.mean
+        self.projection_ = components.directions
+        return {"directions_without_variance": components.n_without_variance}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return project(X, self.mean_, self.projection_) > 0

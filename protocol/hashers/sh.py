@@ -1,0 +1,87 @@
+"""SH: the signs of the smoothest eigenfunctions of a box around the principal components."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers._base import Hasher
+from protocol.hashers._pca import principal_components, project
+from protocol.registry import register
+
+
+@register(
+    "hasher",
+    "sh",
+    source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
+    deviations="As the reference MATLAB code (HABIR toolkit), which is the authors' own, but the training mean is "
+    "subtracted here, where it relies on centred input, and the components come from the training rows alone, where "
+    "it uses train and test together.",
+    bits_within_features=False,
+    random=False,
+)
+class SH(Hasher):
+    """Spectral hashing: a uniform box is fitted along the principal components, its slowest waves give the bits.
+
+    ``bit(x) = [sin(pi/2 + k pi (v_i - a_i) / (b_i - a_i)) > 0]``, with v_i the i-th principal component of x, which
+    lies in [a_i, b_i] on the training rows. The n_bits pairs (i, k), k >= 1, of least ``(k pi / (b_i - a_i))^2`` are
+    taken.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1. It may exceed the number of features: then a component serves several bits.
+    seed : int, default 0
+        Without effect: nothing is random.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows.
+    directions_ : ndarray of float32, shape (n_features_in_, min(n_bits, n_features_in_))
+        Eigenvectors of the covariance as columns, the largest variance first.
+    lowest_ : ndarray of float64, shape (min(n_bits, n_features_in_),)
+        The a_i.
+    component_ : ndarray of int64, shape (n_bits,)
+        The i of each bit, counted from 0.
+    frequency_ : ndarray of float64, shape (n_bits,)
+        ``k pi / (b_i - a_i)`` of each bit, ascending.
+
+    Notes
+    -----
+    Waves along one component only are candidates, no products of them. (The reference code bounds k by
+    ``ceil((n_bits + 1) (b_i - a_i) / max_j (b_j - a_j))``, which leaves out none that could be taken.) Equal
+    frequencies are taken in the order of the components. The box is the training rows' range, not a percentile
+    range. Queries outside it are not clipped: the wave goes on. Components without variance (constant features) have
+    an empty range and get no bit, unless all training rows are the same; then all codes are the same.
+
+    References
+    ----------
+    Weiss, Torralba, Fergus, *Spectral Hashing*, NIPS 2008.
+
+    Examples
+    --------
+    One feature from 0 to 7: the first bit halves the range, the second splits the outer quarters from the inner half.
+
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]]
+    >>> SH(n_bits=2).fit(X).transform(X).astype(int).T
+    array([[1, 1, 1, 1, 0, 0, 0, 0],
+           [1, 1, 0, 0, 0, 0, 1, 1]])
+    """
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        components = principal_components(X, min(self.n_bits, X.shape[1]))
+        self.mean_ = components.mean
+        self.directions_ = components.directions
+        V = project(X, self.mean_, self.directions_)
+        # An epsilon on both sides, as in the reference, keeps the range of a constant component above zero.
+        epsilon = np.finfo(np.float64).eps
+        self.lowest_ = V.min(axis=0).astype(np.float64) - epsilon
+        extent = V.max(axis=0) + epsilon - self.lowest_
+        frequency = np.arange(1, self.n_bits + 1) * np.pi / extent[:, None]
+        slowest = np.argsort(frequency, axis=None, kind="stable")[: self.n_bits]
+        self.component_ = slowest // self.n_bits
+        self.frequency_ = frequency.ravel()[slowest]
+        return {}
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        V = project(X, self.mean_, self.directions_) - self.lowest_
+        return np.cos(V[:, self.component_] * self.frequency_) > 0  # sin(pi/2 + z) = cos(z)

@@ -1,0 +1,152 @@
+"""SpH: inside or outside of balanced, nearly independent hyperspheres."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.hashers._base import Hasher, positive, whole
+from protocol.hashers._distances import squared_distances
+from protocol.registry import register
+
+_N_START = 5  # training rows whose mean starts a centre
+_SLACK = 16 * np.finfo(np.float32).eps  # above the rounding of a squared distance, far below what tells rows apart
+_FAR = 1000.0  # times the farthest row: from there a sphere is a plane, and float32 distances lose their meaning
+
+
+@register(
+    "hasher",
+    "sph",
+    source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
+    deviations="Codes are compared by the plain Hamming distance, as everywhere in the reference MATLAB code (HABIR "
+    "toolkit), not by the paper's spherical one. Updates end at max_iter or when the centres run away, where that code "
+    "may run for ever, and odd n is served: floor(n / 2) rows lie in a sphere. A radius is widened by a few roundings, "
+    "so that the row that sets it stays inside.",
+    bits_within_features=False,
+    random=True,
+)
+class SpH(Hasher):
+    """Spherical hashing: each bit says whether a point lies inside a hypersphere.
+
+    ``bit_j(x) = [||x - c_j|| <= r_j]``. Every sphere holds half of the n training rows, and the centres are pushed
+    until every two spheres share about a quarter of them: with ``o_ij`` the rows in both spheres, all at once,
+    ``c_i += (1 / n_bits) sum_j (o_ij - n/4) / (n/2) (c_i - c_j)``.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1.
+    seed : int, default 0
+        Seed of the first centres.
+    epsilon_mean : float, default 0.10
+        The paper's eps_m: stop when the mean of ``|o_ij - n/4|`` is at most this times n/4, and
+    epsilon_std : float, default 0.15
+        the paper's eps_s: the standard deviation of o_ij is at most this times n/4.
+    max_iter : int, default 200
+        Most updates of the centres, at least 1. 14 to 55 are usual from 8 to 64 bits.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows; distances are taken after subtracting it, which changes them by rounding only.
+    centres_ : ndarray of float32, shape (n_bits, n_features_in_)
+        The c_j, relative to `mean_`.
+    squared_radius_ : ndarray of float32, shape (n_bits,)
+        The r_j squared: the floor(n/2)-th smallest squared distance, plus 16 float32 roundings of it and of the
+        centre's squared norm.
+    fit_record_ : dict
+        ``n_iter``: how many updates were made; ``converged``: whether both limits were met.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if there are fewer than 5 training rows.
+
+    Notes
+    -----
+    A first centre is the mean of 5 distinct random training rows. Rows as far as the one that sets a radius are
+    inside too, so with duplicates a sphere may hold more than half. Not reaching the limits is no error; the last
+    spheres are used and the fit record says so. On few distinct rows the centres may run away without end; the
+    updates stop before one is 1000 times as far from the mean as the farthest training row. A single bit has no
+    pairs, so it converges at once. Constant features change nothing; if all training rows are the same, no push can
+    part the spheres, and all codes are ones.
+
+    References
+    ----------
+    Heo, Lee, He, Chang, Yoon, *Spherical Hashing*, CVPR 2012, section 3, Algorithm 1.
+
+    Examples
+    --------
+    Each sphere holds half of the training rows.
+
+    >>> X = np.random.default_rng(1).normal(size=(40, 3))
+    >>> SpH(n_bits=4).fit(X).transform(X).sum(axis=0)
+    array([20, 20, 20, 20])
+    """
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        seed: int = 0,
+        epsilon_mean: float = 0.10,
+        epsilon_std: float = 0.15,
+        max_iter: int = 200,
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.epsilon_mean = epsilon_mean
+        self.epsilon_std = epsilon_std
+        self.max_iter = max_iter
+
+    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+        positive(self.epsilon_mean, "epsilon_mean")
+        positive(self.epsilon_std, "epsilon_std")
+        whole(self.max_iter, "max_iter")
+        if len(X) < _N_START:
+            raise ProtocolError(f"X: SpH needs at least {_N_START} training rows, came {len(X)}")
+        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
+        X = X - self.mean_
+        start = np.stack([rng.choice(len(X), _N_START, replace=False) for _ in range(self.n_bits)])
+        centres = X[start].mean(axis=1, dtype=np.float64)
+        farthest = np.linalg.norm(X, axis=1).max()
+        converged = False
+        n_iter = 0
+        squared_radius, overlaps = _halve(X, centres)
+        while n_iter < self.max_iter and not converged:
+            pushed = _push(centres, overlaps, len(X) / 4)
+            if np.linalg.norm(pushed, axis=1).max() > _FAR * farthest:
+                break
+            centres = pushed
+            squared_radius, overlaps = _halve(X, centres)
+            converged = self._balanced(overlaps, len(X) / 4)
+            n_iter += 1
+        self.centres_ = centres.astype(np.float32)
+        self.squared_radius_ = squared_radius
+        return {"n_iter": n_iter, "converged": converged}
+
+    def _balanced(self, overlaps: NDArray[np.float64], wanted: float) -> bool:
+        """Return whether the pairs of spheres overlap as `wanted`, within the two limits."""
+        pairs = overlaps[np.triu_indices(self.n_bits, k=1)]
+        if pairs.size == 0:
+            return True
+        near = np.abs(pairs - wanted).mean() <= self.epsilon_mean * wanted
+        return bool(near and pairs.std() <= self.epsilon_std * wanted)
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        distances = squared_distances(self.centres_, X - self.mean_)
+        return (distances <= self.squared_radius_[:, None]).T
+
+
+def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return squared radii (n_bits,) that take in half of the rows, and the overlaps o_ij (n_bits, n_bits)."""
+    distances = squared_distances(centres, X)
+    half = len(X) // 2
+    farthest = np.partition(distances, half - 1, axis=1)[:, half - 1]  # of the half to take in
+    squared_radius = (farthest + _SLACK * (farthest + (centres**2).sum(axis=1))).astype(np.float32)
+    inside = (distances <= squared_radius[:, None]).astype(np.float32)
+    return squared_radius, (inside @ inside.T).astype(np.float64)  # counts below 2^24 are exact in float32
+
+
+def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+    """Return the centres moved apart where their spheres share too much, together where too little."""
+    force = (overlaps - wanted) / (2 * wanted)
+    return centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / len(centres)

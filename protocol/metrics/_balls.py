@@ -1,0 +1,55 @@
+"""Hamming balls: radii, volumes, and the mean over radii that RAMAP and mLGAP share."""
+
+from itertools import accumulate
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.metrics._undefined import ratio
+from protocol.ranking import HammingCounts
+
+
+def nearest_radius(counts: HammingCounts, radius: int) -> int:
+    """Return `radius`, or n_bits if it is larger: the ball is the whole database from there on.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative.
+    """
+    if radius < 0:
+        raise ProtocolError(f"radius: wanted at least 0, came {radius}")
+    return min(radius, counts.n_bits)
+
+
+def mean_over_radii(
+    counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, empty: str
+) -> NDArray[np.float64]:
+    r"""Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), the volume V(r) in codes.
+
+    .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    With ``empty="drop"`` the radii with an empty ball are left out of a query's mean.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    radius : int
+        R, at most the number of bits.
+    denominator : ndarray of int64, shape (n_queries, n_bits + 1)
+        0 where the ball is empty, and nowhere else.
+    empty : {"zero", "drop"}
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above the number of bits, where the mean would take in balls that don't exist.
+    """
+    if not 0 <= radius <= counts.n_bits:
+        raise ProtocolError(f"radius: wanted 0 to n_bits = {counts.n_bits}, came {radius}")
+    volume = np.array(list(accumulate(comb(counts.n_bits, i) for i in range(radius + 1))), dtype=np.float64)
+    upto = slice(radius + 1)
+    terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, empty=empty)
+    return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), empty=empty)

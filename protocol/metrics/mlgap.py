@@ -1,0 +1,65 @@
+"""Mean local group average precision."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.metrics._balls import mean_over_radii
+from protocol.ranking import HammingCounts
+from protocol.registry import register
+
+
+@register(
+    "metric",
+    "mLGAP@rR",
+    source="Mean Local Group Average Precision, eq. 10-11",
+    deviations="The paper leaves open what an empty ball has; here 0, or left out. It prints no radius in the name.",
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
+    ties="None: a ball holds all items at a distance or none.",
+    denominator="items in the ball's largest bucket times codes in the ball",
+)
+def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Precision of the Hamming ball times how evenly its buckets are filled, mean over the radii 0..R.
+
+    .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
+        \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{k}{i}
+
+    The ball S_r has V(r) buckets b, empty ones included. As P(r) = relevant items / |S_r|, a term is the relevant items
+    over the largest bucket and V(r).
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        Of codes of k = ``counts.n_bits`` bits.
+    radius : int
+        R, from 0 to k.
+    empty : {"zero", "drop"}, default="zero"
+        A radius with an empty ball: 0, or left out of the query's mean, which is NaN if all its balls are empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above k.
+
+    Notes
+    -----
+    The paper names neither the radius of its table 1 nor the value of an empty ball, where P and the penalty are both
+    0/0. A term is RAMAP's times |S_r| over the largest bucket, so mLGAP is never below RAMAP at the same radius.
+
+    References
+    ----------
+    *Mean Local Group Average Precision*, eq. 10-15, figure 6.
+
+    Examples
+    --------
+    k = 1: two relevant items on the query's code, then two irrelevant ones: (1 * 1 + 1/2 * 4 / (2 * 2)) / 2.
+
+    >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
+    array([0.75])
+    """
+    return mean_over_radii(counts, radius, counts.largest_bucket, empty=empty)

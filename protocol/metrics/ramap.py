@@ -1,0 +1,60 @@
+"""Radius aware mean average precision."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.metrics._balls import mean_over_radii
+from protocol.ranking import HammingCounts
+from protocol.registry import register
+
+
+@register(
+    "metric",
+    "RAMAP@rR",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
+    ties="None: a ball holds all items at a distance or none.",
+    denominator="items in the ball times codes in the ball",
+)
+def ramap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
+    r"""Precision of the Hamming ball over the number of buckets to look up, mean over the radii 0..R.
+
+    .. math:: RAAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} \frac{P(r)}{V(r)}, \quad V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        Of codes of Q = ``counts.n_bits`` bits, extension bits included.
+    radius : int
+        R, from 0 to Q.
+    empty : {"zero", "drop"}, default="zero"
+        A radius with an empty ball: 0, or left out of the query's mean, which is NaN if all its balls are empty.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is negative or above Q.
+
+    Notes
+    -----
+    The paper implies the 0 of an empty ball by its table 2, where different-extension codes have 0.0000 at radius 0.
+    Section 2.1 defines the ball with "= r"; the sums of table 1 are over distances up to r, as here.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, eq. 1, tables 1-3.
+
+    Examples
+    --------
+    Q = 2: precision 1 in a ball of 1 code and 1/2 in a ball of 3 codes, (1 + 1/6) / 2.
+
+    >>> ramap(HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]]), radius=1).round(4)
+    array([0.5833])
+    """
+    return mean_over_radii(counts, radius, counts.retrieved_within, empty=empty)

@@ -1,0 +1,186 @@
+"""What every metric reads: per query, how many items of each relevance level lie at each Hamming distance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class HammingCounts:
+    """Counts of a Hamming ranking; axis 0 is the query, the last axis the distance or radius 0..n_bits.
+
+    Parameters
+    ----------
+    retrieved : ndarray of int64, shape (n_queries, n_bits + 1)
+        Database items at each distance.
+    at_level : ndarray of int64, shape (n_queries, n_levels, n_bits + 1)
+        Those of them that are relevant at each level.
+    levels : ndarray of int64, shape (n_levels,)
+        The levels, positive and ascending; level 0, not relevant, is left out.
+    largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1)
+        Items in the fullest bucket (a bucket: the items that share one code) within each radius; 0 for an empty ball.
+    bucket_sizes : ndarray of int64, shape (n_buckets,)
+        Items in each bucket of the database that has any, descending.
+
+    Raises
+    ------
+    ProtocolError
+        If dtypes or shapes don't fit, or the counts can't belong to one database: something negative, more relevant
+        than retrieved, rows with different totals.
+    """
+
+    retrieved: Counts
+    at_level: Counts
+    levels: Counts
+    largest_bucket: Counts
+    bucket_sizes: Counts
+
+    def __post_init__(self) -> None:
+        self._check_shapes()
+        total, buckets = self.retrieved.sum(axis=1), int(self.bucket_sizes.sum())
+        wrong = {
+            "a count is negative": self.retrieved.min() < 0 or self.at_level.min() < 0,
+            "levels are not positive and ascending": (np.diff(self.levels, prepend=0) < 1).any(),
+            "more items are relevant than retrieved": (self.relevant > self.retrieved).any(),
+            "rows have different totals": (total != total[0]).any(),
+            "bucket sizes are not positive and descending": self.bucket_sizes.min(initial=1) < 1
+            or (np.diff(self.bucket_sizes) > 0).any(),
+            "bucket sizes don't add up to the database": buckets == 0 or total[0] % buckets != 0,
+            "the largest bucket is not within its ball": (
+                (self.largest_bucket > self.retrieved_within)
+                | ((self.largest_bucket < 1) & (self.retrieved_within > 0))
+            ).any(),
+        }
+        for what, is_wrong in wrong.items():
+            if is_wrong:
+                raise ProtocolError(f"counts: {what}")
+
+    def _check_shapes(self) -> None:
+        if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
+            raise ProtocolError(
+                "counts: wanted at least one query, distance and level, came retrieved of shape "
+                f"{self.retrieved.shape} and {self.levels.size} levels"
+            )
+        n_queries, n_distances = self.retrieved.shape
+        wanted = {
+            "retrieved": (n_queries, n_distances),
+            "at_level": (n_queries, self.levels.size, n_distances),
+            "levels": (self.levels.size,),
+            "largest_bucket": (n_queries, n_distances),
+            "bucket_sizes": (self.bucket_sizes.size,),
+        }
+        for name, shape in wanted.items():
+            array = getattr(self, name)
+            if array.shape != shape or array.dtype != np.int64:
+                raise ProtocolError(f"counts: wanted {name} int64 {shape}, came {array.dtype} {array.shape}")
+
+    @property
+    def n_queries(self) -> int:
+        """Number of rows; 1 in pooled counts."""
+        return self.retrieved.shape[0]
+
+    @property
+    def n_bits(self) -> int:
+        """Length of the codes, extension bits included."""
+        return self.retrieved.shape[1] - 1
+
+    @property
+    def n_database(self) -> int:
+        """Items ranked in a row: the database; in pooled counts, all pairs of a query and a database item."""
+        return int(self.retrieved[0].sum())
+
+    @cached_property
+    def relevant(self) -> Counts:
+        """Relevant items of any level at each distance, (n_queries, n_bits + 1)."""
+        return self.at_level.sum(axis=1)
+
+    @cached_property
+    def retrieved_within(self) -> Counts:
+        """Items within each radius, (n_queries, n_bits + 1)."""
+        return self.retrieved.cumsum(axis=1)
+
+    @cached_property
+    def relevant_within(self) -> Counts:
+        """Relevant items within each radius, (n_queries, n_bits + 1)."""
+        return self.relevant.cumsum(axis=1)
+
+    @property
+    def n_relevant(self) -> Counts:
+        """Relevant items of each query in the whole database, (n_queries,)."""
+        return self.relevant_within[:, -1]
+
+    def pooled(self) -> Self:
+        """Return the counts summed over the queries, as a single row: what micro averages read.
+
+        The largest buckets are summed too, so the row stays consistent, but the sum is no bucket of anything.
+        """
+        return type(self)(
+            retrieved=self.retrieved.sum(axis=0, keepdims=True),
+            at_level=self.at_level.sum(axis=0, keepdims=True),
+            levels=self.levels,
+            largest_bucket=self.largest_bucket.sum(axis=0, keepdims=True),
+            bucket_sizes=self.bucket_sizes,
+        )
+
+    @classmethod
+    def from_histograms(
+        cls,
+        retrieved: ArrayLike,
+        relevant: ArrayLike | Mapping[int, ArrayLike],
+        *,
+        largest_bucket: ArrayLike | None = None,
+    ) -> Self:
+        """Return counts written by hand.
+
+        Parameters
+        ----------
+        retrieved : array_like of int, shape (n_queries, n_bits + 1)
+        relevant : array_like like `retrieved`, or mapping of level to such
+            Relevant items at level 1, or at each level.
+        largest_bucket : array_like like `retrieved`, optional
+            If None, the items at one distance share one code. The bucket sizes are always set this way, from the
+            first query.
+
+        Examples
+        --------
+        >>> HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]]).largest_bucket
+        array([[1, 3, 3]])
+        """
+        by_level = relevant if isinstance(relevant, Mapping) else {1: relevant}
+        levels = sorted(by_level)
+        items = np.asarray(retrieved, dtype=np.int64)
+        largest = np.maximum.accumulate(items, axis=1) if largest_bucket is None else largest_bucket
+        return cls(
+            retrieved=items,
+            at_level=np.stack([np.asarray(by_level[level], dtype=np.int64) for level in levels], axis=1),
+            levels=np.array(levels, dtype=np.int64),
+            largest_bucket=np.asarray(largest, dtype=np.int64),
+            bucket_sizes=np.sort(items[0][items[0] > 0])[::-1],
+        )
+
+    def to_arrays(self) -> dict[str, Counts]:
+        """Return the arrays under their names, for storage."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
+        """Return the counts that `to_arrays` gave; other names are ignored.
+
+        Raises
+        ------
+        ProtocolError
+            If an array is missing, or the arrays are no counts.
+        """
+        wanted = [field.name for field in fields(cls)]
+        missing = [name for name in wanted if name not in arrays]
+        if missing:
+            raise ProtocolError(f"counts: wanted arrays {', '.join(wanted)}; missing: {', '.join(missing)}")
+        return cls(**{name: arrays[name] for name in wanted})

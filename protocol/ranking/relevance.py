@@ -1,0 +1,154 @@
+"""Which database items are relevant to a query, and how much: given a query at a time, never as a whole matrix."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError, labels, rows
+
+
+class Relevance(Protocol):
+    """What counting asks of a ground truth. Items at level 0 are not relevant and never listed."""
+
+    n_queries: int
+    n_database: int
+    levels: NDArray[np.int64]
+    """The levels that may occur, positive and ascending, at least one."""
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, each once, and their levels."""
+        ...
+
+
+class LabelRelevance:
+    """Relevant items share a label with the query; the level is the number of shared labels.
+
+    Parameters
+    ----------
+    query_labels, database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
+        One class an item, or any number of them; the same kind on both sides. An item without labels is relevant to
+        nothing.
+
+    Raises
+    ------
+    ProtocolError
+        If the labels are of another kind, or the two sides don't match.
+
+    Examples
+    --------
+    >>> LabelRelevance([7, 8], [7, 7, 9]).row(0)
+    (array([0, 1]), array([1, 1]))
+    >>> LabelRelevance([[1, 1, 0]], [[1, 0, 1], [0, 0, 1], [1, 1, 1]]).row(0)
+    (array([0, 2]), array([1, 2]))
+    """
+
+    def __init__(self, query_labels: ArrayLike, database_labels: ArrayLike) -> None:
+        query, database = np.asarray(query_labels), np.asarray(database_labels)
+        query = labels(query, query.shape[0] if query.ndim else 0, "query labels")
+        database = labels(database, database.shape[0] if database.ndim else 0, "database labels")
+        if query.shape[1:] != database.shape[1:]:
+            raise ProtocolError(
+                f"labels: wanted the same kind for queries and database, came shapes {query.shape} and {database.shape}"
+            )
+        self.n_queries, self.n_database = len(query), len(database)
+        self._query = query
+        if query.ndim == 1:
+            self.levels = np.ones(1, dtype=np.int64)
+            self._positions = np.argsort(database, kind="stable")
+            classes, starts = np.unique(database[self._positions], return_index=True)
+            stops = np.append(starts[1:], len(database))
+            self._members = {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True)}
+        else:
+            self._by_class = np.ascontiguousarray(database.T)
+            most = min(int(side.sum(axis=1).max(initial=0)) for side in (query, database))
+            self.levels = np.arange(1, max(most, 1) + 1)
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, ascending, and their levels."""
+        if self._query.ndim == 1:
+            positions = self._positions[self._members.get(self._query[query].item(), slice(0))]
+            return positions, np.ones(positions.size, dtype=np.int64)
+        shared = self._by_class[self._query[query]].sum(axis=0)
+        positions = np.flatnonzero(shared)
+        return positions, shared[positions]
+
+
+class NeighbourRelevance:
+    """Relevant items are listed for each query, as compressed sparse rows.
+
+    Parameters
+    ----------
+    indptr : array_like of int, shape (n_queries + 1,)
+        Query i has ``indices[indptr[i]:indptr[i + 1]]``.
+    indices : array_like of int, shape (n_pairs,)
+        Database positions, ascending for each query.
+    n_database : int
+    levels : array_like of int, shape (n_pairs,), optional
+        Level of each pair, at least 1; 1 for every pair if None.
+
+    Raises
+    ------
+    ProtocolError
+        If the arrays don't fit together, point outside the database or list an item twice.
+
+    Examples
+    --------
+    >>> NeighbourRelevance([0, 2, 2], [1, 4], n_database=5).row(0)
+    (array([1, 4]), array([1, 1]))
+    """
+
+    def __init__(self, indptr: ArrayLike, indices: ArrayLike, n_database: int, levels: ArrayLike | None = None) -> None:
+        ends = np.asarray(indptr)
+        found = np.asarray(indices)
+        if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
+            raise ProtocolError(f"indptr: wanted integers (n_queries + 1,), came shape {ends.shape} of {ends.dtype}")
+        if ends[0] != 0 or ends[-1] != found.size or (ends[1:] < ends[:-1]).any():
+            raise ProtocolError(f"indptr: wanted to rise from 0 to {found.size}, came {ends[0]} to {ends[-1]}")
+        self._indptr = ends.astype(np.int64, copy=False)
+        self._indices = rows(found, n_database, "indices") if found.size else np.empty(0, dtype=np.int64)
+        starts_row = np.zeros(found.size + 1, dtype=bool)
+        starts_row[self._indptr] = True
+        if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
+            raise ProtocolError("indices: wanted the database positions of each query ascending, each once")
+        self._levels = np.ones(found.size, dtype=np.int64) if levels is None else np.asarray(levels)
+        if self._levels.shape != (found.size,) or self._levels.dtype.kind not in "iu" or (self._levels < 1).any():
+            raise ProtocolError(f"levels: wanted {found.size} integers, at least 1, came shape {self._levels.shape}")
+        self._levels = self._levels.astype(np.int64, copy=False)
+        self.n_queries, self.n_database = ends.size - 1, n_database
+        self.levels = np.unique(self._levels) if found.size else np.ones(1, dtype=np.int64)
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, ascending, and their levels."""
+        listed = slice(self._indptr[query], self._indptr[query + 1])
+        return self._indices[listed], self._levels[listed]
+
+
+def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
+    """Return the relevance that a ground truth's arrays describe.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        ``query_labels`` and ``database_labels``, or ``indptr`` and ``indices`` (and ``levels``); others are ignored.
+    n_database : int
+
+    Raises
+    ------
+    ProtocolError
+        If neither pair is there, or as `LabelRelevance` and `NeighbourRelevance`.
+    """
+    relevance: Relevance
+    if {"query_labels", "database_labels"} <= arrays.keys():
+        relevance = LabelRelevance(arrays["query_labels"], arrays["database_labels"])
+    elif {"indptr", "indices"} <= arrays.keys():
+        relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
+    else:
+        raise ProtocolError(
+            "relevance: wanted arrays query_labels and database_labels, or indptr and indices, "
+            f"came {', '.join(sorted(arrays)) or 'none'}"
+        )
+    if relevance.n_database != n_database:
+        raise ProtocolError(f"relevance: wanted {n_database} database items, came {relevance.n_database}")
+    return relevance

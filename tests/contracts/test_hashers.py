@@ -1,0 +1,504 @@
+"""What every registered hasher keeps to, and for each promise a wrong hasher that must be caught.
+
+A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher.
+"""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from protocol import registry
+from protocol.checks import ProtocolError, matrix
+
+
+def mixture(n, d):
+    rng = np.random.default_rng(7)
+    X = 3 * rng.normal(size=(6, d))[rng.integers(0, 6, n)] + rng.normal(size=(n, d)) * np.linspace(2, 0.5, d)
+    return X.astype(np.float32)
+
+
+X = mixture(300, 160)
+CAUGHT = (AssertionError, pytest.fail.Exception, ArithmeticError, RuntimeWarning)
+
+
+def check_output(make):
+    for n_bits in (1, 8, 128):
+        codes = make(n_bits=n_bits).fit(X).transform(X[:50])
+        assert isinstance(codes, np.ndarray)
+        assert codes.dtype == bool
+        assert codes.shape == (50, n_bits)
+
+
+def check_bits_vary(make):
+    codes = make(n_bits=16).fit(X).transform(X)
+    assert len(np.unique(codes, axis=0)) > 5
+    assert np.logical_and(codes.any(axis=0), ~codes.all(axis=0)).sum() >= 8
+
+
+def check_deterministic(make):
+    first, second = make().fit(X), make().fit(X.copy())
+    np.random.random()  # noqa: NPY002 - a hasher that drew from the global generator would notice
+    assert first.transform(X).tobytes() == second.transform(X).tobytes()
+    for name in learned(first):
+        np.testing.assert_equal(getattr(first, name), getattr(second, name))
+    codes = first.transform(X)
+    assert first.fit(X[:200]).fit(X).transform(X).tobytes() == codes.tobytes()
+
+
+def check_seed(make, random):
+    same = (make(seed=0).fit(X).transform(X) == make(seed=1).fit(X).transform(X)).all()
+    assert same != random
+
+
+def check_leaves_inputs_alone(make):
+    train, query = X.copy(), X[:20].copy()
+    hasher = make()
+    params = hasher.get_params()
+    hasher.fit(train).transform(query)
+    np.testing.assert_array_equal(train, X)
+    np.testing.assert_array_equal(query, X[:20])
+    assert hasher.get_params() == params
+
+
+def check_refuses_non_finite(make):
+    for bad in (np.nan, np.inf, -np.inf):
+        spoilt = X.copy()
+        spoilt[3, 2] = bad
+        with pytest.raises(ProtocolError, match="the first is row 3"):
+            make().fit(spoilt)
+        with pytest.raises(ProtocolError, match="the first is row 3"):
+            make().fit(X).transform(spoilt)
+
+
+def check_refuses_what_is_no_matrix(make):
+    for bad in (X[0], X[:0], X[None], [["a"]]):
+        with pytest.raises(ProtocolError, match="X: wanted"):
+            make().fit(bad)
+        with pytest.raises(ProtocolError, match="X: wanted"):
+            make().fit(X).transform(bad)
+    with pytest.raises(ProtocolError, match="wanted 160 features as in fit, came 159"):
+        make().fit(X).transform(X[:, 1:])
+
+
+def check_refuses_transform_before_fit(make):
+    with pytest.raises(ProtocolError, match="before fit"):
+        make().transform(X)
+
+
+def check_refuses_n_bits_below_one(make):
+    for bad in (0, -8, 7.5, "8"):
+        with pytest.raises(ProtocolError, match="n_bits: wanted an integer >= 1"):
+            make(n_bits=bad).fit(X)
+
+
+def check_bits_beyond_features(make, within):
+    narrow = np.ascontiguousarray(X[:, :5])
+    assert make(n_bits=5).fit(narrow).transform(narrow).shape == (300, 5)
+    if within:
+        with pytest.raises(ProtocolError, match=r"n_bits: 6 .* 5 features"):
+            make(n_bits=6).fit(narrow)
+    else:
+        assert make(n_bits=12).fit(narrow).transform(narrow).shape == (300, 12)
+
+
+def check_rows_are_coded_by_themselves(make):
+    hasher = make(n_bits=16).fit(X)
+    codes = hasher.transform(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(hasher.transform(X[order]), codes[order])
+    for row in range(0, 300, 10):
+        np.testing.assert_array_equal(hasher.transform(X[row : row + 1]), codes[row : row + 1])
+
+
+def check_constant_features(make):
+    some = X.copy()
+    some[:, 20:60] = 5
+    assert make(n_bits=16).fit(some).transform(some).shape == (300, 16)
+    every = np.full((300, 160), 5, dtype=np.float32)
+    codes = make(n_bits=16).fit(every).transform(every)
+    np.testing.assert_array_equal(codes, np.broadcast_to(codes[0], codes.shape))
+
+
+def check_duplicate_rows(make):
+    train = np.concatenate([X[:100]] * 3)
+    codes = make(n_bits=16).fit(train).transform(train)
+    np.testing.assert_array_equal(codes[:100], codes[100:200])
+    np.testing.assert_array_equal(codes[:100], codes[200:])
+    few = np.repeat(X[:3], 100, axis=0)
+    codes = make(n_bits=2).fit(few).transform(few)
+    np.testing.assert_array_equal(codes, np.repeat(codes[::100], 100, axis=0))
+
+
+def check_clones(make):
+    hasher = make(n_bits=16, seed=3).fit(X)
+    twin = clone(hasher)
+    assert type(twin) is type(hasher)
+    assert twin.get_params() == hasher.get_params()
+    assert not learned(twin)
+    np.testing.assert_array_equal(twin.fit(X).transform(X), hasher.transform(X))
+
+
+def check_constructor_only_stores(make):
+    odd = object()
+    hasher = make(n_bits=odd, seed=odd)
+    assert vars(hasher) == hasher.get_params()
+    assert hasher.n_bits is odd
+    assert hasher.seed is odd
+
+
+def check_set_params(make):
+    hasher = make(n_bits=8, seed=0)
+    assert hasher.set_params(n_bits=16, seed=3) is hasher
+    np.testing.assert_array_equal(hasher.fit(X).transform(X), make(n_bits=16, seed=3).fit(X).transform(X))
+    with pytest.raises(ValueError, match="bits"):
+        hasher.set_params(bits=8)
+
+
+def check_repr(make):
+    assert repr(make(n_bits=8, seed=3)) == f"{type(make()).__name__}(n_bits=8, seed=3)"
+
+
+def check_fit_returns_self(make):
+    hasher = make()
+    assert hasher.fit(X) is hasher
+
+
+def check_fit_record(make):
+    hasher = make().fit(X)
+    assert isinstance(hasher.fit_record_, dict)
+    try:
+        text = json.dumps(hasher.fit_record_, allow_nan=False)
+    except TypeError as error:
+        pytest.fail(f"fit_record_: {error}")
+    assert json.loads(text) == hasher.fit_record_
+    assert hasher.n_features_in_ == 160
+
+
+def learned(hasher):
+    return sorted(name for name in vars(hasher) if name.endswith("_"))
+
+
+PLAIN = [
+    check_output,
+    check_bits_vary,
+    check_deterministic,
+    check_leaves_inputs_alone,
+    check_refuses_non_finite,
+    check_refuses_what_is_no_matrix,
+    check_refuses_transform_before_fit,
+    check_refuses_n_bits_below_one,
+    check_rows_are_coded_by_themselves,
+    check_constant_features,
+    check_duplicate_rows,
+    check_clones,
+    check_constructor_only_stores,
+    check_set_params,
+    check_repr,
+    check_fit_returns_self,
+    check_fit_record,
+]
+
+
+@pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", registry.names("hasher"))
+def test_every_hasher(name, check):
+    check(registry.get("hasher", name))
+
+
+@pytest.mark.parametrize("name", registry.names("hasher"))
+def test_the_seed_matters_where_the_registration_says_so(name):
+    check_seed(registry.get("hasher", name), registry.entry("hasher", name).facts["random"])
+
+
+@pytest.mark.parametrize("name", registry.names("hasher"))
+def test_bits_beyond_the_features_as_the_registration_says(name):
+    check_bits_beyond_features(
+        registry.get("hasher", name), registry.entry("hasher", name).facts["bits_within_features"]
+    )
+
+
+@pytest.mark.parametrize("name", registry.names("hasher"))
+def test_the_registration_names_source_and_deviations(name):
+    entry = registry.entry("hasher", name)
+    assert entry.source
+    assert entry.facts["deviations"]
+    assert entry.summary.endswith(".")
+
+
+# Wrong hashers: a right one, random signs, and one fault each.
+
+
+class Right:
+    def __init__(self, n_bits=32, *, seed=0):
+        self.n_bits = n_bits
+        self.seed = seed
+
+    def get_params(self, deep=True):
+        return {"n_bits": self.n_bits, "seed": self.seed}
+
+    def set_params(self, **params):
+        for name, value in params.items():
+            if name not in ("n_bits", "seed"):
+                raise ProtocolError(f"unknown parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self):
+        return f"{type(self).__name__}(n_bits={self.n_bits}, seed={self.seed})"
+
+    def fit(self, X, y=None):
+        if not isinstance(self.n_bits, int) or self.n_bits < 1:
+            raise ProtocolError(f"n_bits: wanted an integer >= 1, came {self.n_bits!r}")
+        X = matrix(X)
+        self.n_features_in_ = X.shape[1]
+        self.W_ = np.random.default_rng(self.seed).normal(size=(X.shape[1], self.n_bits))
+        self.fit_record_ = {}
+        return self
+
+    def transform(self, X):
+        if not hasattr(self, "W_"):
+            raise ProtocolError("transform came before fit")
+        return matrix(X, n_features=self.n_features_in_) @ self.W_ > 0
+
+
+class Integers(Right):
+    def transform(self, X):
+        return super().transform(X).astype(int)
+
+
+class Capped(Right):
+    """Makes 64 bits at most, and no more than there are features, without a word."""
+
+    def transform(self, X):
+        return super().transform(X)[:, : min(64, self.n_features_in_)]
+
+
+class Constant(Right):
+    def transform(self, X):
+        return np.ones_like(super().transform(X))
+
+
+class Unseeded(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.W_ = np.random.default_rng().normal(size=self.W_.shape)
+        return self
+
+
+class GoesOn(Right):
+    """A second fit starts from the first."""
+
+    def fit(self, X, y=None):
+        before = getattr(self, "W_", None)
+        super().fit(X)
+        if before is not None:
+            self.W_ = before + X[: self.n_bits].T
+        return self
+
+
+class Seedless(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.W_ = np.random.default_rng(0).normal(size=self.W_.shape)
+        return self
+
+
+class CentresInPlace(Right):
+    def fit(self, X, y=None):
+        X -= X.mean(axis=0)
+        return super().fit(X)
+
+
+class ScalesQueriesInPlace(Right):
+    def transform(self, X):
+        X *= 2
+        return super().transform(X)
+
+
+class ChangesItsParameters(Right):
+    def fit(self, X, y=None):
+        self.seed += 1
+        return super().fit(X)
+
+
+class FillsHoles(Right):
+    def fit(self, X, y=None):
+        return super().fit(np.nan_to_num(X))
+
+    def transform(self, X):
+        return super().transform(np.nan_to_num(X))
+
+
+class FillsHolesInQueries(Right):
+    def transform(self, X):
+        return super().transform(np.nan_to_num(X))
+
+
+class TakesVectors(Right):
+    def fit(self, X, y=None):
+        return super().fit(np.atleast_2d(X))
+
+
+class TakesAnyWidth(Right):
+    def transform(self, X):
+        X = matrix(X)
+        return X @ self.W_[: X.shape[1]] > 0
+
+
+class FitsByItself(Right):
+    def transform(self, X):
+        return super().transform(X) if hasattr(self, "W_") else self.fit(X).transform(X)
+
+
+class RoundsItsBits(Right):
+    def fit(self, X, y=None):
+        self.n_bits = max(1, int(self.n_bits))
+        return super().fit(X)
+
+
+class MedianOfTheBatch(Right):
+    def transform(self, X):
+        projected = matrix(X, n_features=self.n_features_in_) @ self.W_
+        return projected >= np.median(projected, axis=0)
+
+
+class RowNumbers(Right):
+    def transform(self, X):
+        codes = super().transform(X)
+        codes[1::2] ^= True
+        return codes
+
+
+class Standardizes(Right):
+    """Divides by the standard deviation, which a constant feature doesn't have."""
+
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.scale_ = 1 / matrix(X).std(axis=0)
+        return self
+
+    def transform(self, X):
+        return super().transform(X * self.scale_)
+
+
+class Jitters(Right):
+    """Breaks ties at random."""
+
+    def transform(self, X):
+        X = matrix(X, n_features=self.n_features_in_)
+        return (X + np.random.default_rng(0).normal(size=X.shape)) @ self.W_ > 0
+
+
+class OtherDefault(Right):
+    def get_params(self, deep=True):
+        return {"n_bits": self.n_bits}
+
+
+class Converts(Right):
+    def __init__(self, n_bits=32, *, seed=0):
+        super().__init__(n_bits, seed=str(seed))
+
+
+class Prepares(Right):
+    def __init__(self, n_bits=32, *, seed=0):
+        super().__init__(n_bits, seed=seed)
+        self.generator = np.random.default_rng(0)
+
+
+class IgnoresUnknown(Right):
+    def set_params(self, **params):
+        vars(self).update(params)
+        return self
+
+
+class SetsNothing(Right):
+    def set_params(self, **params):
+        return self if "bits" not in params else super().set_params(**params)
+
+
+class NamelessRepr(Right):
+    __repr__ = object.__repr__
+
+
+class ReturnsNothing(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+
+
+class RecordsNumpy(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.fit_record_ = {"n_iter": np.int64(3)}
+        return self
+
+
+class RecordsTuples(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.fit_record_ = {"sizes": (1, 2)}
+        return self
+
+
+RANDOM = functools.partial(check_seed, random=True)
+FIXED = functools.partial(check_seed, random=False)
+WITHIN = functools.partial(check_bits_beyond_features, within=True)
+BEYOND = functools.partial(check_bits_beyond_features, within=False)
+
+
+@pytest.mark.parametrize("check", [*PLAIN, RANDOM, BEYOND], ids=str)
+def test_the_right_hasher_passes(check):
+    check(Right)
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong"),
+    [
+        (check_output, Integers),
+        (check_output, Capped),
+        (check_bits_vary, Constant),
+        (check_deterministic, Unseeded),
+        (check_deterministic, GoesOn),
+        (RANDOM, Seedless),
+        (FIXED, Right),
+        (check_leaves_inputs_alone, CentresInPlace),
+        (check_leaves_inputs_alone, ScalesQueriesInPlace),
+        (check_leaves_inputs_alone, ChangesItsParameters),
+        (check_refuses_non_finite, FillsHoles),
+        (check_refuses_non_finite, FillsHolesInQueries),
+        (check_refuses_what_is_no_matrix, TakesVectors),
+        (check_refuses_what_is_no_matrix, TakesAnyWidth),
+        (check_refuses_transform_before_fit, FitsByItself),
+        (check_refuses_n_bits_below_one, RoundsItsBits),
+        (WITHIN, Right),
+        (WITHIN, Capped),
+        (BEYOND, Capped),
+        (check_rows_are_coded_by_themselves, MedianOfTheBatch),
+        (check_rows_are_coded_by_themselves, RowNumbers),
+        (check_constant_features, Standardizes),
+        (check_constant_features, Jitters),
+        (check_duplicate_rows, RowNumbers),
+        (check_duplicate_rows, Jitters),
+        (check_clones, OtherDefault),
+        (check_constructor_only_stores, Converts),
+        (check_constructor_only_stores, Prepares),
+        (check_set_params, IgnoresUnknown),
+        (check_set_params, SetsNothing),
+        (check_repr, NamelessRepr),
+        (check_fit_returns_self, ReturnsNothing),
+        (check_fit_record, RecordsNumpy),
+        (check_fit_record, RecordsTuples),
+    ],
+    ids=str,
+)
+def test_a_wrong_hasher_is_caught(check, wrong):
+    with pytest.raises(CAUGHT):
+        check(wrong)
+
+
+def test_every_check_has_a_wrong_hasher():
+    (marks,) = (mark for mark in test_a_wrong_hasher_is_caught.pytestmark if mark.name == "parametrize")
+    rejected = {getattr(check, "func", check) for check, _ in marks.args[1]}
+    assert rejected == {*PLAIN, check_seed, check_bits_beyond_features}

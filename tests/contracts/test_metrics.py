@@ -1,0 +1,168 @@
+"""What every registered metric keeps to; each check is also shown a metric that breaks it."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from protocol import codes, registry
+from protocol.ranking import HammingCounts, LabelRelevance, count
+
+NAMES = [name.replace("@K", "@5").replace("@rR", "@r2") for name in registry.names("metric")]
+ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes")
+
+
+def make_counts():
+    """Graded relevance, repeated codes, empty balls, a query without relevant items; and untouched caches."""
+    rng = np.random.default_rng(0)
+    bits = rng.random((60, 6)) < 0.25
+    query = np.vstack([rng.random((9, 6)) < 0.4, np.ones((3, 6), bool)])
+    of_query, of_database = rng.random((12, 3)) < 0.5, rng.random((60, 3)) < 0.4
+    of_query[0] = False
+    return count(codes.pack(query), codes.pack(bits), 6, {"t": LabelRelevance(of_query, of_database)})["t"]
+
+
+def gives_one_float_per_query(metric):
+    values = metric(make_counts())
+    assert isinstance(values, np.ndarray)
+    assert values.dtype == np.float64
+    assert values.shape in ((12,), (1,))
+
+
+def stays_in_its_range(metric, low=0.0, high=1.0):
+    for counts in (make_counts(), perfect(), hopeless()):
+        values = metric(counts)
+        assert (values >= low - 1e-12).all()
+        assert (values <= high + 1e-12).all()
+
+
+def perfect():
+    return HammingCounts.from_histograms([[4, 0, 0, 5]], [[4, 0, 0, 0]])
+
+
+def hopeless():
+    return HammingCounts.from_histograms([[0, 0, 0, 9]], [[0, 0, 0, 0]])
+
+
+def has_no_nan_by_default(metric):
+    for counts in (make_counts(), hopeless()):
+        assert not np.isnan(metric(counts)).any()
+        assert not np.isnan(metric(counts, empty="zero")).any()
+
+
+def leaves_the_counts_alone(metric):
+    counts = make_counts()
+    for name in ("relevant", "retrieved_within", "relevant_within"):
+        getattr(counts, name)
+    before = copy.deepcopy(counts)
+    metric(counts)
+    for name in (*ARRAYS, "relevant", "retrieved_within", "relevant_within"):
+        np.testing.assert_array_equal(getattr(counts, name), getattr(before, name))
+
+
+def follows_a_permutation_of_the_queries(metric):
+    counts = make_counts()
+    order = np.random.default_rng(1).permutation(counts.n_queries)
+    arrays = counts.to_arrays()
+    moved = {name: arrays[name][order] for name in ("retrieved", "at_level", "largest_bucket")}
+    values, of_moved = metric(counts), metric(HammingCounts.from_arrays(arrays | moved))
+    np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
+
+
+def says_what_it_is(entry):
+    low, high = entry.facts["range"]
+    assert low < high
+    assert entry.facts["better"] in ("higher", "lower")
+    for text in (entry.source, entry.summary, *(entry.facts[fact] for fact in ("empty", "ties", "denominator"))):
+        assert isinstance(text, str)
+        assert text.strip()
+    assert "\n" not in entry.summary
+
+
+CHECKS = (
+    gives_one_float_per_query,
+    stays_in_its_range,
+    has_no_nan_by_default,
+    leaves_the_counts_alone,
+    follows_a_permutation_of_the_queries,
+)
+
+
+def test_all_the_metrics_are_found():
+    assert {"mAP", "mAP[best]", "mAP@5[retrieved]", "nDCG@5", "precision@r2", "AUPRC[area]", "mLGAP@r2"} <= set(NAMES)
+    assert len(NAMES) >= 19
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name, check):
+    metric = registry.get("metric", name)
+    if check is stays_in_its_range:
+        low, high = registry.entry("metric", name).facts["range"]
+        check(metric, low, high)
+    else:
+        check(metric)
+
+
+@pytest.mark.parametrize("name", registry.names("metric"))
+def test_facts(name):
+    says_what_it_is(registry.entry("metric", name))
+
+
+def in_single_precision(counts, *, empty="zero"):
+    return np.ones(counts.n_queries, dtype=np.float32)
+
+
+def a_single_number(counts, *, empty="zero"):
+    return 0.5
+
+
+def a_number_of_items(counts, *, empty="zero"):
+    return counts.n_relevant.astype(float)
+
+
+def undefined_by_default(counts, *, empty="drop"):
+    return np.where(counts.n_relevant > 0, 1.0, np.nan)
+
+
+def writes_into_the_counts(counts, *, empty="zero"):
+    counts.retrieved[:, 0] += 1
+    return np.ones(counts.n_queries)
+
+
+def writes_into_a_cached_sum(counts, *, empty="zero"):
+    counts.relevant_within[:] //= 2
+    return np.ones(counts.n_queries)
+
+
+def depends_on_the_neighbour(counts, *, empty="zero"):
+    return np.cumsum(counts.retrieved[:, 2]) / counts.retrieved.sum()
+
+
+@pytest.mark.parametrize(
+    ("check", "metric"),
+    [
+        (gives_one_float_per_query, in_single_precision),
+        (gives_one_float_per_query, a_single_number),
+        (stays_in_its_range, a_number_of_items),
+        (has_no_nan_by_default, undefined_by_default),
+        (leaves_the_counts_alone, writes_into_the_counts),
+        (leaves_the_counts_alone, writes_into_a_cached_sum),
+        (follows_a_permutation_of_the_queries, depends_on_the_neighbour),
+    ],
+)
+def test_wrong_metrics_are_rejected(check, metric):
+    with pytest.raises(AssertionError):
+        check(metric)
+
+
+@pytest.mark.parametrize(
+    "change", [{"better": "both"}, {"empty": ""}, {"range": (1.0, 0.0)}, {"summary": "two\nlines"}, {"ties": None}]
+)
+def test_wrong_facts_are_rejected(change):
+    good = registry.entry("metric", "mAP")
+    says_what_it_is(good)
+    with pytest.raises(AssertionError):
+        says_what_it_is(
+            registry.Entry("metric", "wrong", good.plugin, good.source, good.module, {**good.facts, **change})
+        )

@@ -1,0 +1,14 @@
+import numpy as np
+
+from protocol.hashers._distances import squared_distances
+
+
+def test_hand_computed():
+    centres = np.array([[0.0, 0.0], [3.0, 4.0]])
+    X = np.array([[0, 0], [3, 0], [3, 4]], dtype=np.float32)
+    np.testing.assert_array_equal(squared_distances(centres, X), [[0, 9, 25], [25, 16, 0]])
+
+
+def test_rounding_gives_no_negative_distance():
+    X = np.random.default_rng(0).normal(size=(200, 30)).astype(np.float32)
+    assert squared_distances(X, X).min() == 0

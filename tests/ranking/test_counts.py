@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from protocol import storage
+from protocol.checks import ProtocolError
+from protocol.ranking import HammingCounts
+
+GOOD = {
+    "retrieved": np.array([[1, 2, 0], [0, 1, 2]]),
+    "at_level": np.array([[[1, 0, 0], [0, 1, 0]], [[0, 0, 1], [0, 0, 1]]]),
+    "levels": np.array([1, 3]),
+    "largest_bucket": np.array([[1, 2, 2], [0, 1, 2]]),
+    "bucket_sizes": np.array([2, 1]),
+}
+
+
+def test_what_follows_from_the_counts():
+    counts = HammingCounts(**GOOD)
+    assert (counts.n_queries, counts.n_bits, counts.n_database) == (2, 2, 3)
+    assert counts.relevant.tolist() == [[1, 1, 0], [0, 0, 2]]
+    assert counts.retrieved_within.tolist() == [[1, 3, 3], [0, 1, 3]]
+    assert counts.relevant_within.tolist() == [[1, 2, 2], [0, 0, 2]]
+    assert counts.n_relevant.tolist() == [2, 2]
+
+
+def test_pooled_sums_over_queries():
+    pooled = HammingCounts(**GOOD).pooled()
+    assert pooled.retrieved.tolist() == [[1, 3, 2]]
+    assert pooled.at_level.tolist() == [[[1, 0, 1], [0, 1, 1]]]
+    assert pooled.largest_bucket.tolist() == [[1, 3, 4]]
+    assert (pooled.n_queries, pooled.n_database, pooled.bucket_sizes.tolist()) == (1, 6, [2, 1])
+
+
+def test_storage_round_trip(tmp_path):
+    counts = HammingCounts(**GOOD)
+    storage.write(tmp_path / "counts.h5", counts.to_arrays(), {"maker": "test"})
+    again = HammingCounts.from_arrays(storage.read(tmp_path / "counts.h5"))
+    assert set(counts.to_arrays()) == set(GOOD)
+    for name, array in GOOD.items():
+        np.testing.assert_array_equal(getattr(again, name), array)
+
+
+def test_from_arrays_names_what_is_missing():
+    with pytest.raises(ProtocolError, match=r"missing: levels, bucket_sizes$"):
+        HammingCounts.from_arrays({name: GOOD[name] for name in ("retrieved", "at_level", "largest_bucket")})
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("retrieved", [[2, 2, -1], [0, 1, 2]], "a count is negative"),
+        ("at_level", [[[1, 0, 0], [0, -1, 0]], [[0, 0, 1], [0, 0, 1]]], "a count is negative"),
+        ("at_level", [[[1, 0, 0], [1, 1, 0]], [[0, 0, 1], [0, 0, 1]]], "more items are relevant than retrieved"),
+        ("retrieved", [[1, 2, 0], [0, 1, 3]], "rows have different totals"),
+        ("levels", [0, 1], "levels are not positive and ascending"),
+        ("levels", [3, 1], "levels are not positive and ascending"),
+        ("bucket_sizes", [1, 2], "positive and descending"),
+        ("bucket_sizes", [3, 0], "positive and descending"),
+        ("bucket_sizes", [2, 2], "don't add up"),
+        ("bucket_sizes", np.empty(0, int), "don't add up"),
+        ("largest_bucket", [[2, 2, 2], [0, 1, 2]], "not within its ball"),
+        ("largest_bucket", [[1, 2, 2], [0, 0, 2]], "not within its ball"),
+        ("largest_bucket", [[1, 2, 2]], r"wanted largest_bucket int64 \(2, 3\), came int64 \(1, 3\)"),
+        ("at_level", np.zeros((2, 1, 3), int), r"wanted at_level int64 \(2, 2, 3\)"),
+        ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "wanted retrieved int64 .* came float64"),
+        ("retrieved", np.empty((0, 3), int), "at least one query"),
+        ("levels", np.empty(0, int), "0 levels"),
+    ],
+)
+def test_counts_that_no_database_can_have(name, array, message):
+    with pytest.raises(ProtocolError, match=message):
+        HammingCounts(**GOOD | {name: np.asarray(array)})
+
+
+def test_from_histograms():
+    counts = HammingCounts.from_histograms([[0, 3, 1]], {3: [[0, 1, 0]], 1: [[0, 1, 1]]})
+    assert counts.levels.tolist() == [1, 3]
+    assert counts.at_level.tolist() == [[[0, 1, 1], [0, 1, 0]]]
+    assert counts.largest_bucket.tolist() == [[0, 3, 3]]
+    assert counts.bucket_sizes.tolist() == [3, 1]
+    given = HammingCounts.from_histograms([[0, 3, 1]], [[0, 1, 1]], largest_bucket=[[0, 2, 2]])
+    assert given.largest_bucket.tolist() == [[0, 2, 2]]

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.ranking import LabelRelevance, NeighbourRelevance, relevance_from_arrays
+
+
+def rows(relevance):
+    return [tuple(part.tolist() for part in relevance.row(i)) for i in range(relevance.n_queries)]
+
+
+def test_single_labels():
+    relevance = LabelRelevance([2, 0, -1, 7], np.array([0, 2, 2, -1, 0], dtype=np.int8))
+    assert rows(relevance) == [([1, 2], [1, 1]), ([0, 4], [1, 1]), ([3], [1]), ([], [])]
+    assert (relevance.n_queries, relevance.n_database, relevance.levels.tolist()) == (4, 5, [1])
+
+
+def test_label_matrices_count_shared_labels():
+    relevance = LabelRelevance([[1, 1, 0], [0, 0, 0], [0, 0, 1]], [[1, 1, 1], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    assert rows(relevance) == [([0, 1, 3], [2, 1, 1]), ([], []), ([0], [1])]
+    assert relevance.levels.tolist() == [1, 2]  # no query has three labels
+
+
+def test_label_matrices_without_a_label_still_have_a_level():
+    assert LabelRelevance(np.zeros((2, 3), bool), np.zeros((4, 3), bool)).levels.tolist() == [1]
+
+
+def test_neighbours_with_and_without_levels():
+    plain = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5)
+    assert rows(plain) == [([1, 4], [1, 1]), ([], []), ([0], [1])]
+    graded = NeighbourRelevance([0, 2, 2, 3], [1, 4, 0], 5, [5, 2, 5])
+    assert rows(graded) == [([1, 4], [5, 2]), ([], []), ([0], [5])]
+    assert (plain.levels.tolist(), graded.levels.tolist()) == ([1], [2, 5])
+
+
+def test_no_neighbours_at_all():
+    relevance = NeighbourRelevance([0, 0, 0], np.empty(0, dtype=np.int64), 5)
+    assert rows(relevance) == [([], []), ([], [])]
+    assert relevance.levels.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5, 1.0], [1, 2]), "query labels: wanted integers"),
+        (([0, 1], 3), "database labels: wanted integers"),
+        (([[1, 0]], [1, 2]), r"same kind for queries and database, came shapes \(1, 2\) and \(2,\)"),
+        (([[1, 0]], [[1, 0, 1]]), r"came shapes \(1, 2\) and \(1, 3\)"),
+        (([[1, 2]], [[1, 0]]), "query labels: a label matrix holds 0 and 1 only"),
+    ],
+)
+def test_wrong_labels(arguments, message):
+    with pytest.raises(ProtocolError, match=message):
+        LabelRelevance(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0], [], 5), "indptr: wanted integers"),
+        (([0.0, 1.0], [1], 5), "indptr: wanted integers"),
+        (([1, 2], [1, 2], 5), "indptr: wanted to rise from 0 to 2, came 1 to 2"),
+        (([0, 1], [1, 2], 5), "wanted to rise from 0 to 2, came 0 to 1"),
+        (([0, 2, 1, 2], [1, 2], 5), "wanted to rise"),
+        (([0, 2], [1, 5], 5), "indices: row numbers run from 1 to 5, but there are 5 items"),
+        (([0, 2], [-1, 2], 5), "indices: row numbers run from -1"),
+        (([0, 2], [2, 2], 5), "ascending, each once"),
+        (([0, 1, 3], [4, 3, 1], 5), "ascending, each once"),
+        (([0, 2], [1, 2], 5, [1]), "levels: wanted 2 integers"),
+        (([0, 2], [1, 2], 5, [1, 0]), "levels: wanted 2 integers, at least 1"),
+        (([0, 2], [1, 2], 5, [1.0, 2.0]), "levels: wanted 2 integers"),
+    ],
+)
+def test_wrong_neighbours(arguments, message):
+    with pytest.raises(ProtocolError, match=message):
+        NeighbourRelevance(*arguments)
+
+
+def test_from_arrays():
+    labels = {"query_labels": np.array([1]), "database_labels": np.array([1, 0, 1])}
+    ball = {"indptr": np.array([0, 2]), "indices": np.array([0, 2]), "radius": np.array([0.5])}
+    assert rows(relevance_from_arrays(labels, 3)) == rows(relevance_from_arrays(ball, 3)) == [([0, 2], [1, 1])]
+    assert rows(relevance_from_arrays(ball | {"levels": np.array([3, 1])}, 3)) == [([0, 2], [3, 1])]
+    with pytest.raises(
+        ProtocolError, match=r"wanted arrays query_labels and database_labels, or .*, came indptr, radius"
+    ):
+        relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
+    with pytest.raises(ProtocolError, match="wanted 4 database items, came 3"):
+        relevance_from_arrays(labels, 4)

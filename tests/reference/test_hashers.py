@@ -1,0 +1,228 @@
+"""Each hasher against a slow, obvious one: float64, full matrices, plain loops, the same random draws."""
+
+import math
+
+import numpy as np
+import pytest
+
+from protocol.hashers.dsh import DSH
+from protocol.hashers.itq import ITQ
+from protocol.hashers.lsh import LSH
+from protocol.hashers.pca_rr import PCARR
+from protocol.hashers.pcah import PCAH
+from protocol.hashers.sh import SH
+from protocol.hashers.sklsh import SKLSH
+from protocol.hashers.sph import SpH
+
+
+def mixture(n, d, seed):
+    """Return float32 rows around five centres, with falling variances and an offset."""
+    rng = np.random.default_rng(seed)
+    centres = 3 * rng.normal(size=(5, d))
+    X = (centres[rng.integers(0, 5, n)] + rng.normal(size=(n, d))) * np.linspace(2, 0.5, d) + 1.5
+    return X.astype(np.float32)
+
+
+TRAIN = mixture(151, 10, seed=0)
+QUERY = mixture(40, 10, seed=1)
+SEEDS = range(3)
+
+
+def agree(hasher, slow, train=TRAIN):
+    hasher.fit(train)
+    for X in (train, QUERY):
+        codes = hasher.transform(X)
+        expected = slow(X.astype(np.float64))
+        assert 0.05 < expected.mean() < 0.95
+        np.testing.assert_array_equal(codes, expected)
+
+
+def full_pca(train):
+    """Return the mean and all components, from the singular value decomposition of the centred rows."""
+    train = train.astype(np.float64)
+    mean = train.mean(axis=0)
+    components = np.linalg.svd(train - mean)[2].T
+    for j in range(components.shape[1]):
+        if components[abs(components[:, j]).argmax(), j] < 0:
+            components[:, j] *= -1
+    return mean, components
+
+
+def gaussian_rotation(n_bits, rng):
+    return np.linalg.svd(rng.standard_normal((n_bits, n_bits)))[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lsh(seed):
+    W = np.random.default_rng(seed).standard_normal((10, 12))
+
+    def slow(X):
+        return np.array([[sum(x * W[:, j]) > 0 for j in range(12)] for x in X])
+
+    agree(LSH(12, seed=seed), slow)
+
+
+@pytest.mark.parametrize("n_bits", [1, 6, 10])
+def test_pcah(n_bits):
+    mean, W = full_pca(TRAIN)
+    agree(PCAH(n_bits), lambda X: ((X - mean) @ W)[:, :n_bits] > 0)
+
+
+def test_pcah_has_the_eigenvectors_of_the_covariance():
+    values, vectors = np.linalg.eigh(np.cov(TRAIN.astype(np.float64).T))
+    agreement = abs((PCAH(10).fit(TRAIN).projection_ * vectors[:, values.argsort()[::-1]]).sum(axis=0))
+    np.testing.assert_allclose(agreement, 1, atol=1e-6)
+
+
+def test_pcah_has_scikit_learns_components():
+    from sklearn.decomposition import PCA
+
+    pca = PCA(4).fit(TRAIN)
+    agreement = abs((PCAH(4).fit(TRAIN).projection_ * pca.components_.T).sum(axis=0))
+    np.testing.assert_allclose(agreement, 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pca_rr(seed):
+    mean, W = full_pca(TRAIN)
+    R = gaussian_rotation(6, np.random.default_rng(seed))
+    agree(PCARR(6, seed=seed), lambda X: (X - mean) @ W[:, :6] @ R > 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n_iter", [1, 50, 51])
+def test_itq(seed, n_iter):
+    mean, W = full_pca(TRAIN)
+    V = (TRAIN - mean) @ W[:, :6]
+    R = gaussian_rotation(6, np.random.default_rng(seed))
+    for _ in range(n_iter):
+        B = np.ones((len(V), 6))
+        B[V @ R < 0] = -1
+        U, _, At = np.linalg.svd(B.T @ V)
+        R = At.T @ U.T
+    agree(ITQ(6, seed=seed, n_iter=n_iter), lambda X: (X - mean) @ W[:, :6] @ R > 0)
+
+
+@pytest.mark.parametrize("n_bits", [1, 6, 10, 25])
+def test_sh(n_bits):
+    mean, W = full_pca(TRAIN)
+    n_components = min(n_bits, 10)
+    V = (TRAIN - mean) @ W[:, :n_components]
+    low, high = V.min(axis=0) - np.finfo(float).eps, V.max(axis=0) + np.finfo(float).eps
+    modes = [np.zeros(n_components)]
+    for i in range(n_components):
+        for k in range(1, math.ceil((n_bits + 1) * (high - low)[i] / max(high - low))):
+            modes.append(np.where(np.arange(n_components) == i, k, 0))
+    modes.sort(key=lambda mode: sum((mode * np.pi / (high - low)) ** 2))
+    kept = modes[1 : n_bits + 1]
+
+    def slow(X):
+        waves = ((X - mean) @ W[:, :n_components] - low) * np.pi / (high - low)
+        return np.array([[np.prod(np.sin(wave * mode + np.pi / 2)) > 0 for mode in kept] for wave in waves])
+
+    agree(SH(n_bits), slow)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("gamma", [0.01, 1.0])
+def test_sklsh(seed, gamma):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((10, 12)) * math.sqrt(gamma)
+    phase = rng.uniform(0, 2 * math.pi, 12)
+    threshold = math.sqrt(2) * rng.uniform(-1, 1, 12)
+
+    def slow(X):
+        return np.array(
+            [[math.sqrt(2) * math.cos(x @ W[:, j] + phase[j]) + threshold[j] > 0 for j in range(12)] for x in X]
+        )
+
+    agree(SKLSH(12, seed=seed, gamma=gamma), slow)
+
+
+def slow_spheres(X, centres):
+    """Return the radii, the overlaps, and each row's distance to each centre."""
+    distances = np.array([[math.dist(x, c) for c in centres] for x in X])
+    radii = [sorted(distances[:, j])[len(X) // 2 - 1] for j in range(len(centres))]
+    overlaps = {}
+    for i in range(len(centres)):
+        for j in range(len(centres)):
+            overlaps[i, j] = sum(d[i] <= radii[i] and d[j] <= radii[j] for d in distances)
+    return radii, overlaps
+
+
+def slow_sph(X, n_bits, seed):
+    """Return centres, radii and number of updates."""
+    n = len(X)
+    rng = np.random.default_rng(seed)
+    centres = np.array([X[rng.choice(n, 5, replace=False)].mean(axis=0) for _ in range(n_bits)])
+    radii, overlaps = slow_spheres(X, centres)
+    for n_iter in range(1, 201):
+        moves = np.zeros_like(centres)
+        for i in range(n_bits):
+            for j in range(n_bits):
+                if i != j:
+                    moves[i] += 0.5 * (overlaps[i, j] - n / 4) / (n / 4) * (centres[i] - centres[j])
+        centres = centres + moves / n_bits
+        radii, overlaps = slow_spheres(X, centres)
+        pairs = np.array([overlaps[i, j] for i in range(n_bits) for j in range(i + 1, n_bits)])
+        if np.mean(abs(pairs - n / 4)) <= 0.10 * n / 4 and np.std(pairs) <= 0.15 * n / 4:
+            return centres, radii, n_iter
+    raise RuntimeError("the reference did not converge")
+
+
+@pytest.mark.parametrize(("n", "seed"), [(150, 0), (151, 1), (151, 2)])
+def test_sph(n, seed):
+    train = TRAIN[:n]
+    centres, radii, n_iter = slow_sph(train.astype(np.float64), 6, seed)
+    hasher = SpH(6, seed=seed).fit(train)
+    assert hasher.fit_record_ == {"n_iter": n_iter, "converged": True}
+    # The row that sets a radius lies on its sphere: a hair is added for this reference's own rounding.
+    spheres = list(zip(centres, radii, strict=True))
+    agree(hasher, lambda X: np.array([[math.dist(x, c) <= r + 1e-9 for c, r in spheres] for x in X]), train)
+
+
+def slow_k_means(X, centres):
+    k = len(centres)
+    for _ in range(3):
+        labels = [min(range(k), key=lambda c: math.dist(x, centres[c])) for x in X]
+        distances = [math.dist(x, centres[label]) for x, label in zip(X, labels, strict=True)]
+        for cluster in range(k):
+            if cluster not in labels:
+                spare = [row for row in range(len(X)) if labels.count(labels[row]) > 1]
+                labels[max(spare, key=lambda row: distances[row])] = cluster
+        centres = [np.mean([x for x, label in zip(X, labels, strict=True) if label == c], axis=0) for c in range(k)]
+    return centres, [labels.count(c) / len(X) for c in range(k)]
+
+
+def slow_dsh(X, n_bits, seed):
+    """Return normals and thresholds."""
+    n_clusters = math.floor(1.5 * n_bits + 0.5)
+    start = np.random.default_rng(seed).choice(len(X), n_clusters, replace=False)
+    centres, weights = slow_k_means(X, [X[row] for row in start])
+    pairs = set()
+    for i in range(n_clusters):
+        others = sorted((j for j in range(n_clusters) if j != i), key=lambda j: math.dist(centres[i], centres[j]))
+        pairs.update((min(i, j), max(i, j)) for j in others[:3])
+    planes = []
+    for i, j in sorted(pairs):
+        u = centres[i] - centres[j]
+        t = u @ (centres[i] + centres[j]) / 2
+        p = sum(w for w, c in zip(weights, centres, strict=True) if c @ u > t)
+        score = round(min(p, 1 - p) / max(p, 1 - p), 9)  # equal splits are equal whatever the order of the sum
+        planes.append((-score, math.dist(centres[i], centres[j]), u, t))
+    planes.sort(key=lambda plane: plane[:2])
+    return [plane[2:] for plane in planes[:n_bits]]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n_bits", [1, 6, 12])
+def test_dsh(seed, n_bits):
+    planes = slow_dsh(TRAIN.astype(np.float64), n_bits, seed)
+    agree(DSH(n_bits, seed=seed), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]))
+
+
+def test_dsh_with_empty_clusters():
+    # Five rows, each of them many times: 12 starting rows can't be distinct, so clusters are empty from the start.
+    train = np.repeat(TRAIN[:40], [10, 10, 10, 10, 10] + 35 * [1], axis=0)
+    planes = slow_dsh(train.astype(np.float64), 12, 0)
+    agree(DSH(12, seed=0), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)

@@ -1,0 +1,197 @@
+"""The small setting, run for real: determinism, reruns, single stages, faults."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+from conftest import SMALL
+
+from protocol import storage
+
+pytestmark = pytest.mark.workflow
+COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
+RESULTS = "results/small"
+
+
+def read(project, name="metrics.csv"):
+    return (project.folder / RESULTS / name).read_bytes()
+
+
+def test_it_leaves_what_others_build_on(small):
+    header, *rows = read(small).decode().splitlines()
+    assert header == COLUMNS
+    cells = 2 * 2 * 2 * 2 * 3 * 2  # splits, runs, hashers, lengths, extensions, ground truths
+    assert len(rows) == cells * len(SMALL["metrics"])
+    summary = pd.read_csv(small.folder / RESULTS / "summary.csv")
+    assert list(summary) == [*(set(COLUMNS.split(",")) & {"dataset"}), *COLUMNS.replace("run,", "").split(",")[1:-1], "mean", "std", "n_runs"]
+    assert (summary["n_runs"] == 2).all()
+
+
+def test_summary_is_mean_and_sample_standard_deviation(small):
+    metrics, summary = (pd.read_csv(small.folder / RESULTS / name) for name in ("metrics.csv", "summary.csv"))
+    row = summary.iloc[17]
+    keys = ["feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric"]
+    a, b = metrics[(metrics[keys] == row[keys]).all(axis=1)]["value"]
+    assert row["mean"] == pytest.approx((a + b) / 2, abs=1e-9)
+    assert row["std"] == pytest.approx(abs(a - b) / 2**0.5, abs=1e-9)
+
+
+def test_identities_of_the_extension_codes_hold_on_the_run(small):
+    table = pd.read_csv(small.folder / RESULTS / "metrics.csv").drop(columns=["dataset", "extension_bits"])
+    wide = table.pivot(index=[c for c in table if c not in ("extension", "value")], columns="extension", values="value")
+    wide = wide.reset_index()
+    mean_ap = wide[wide["metric"].str.startswith("mAP")]
+    assert len(mean_ap) == 64
+    assert (mean_ap["none"] - mean_ap["same"]).abs().max() < 1e-9
+    assert (mean_ap["none"] - mean_ap["different"]).abs().max() < 1e-9
+    at_radius = wide[wide["metric"].str.contains("^(?:precision|recall)@")]
+    assert (at_radius["none"] - at_radius["same"]).abs().max() < 1e-9
+    assert (at_radius["none"] - at_radius["different"]).abs().max() > 1e-3
+    aware = wide[wide["metric"] == "RAMAP@r2"]
+    assert (aware["none"] >= aware["same"]).all()
+    assert (aware["same"] >= aware["different"]).all()
+    assert (aware["none"] > aware["same"]).any()
+
+
+def test_every_file_has_a_passport_with_its_inputs_seed_and_versions(small):
+    cell = small.folder / RESULTS / "gist" / "standard" / "run1"
+    features = storage.read_passport(small.folder / RESULTS / "gist" / "features.h5")
+    splits = storage.read_passport(small.folder / RESULTS / "splits" / "standard" / "run1" / "splits.h5")
+    codes, counts = (storage.read_passport(cell / "itq" / name) for name in ("codes.h5", "counts.h5"))
+    assert codes["maker"] == "hasher itq"
+    assert codes["inputs"]["features"] == features["digest"]
+    assert codes["inputs"]["splits"] == splits["digest"]
+    assert counts["inputs"]["codes"] == codes["digest"]
+    assert splits["seed"] > 0
+    assert codes["fits"]["8"]["seed"] != codes["fits"]["16"]["seed"]
+    assert {"numpy", "scipy", "python", "hashing-protocol"} <= set(codes["versions"])
+
+
+def test_the_report_opens_offline(small):
+    page = read(small, "report.html").decode()
+    body = page.partition("<script>")[0]
+    assert "<img" not in body
+    assert 'src="http' not in page
+    assert '<link' not in page
+    for name in ("itq", "lsh", "class_label", "epsilon_ball", "train-in-database"):
+        assert name in body
+
+
+def test_one_core_leaves_the_same_bytes_as_two(small, project):
+    done = project.run(cores=1)
+    assert done.returncode == 0, done.stderr
+    assert read(project) == read(small)
+    assert read(project, "summary.csv") == read(small, "summary.csv")
+
+
+def test_a_run_is_the_same_whatever_the_other_cells(small, project):
+    project.write(SMALL | {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]})
+    done = project.run("evaluate")
+    assert done.returncode == 0, done.stderr
+    ours = set(read(project).decode().splitlines())
+    assert len(ours) == 1 + 2 * len(SMALL["metrics"])
+    assert ours <= set(read(small).decode().splitlines())
+
+
+def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(project):
+    assert project.run().returncode == 0
+    assert project.jobs() == {}
+    cells = project.folder / RESULTS / "gist"
+    stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
+    with open(project.folder / "protocol" / "hashers" / "itq.py", "a") as file:
+        file.write("# an edit\n")
+    assert project.jobs() == {"hash": 4, "count": 4, "score": 2, "collect": 1, "page": 1, "all": 1}
+    assert project.run().returncode == 0
+    rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
+    assert rerun == {path for path in stamps if "itq" in path.parts}
+    assert len(rerun) == 8
+
+
+def test_editing_a_metric_recounts_nothing(project):
+    assert project.run("evaluate").returncode == 0
+    with open(project.folder / "protocol" / "metrics" / "ramap.py", "a") as file:
+        file.write("# an edit\n")
+    assert project.jobs("evaluate") == {"score": 4, "collect": 1, "evaluate": 1}
+
+
+def test_another_seed_reruns_what_is_random(small, project):
+    project.write(SMALL | {"seed": 1})
+    assert project.run("evaluate").returncode == 0
+    assert read(project) != read(small)
+
+
+@pytest.mark.parametrize(
+    ("target", "rules"),
+    [
+        ("features", {"dataset", "extract"}),
+        ("splits", {"dataset", "split"}),
+        ("groundtruth", {"dataset", "extract", "split", "preprocess", "relevance"}),
+        ("codes", {"dataset", "extract", "split", "preprocess", "hash"}),
+        ("evaluate", {"dataset", "extract", "split", "preprocess", "relevance", "hash", "count", "score", "collect"}),
+        ("audit", {"dataset", "extract", "split", "preprocess", "relevance", "findings"}),
+    ],
+)
+def test_every_stage_can_be_run_alone(project, target, rules):
+    assert set(project.jobs(target)) == rules | {target}
+
+
+def test_a_killed_run_resumes_to_the_same_bytes(small, project):
+    command = project.command("--cores", "2", "--configfile", "small.yaml")
+    running = subprocess.Popen(
+        command, cwd=project.folder, env=project.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.time() + 120
+    while len(list(project.folder.rglob("codes.h5"))) < 3 and time.time() < deadline:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    assert not (project.folder / RESULTS / "metrics.csv").exists()
+    for path in project.folder.rglob("*.h5"):
+        storage.read(path)  # whatever has its final name is whole
+    assert project.run("--unlock").returncode == 0
+    resumed = project.run("--rerun-incomplete")
+    assert resumed.returncode == 0, resumed.stderr
+    assert read(project) == read(small)
+
+
+def test_an_altered_file_is_refused_with_one_line(project):
+    assert project.run("codes").returncode == 0
+    path = project.folder / RESULTS / "gist" / "standard" / "run0" / "itq" / "codes.h5"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    done = project.run("evaluate")
+    assert done.returncode != 0
+    assert f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert not (project.folder / RESULTS / "metrics.csv").exists()
+
+
+def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
+    (project.folder / "results").write_text("")
+    done = project.run()
+    assert done.returncode != 0
+    assert "a file stands where a folder is needed" in done.stderr
+    assert "Select jobs" not in done.stderr
+
+
+def test_a_misspelt_hasher_stops_before_any_job(project):
+    project.write(SMALL | {"hashers": ["itqq"]})
+    done = project.run("-n")
+    assert done.returncode != 0
+    assert "unknown hasher 'itqq' (did you mean 'itq'?); known: dsh, itq, lsh" in done.stderr
+    assert "Job stats" not in done.stdout
+
+
+def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tmp_path):
+    (tmp_path / "mirror" / "cifar10").mkdir(parents=True)
+    (tmp_path / "mirror" / "cifar10" / "cifar-10-binary.tar.gz").write_bytes(b"not it")
+    setting = SMALL | {"dataset": "cifar10", "mirror": str(tmp_path / "mirror")}
+    project.write(setting)
+    done = project.run("features")
+    assert done.returncode != 0
+    assert "wrong checksum: wanted sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((project.folder / "results" / "downloads").rglob("*.tar.gz*"))
