@@ -13,8 +13,6 @@ include: "workflow/rules/report.smk"
 
 rule all:
     default_target: True
-    localrule: True
     input:
         rules.report.input,
-
-
+    localrule: True

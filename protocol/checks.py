@@ -87,7 +87,9 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ProtocolError(f"{name}: wanted row numbers (n,), came shape {array.shape} of {array.dtype}")
     if array.min() < 0 or array.max() >= n_items:
-        raise ProtocolError(f"{name}: row numbers run from {array.min()} to {array.max()}, but there are {n_items} items")
+        raise ProtocolError(
+            f"{name}: row numbers run from {array.min()} to {array.max()}, but there are {n_items} items"
+        )
     return array.astype(np.int64, copy=False)
 
 

@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        """The one-line meaning: the fact `summary` where one plug-in has several names, else its docstring's first line."""
+        """The one-line meaning: the fact `summary` where several names share a plug-in, else the docstring's start."""
         return self.facts.get("summary") or (inspect.getdoc(self.plugin) or "").split("\n")[0]
 
 

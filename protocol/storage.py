@@ -2,7 +2,7 @@
 
 A file is written under another name in the same folder, flushed to the disk and renamed, so an interrupted job leaves
 nothing that looks finished. Every array carries the SHA-256 of its dtype, shape and bytes; `read` checks what it reads.
-The passport says what made the file (name, parameters, seed), from what (digests of the inputs) and with what (versions).
+The passport says what made the file (name, parameters, seed), from what (digests of inputs) and with what (versions).
 """
 
 import contextlib
@@ -61,7 +61,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
         name = _errno_name(error)
         if not name:
             raise
-        raise ProtocolError(f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}") from error
+        raise ProtocolError(
+            f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}"
+        ) from error
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
@@ -195,16 +197,16 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
-    """Return arrays by the part of their names before the last ``/``.
+    """Return arrays by the part of their names before the first ``/``.
 
     Examples
     --------
-    >>> grouped({"a/x": 1, "a/y": 2, "b/x": 3})
-    {'a': {'x': 1, 'y': 2}, 'b': {'x': 3}}
+    >>> grouped({"a/x": 1, "a/y/z": 2, "b/x": 3})
+    {'a': {'x': 1, 'y/z': 2}, 'b': {'x': 3}}
     """
     groups: dict[str, dict[str, NDArray]] = {}
     for name, array in arrays.items():
-        group, _, own = name.rpartition("/")
+        group, _, own = name.partition("/")
         groups.setdefault(group, {})[own] = array
     return groups
 

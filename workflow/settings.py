@@ -144,5 +144,6 @@ def _check_sizes(config: Mapping[str, Any]) -> None:
     if sum(sizes.values()) >= n_items:
         asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
         raise ProtocolError(
-            f"split_sizes: {asked} = {sum(sizes.values())} leave no database of the {n_items} items of {config['dataset']!r}"
+            f"split_sizes: {asked} = {sum(sizes.values())} leave no database of the {n_items} items of "
+            f"{config['dataset']!r}"
         )

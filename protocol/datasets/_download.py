@@ -12,7 +12,7 @@ from protocol.storage import file_sha256, replacing
 _TIMEOUT = 60  # seconds without an answer
 
 
-class _Unavailable(Exception):
+class _UnavailableError(Exception):
     """A source that does not give the file; the next one may."""
 
 
@@ -52,17 +52,17 @@ def fetch(
         try:
             (_download if is_url else _copy)(source, target, wanted)
             return {"file": file.name, "source": source, "sha256": wanted, "official": wanted == file.sha256}
-        except _Unavailable as error:
+        except _UnavailableError as error:
             tried.append(str(error))
     for url in file.urls:
         try:
             _download(url, target, file.sha256)
             return {"file": file.name, "source": url, "sha256": file.sha256, "official": True}
-        except _Unavailable as error:
+        except _UnavailableError as error:
             tried.append(str(error))
     raise ProtocolError(
-        f"{file.name}: no source gave the file; tried {'; '.join(tried)}. Fetch it by hand ({file.size:,} bytes, sha256 "
-        f"{file.sha256}), put it in a folder and name that folder as `mirror` in the setting"
+        f"{file.name}: no source gave the file; tried {'; '.join(tried)}. Fetch it by hand ({file.size:,} bytes, "
+        f"sha256 {file.sha256}), put it in a folder and name that folder as `mirror` in the setting"
     )
 
 
@@ -70,14 +70,14 @@ def _check(path: Path, wanted: str, source: str) -> None:
     found = file_sha256(path)
     if found != wanted:
         raise ProtocolError(
-            f"{source}: wrong checksum: wanted sha256 {wanted}, came {found} ({path.stat().st_size:,} bytes). If this is "
-            "a mirror whose file is not the official one, state its sha256 in the setting"
+            f"{source}: wrong checksum: wanted sha256 {wanted}, came {found} ({path.stat().st_size:,} bytes). If this "
+            "is a mirror whose file is not the official one, state its sha256 in the setting"
         )
 
 
 def _copy(source: str, target: Path, sha256: str) -> None:
     if not Path(source).is_file():
-        raise _Unavailable(f"{source}: no such file")
+        raise _UnavailableError(f"{source}: no such file")
     with replacing(target) as temporary:
         shutil.copyfile(source, temporary)
         _check(temporary, sha256, source)
@@ -92,7 +92,7 @@ def _download(url: str, target: Path, sha256: str) -> None:
         try:
             fetcher(url, str(temporary), None)
         except requests.RequestException as error:
-            raise _Unavailable(f"{url}: {error}") from error
+            raise _UnavailableError(f"{url}: {error}") from error
         _check(temporary, sha256, url)
 
 

@@ -113,7 +113,9 @@ def neighbours_within(
     for start in range(0, len(query), _BLOCK):
         block = query[start : start + _BLOCK]
         norm = np.einsum("ij,ij->i", block, block, dtype=np.float64)
-        squared = (block @ database.T) * np.float32(-2) + database_norm.astype(np.float32) + norm[:, None].astype(np.float32)
+        squared = (
+            (block @ database.T) * np.float32(-2) + database_norm.astype(np.float32) + norm[:, None].astype(np.float32)
+        )
         # the error of a float32 dot product of length d is below d * eps * |a| |b| <= d * eps * (|a|^2 + |b|^2) / 2
         slack = (block.shape[1] + 4) * np.finfo(np.float32).eps * (norm.max() + database_norm.max())
         inside = squared < np.float32(limit - slack)

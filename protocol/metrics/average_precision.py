@@ -184,7 +184,9 @@ def _hypergeometric(
     j = found[:, :-1]
     steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # chance of j + 1 over chance of j
     with np.errstate(divide="ignore"):
-        logarithm = np.cumsum(np.log(np.maximum(steps, 0)), axis=1)  # minus infinity from the first impossible number on
+        logarithm = np.cumsum(
+            np.log(np.maximum(steps, 0)), axis=1
+        )  # minus infinity from the first impossible number on
     logarithm = np.hstack([np.zeros((len(found), 1)), logarithm])
     chance = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
     return chance / chance.sum(axis=1, keepdims=True)

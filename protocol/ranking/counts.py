@@ -184,3 +184,45 @@ class HammingCounts:
         if missing:
             raise ProtocolError(f"counts: wanted arrays {', '.join(wanted)}; missing: {', '.join(missing)}")
         return cls(**{name: arrays[name] for name in wanted})
+
+
+_SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # what does not depend on the ground truth
+
+
+def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray[np.unsignedinteger]]:
+    """Return one ranking's counts under several ground truths as small arrays for storage, shared ones once.
+
+    Parameters
+    ----------
+    by_truth : mapping of str to HammingCounts
+        As `count` returns it: of the same codes, so that the counts differ in the relevant items only.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
+        the smallest unsigned integers that hold it.
+    """
+    first = next(iter(by_truth.values()))
+    arrays = {name: getattr(first, name) for name in _SHARED}
+    for truth, counts in by_truth.items():
+        arrays |= {f"{truth}/at_level": counts.at_level, f"{truth}/levels": counts.levels}
+    return {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
+
+
+def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
+    """Return the counts by ground truth that `pack_counts` packed.
+
+    Raises
+    ------
+    ProtocolError
+        If an array is missing, or the arrays are no counts.
+    """
+    whole = {name: array.astype(np.int64) for name, array in arrays.items()}
+    shared = {name: whole[name] for name in _SHARED if name in whole}
+    truths = sorted({name.partition("/")[0] for name in whole if "/" in name})
+    own = {
+        truth: {name.partition("/")[2]: whole[name] for name in whole if name.startswith(f"{truth}/")}
+        for truth in truths
+    }
+    return {truth: HammingCounts.from_arrays(shared | arrays) for truth, arrays in own.items()}

@@ -42,9 +42,7 @@ def by_length(rows: "pd.DataFrame", metric: str) -> dict[str, Any]:
     y = alt.Y("mean:Q", title=metric, scale=alt.Scale(zero=False))
     band = _base(plain).mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", title=metric), y2="high:Q")
     line = _base(plain).mark_line(point=True).encode(x=x, y=y)
-    return (
-        alt.layer(band, line).properties(width=_WIDTH, height=_HEIGHT).facet(column=_panels(rows))
-    ).to_dict()
+    return (alt.layer(band, line).properties(width=_WIDTH, height=_HEIGHT).facet(column=_panels(rows))).to_dict()
 
 
 def tie_range(rows: "pd.DataFrame", n_bits: int) -> dict[str, Any]:
@@ -61,8 +59,13 @@ def tie_range(rows: "pd.DataFrame", n_bits: int) -> dict[str, Any]:
         tooltip=["hasher", "split", *_numbers("worst", "expected", "best")],
         color=alt.Color("hasher:N", legend=None, scale=alt.Scale(scheme="tableau10")),
     )
-    x = alt.X("worst:Q", title=f"mAP at {n_bits} bits: worst, expected, best order of ties", scale=alt.Scale(zero=False))
-    bar, dot = chart.mark_rule(strokeWidth=5, opacity=0.35).encode(x=x, x2="best:Q"), chart.mark_point(filled=True, size=60)
+    x = alt.X(
+        "worst:Q", title=f"mAP at {n_bits} bits: worst, expected, best order of ties", scale=alt.Scale(zero=False)
+    )
+    bar, dot = (
+        chart.mark_rule(strokeWidth=5, opacity=0.35).encode(x=x, x2="best:Q"),
+        chart.mark_point(filled=True, size=60),
+    )
     return (
         alt.layer(bar, dot.encode(x="expected:Q"))
         .properties(width=_WIDTH, height=alt.Step(22))

@@ -15,7 +15,7 @@ from protocol.report.identities import check_identities
 if TYPE_CHECKING:
     import pandas as pd
 
-_MISSING = "–"
+_MISSING = "n/a"
 _GRID = ("runs", "splits", "hashers", "n_bits", "extensions")
 
 
@@ -71,7 +71,7 @@ def page(
         findings=_findings(findings),
         sizes=_sizes(splits),
         published=_beside(summary, tables).to_dict("records"),
-        vega=vl_convert.javascript_bundle(),
+        vega=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
     )
 
 
@@ -96,7 +96,7 @@ def _section(key: Any, rows: "pd.DataFrame", setting: Mapping[str, Any], figures
     if {"mAP", "mAP[best]", "mAP[worst]"} <= set(setting["metrics"]):
         drawn["What the order of ties alone can do to mAP."] = tie_range(rows, middle)
     radius_aware = [metric for metric in setting["metrics"] if metric.startswith("RAMAP")]
-    if radius_aware and rows["extension"].nunique() > 1:
+    if radius_aware and len(rows["extension"].unique()) > 1:
         drawn["Redundant bits: mAP does not see them, RAMAP does."] = extensions(rows, radius_aware[-1], middle)
     captions = {f"{name}-{i}": caption for i, caption in enumerate(drawn)}
     figures |= dict(zip(captions, drawn.values(), strict=True))
@@ -136,7 +136,9 @@ def _used(summary: "pd.DataFrame") -> dict[str, list[str]]:
 
 
 def _sizes(splits: Mapping[str, Mapping[str, NDArray]]) -> dict[str, dict[str, int]]:
-    return {Path(path).parents[1].name: {name: len(part) for name, part in parts.items()} for path, parts in splits.items()}
+    return {
+        Path(path).parents[1].name: {name: len(part) for name, part in parts.items()} for path, parts in splits.items()
+    }
 
 
 def _findings(findings: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -42,10 +42,16 @@ def replaced(parts, **changes):
         ("query-in-database", lambda p: replaced(p, database=np.append(p["database"], p["query"][0]))),
         ("query-in-train", lambda p: replaced(p, train=np.append(p["train"][1:], p["query"][0]))),
         ("train-in-database", lambda p: replaced(p, database=np.append(p["database"], p["train"][0]))),
-        ("validation-in-test", lambda p: replaced(p, validation_query=np.append(p["validation_query"][1:], p["query"][0]))),
+        (
+            "validation-in-test",
+            lambda p: replaced(p, validation_query=np.append(p["validation_query"][1:], p["query"][0])),
+        ),
         ("size-mismatch", lambda p: replaced(p, train=p["train"][1:])),
         ("class-missing", lambda p: replaced(p, query=p["query"][Y[p["query"]] != 3])),
-        ("class-imbalance", lambda p: replaced(p, train=np.concatenate([p["train"][Y[p["train"]] != 3], p["train"][:2]]))),
+        (
+            "class-imbalance",
+            lambda p: replaced(p, train=np.concatenate([p["train"][Y[p["train"]] != 3], p["train"][:2]])),
+        ),
     ],
 )
 def test_each_fault_is_found_as_an_error(finding, change):

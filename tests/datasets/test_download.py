@@ -90,7 +90,9 @@ def test_a_truncated_download_is_an_error_and_no_file(server, tmp_path):
 
 def test_no_source_says_what_was_tried_and_what_to_do(server, tmp_path):
     address, _ = server
-    with pytest.raises(ProtocolError, match=r"no source gave the file; tried .*404.*put it in a folder and name") as caught:
+    with pytest.raises(
+        ProtocolError, match=r"no source gave the file; tried .*404.*put it in a folder and name"
+    ) as caught:
         fetch(file(f"{address}/data.bin", "http://127.0.0.1:9/data.bin"), tmp_path / "out")
     assert "127.0.0.1:9" in str(caught.value).replace("host='127.0.0.1', port=9", "127.0.0.1:9")
     assert os.listdir(tmp_path / "out") == []

@@ -16,7 +16,12 @@ def items(X, labels=None):
 def ball(train, *, database=None, query=None, **options):
     build = registry.get("ground_truth", "epsilon_ball")
     train = items(train)
-    return build(items(query) if query is not None else train, items(database) if database is not None else train, train, **options)
+    return build(
+        items(query) if query is not None else train,
+        items(database) if database is not None else train,
+        train,
+        **options,
+    )
 
 
 def rows(truth):

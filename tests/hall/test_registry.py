@@ -37,20 +37,22 @@ def test_a_number_in_a_name_becomes_a_keyword():
 
 @pytest.mark.parametrize("name", ["mAP@0[all]", "mAP@x[all]", "precision@r-1", "precision@2", "map"])
 def test_names_that_do_not_match_are_unknown(name):
-    with pytest.raises(ProtocolError, match="unknown metric .* known: .*mAP@K"):
+    with pytest.raises(ProtocolError, match=r"unknown metric .* known: .*mAP@K"):
         registry.get("metric", name)
 
 
 def test_misspelt_names_and_kinds_list_the_known():
     with pytest.raises(ProtocolError, match=r"unknown hasher 'iqt' \(did you mean 'itq'\?\); known: dsh, itq, lsh"):
         registry.get("hasher", "iqt")
-    with pytest.raises(ProtocolError, match="unknown kind 'hash'.*known: dataset, feature"):
+    with pytest.raises(ProtocolError, match=r"unknown kind 'hash'.*known: dataset, feature"):
         registry.names("hash")
 
 
 def test_two_files_can_not_claim_one_name():
     space = {"__name__": "elsewhere", "register": registry.register}
-    with pytest.raises(ProtocolError, match=r"hasher 'itq' is registered twice: in protocol\.hashers\.itq and in elsewhere"):
+    with pytest.raises(
+        ProtocolError, match=r"hasher 'itq' is registered twice: in protocol\.hashers\.itq and in elsewhere"
+    ):
         exec("register('hasher', 'itq', source='x')(object)", space)  # noqa: S102
 
 
@@ -62,7 +64,9 @@ def test_digest_follows_the_plug_in_its_room_and_the_hall_only(tmp_path, monkeyp
     monkeypatch.setattr(registry, "_PACKAGE", copy)
     for name in ("itq", "lsh"):
         monkeypatch.setattr(
-            __import__("importlib").import_module(f"protocol.hashers.{name}"), "__file__", str(copy / f"hashers/{name}.py")
+            __import__("importlib").import_module(f"protocol.hashers.{name}"),
+            "__file__",
+            str(copy / f"hashers/{name}.py"),
         )
 
     def digests():

@@ -3,7 +3,7 @@ import pytest
 
 from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.ranking import HammingCounts
+from protocol.ranking import HammingCounts, pack_counts, unpack_counts
 
 GOOD = {
     "retrieved": np.array([[1, 2, 0], [0, 1, 2]]),
@@ -80,3 +80,31 @@ def test_from_histograms():
     assert counts.bucket_sizes.tolist() == [3, 1]
     given = HammingCounts.from_histograms([[0, 3, 1]], [[0, 1, 1]], largest_bucket=[[0, 2, 2]])
     assert given.largest_bucket.tolist() == [[0, 2, 2]]
+
+
+def test_counts_of_several_truths_pack_small_and_come_back():
+    counts = {
+        "a": HammingCounts.from_histograms([[300, 1]], [[200, 0]]),
+        "b": HammingCounts.from_histograms([[300, 1]], {1: [[1, 0]], 70_000: [[0, 1]]}),
+    }
+    arrays = pack_counts(counts)
+    assert set(arrays) == {
+        "retrieved",
+        "largest_bucket",
+        "bucket_sizes",
+        "a/at_level",
+        "a/levels",
+        "b/at_level",
+        "b/levels",
+    }
+    assert [arrays[name].dtype for name in ("retrieved", "a/at_level", "b/at_level", "b/levels")] == [
+        np.uint16,
+        np.uint8,
+        np.uint8,
+        np.uint32,
+    ]
+    for truth, again in unpack_counts(arrays).items():
+        for name, array in counts[truth].to_arrays().items():
+            np.testing.assert_array_equal(getattr(again, name), array)
+    with pytest.raises(ProtocolError, match="missing: bucket_sizes"):
+        unpack_counts({name: array for name, array in arrays.items() if name != "bucket_sizes"})

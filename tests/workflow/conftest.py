@@ -1,77 +1,7 @@
-"""A copy of the project to run Snakemake in, and a setting small enough to run often."""
-
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+"""Copies of the project to run Snakemake in."""
 
 import pytest
-import yaml
-
-PARTS = ("Snakefile", "workflow", "protocol")
-SMALL = {
-    "setting": "small",
-    "dataset": "digits",
-    "features": {"gist": {}},
-    "ground_truths": ["class_label", "epsilon_ball"],
-    "splits": ["standard", "improved"],
-    "runs": 2,
-    "split_sizes": {"query": 50, "validation_query": 50, "validation_database": 100, "train": 300},
-    "hashers": ["lsh", "itq"],
-    "n_bits": [8, 16],
-    "extensions": ["none", "same", "different"],
-    "extension_bits": [1],
-    "metrics": ["mAP", "mAP@10[retrieved]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2", "AUPRC[area]"],
-}
-
-
-class Project:
-    """A copy of the project; `run` runs its Snakemake with its own package."""
-
-    def __init__(self, folder: Path, source: Path) -> None:
-        self.folder = folder
-        for part in PARTS:
-            copy = shutil.copytree if (source / part).is_dir() else shutil.copy
-            copy(source / part, folder / part)
-        self.write(SMALL)
-
-    def write(self, setting: dict, name: str = "small.yaml") -> None:
-        (self.folder / name).write_text(yaml.safe_dump(setting))
-
-    def environment(self) -> dict[str, str]:
-        return os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "snakemake", *arguments]
-
-    def run(self, *arguments: str, cores: int = 2, setting: str | None = "small.yaml") -> subprocess.CompletedProcess:
-        chosen = ["--configfile", setting] if setting else []
-        return subprocess.run(
-            self.command("--cores", str(cores), *chosen, *arguments),
-            cwd=self.folder,
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=1500,
-        )
-
-    def jobs(self, *arguments: str) -> dict[str, int]:
-        """Return how often a dry run would run each rule."""
-        done = self.run("-n", "--quiet", "rules", *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        lines = done.stdout.splitlines()
-        if not any(line.startswith("Job stats") for line in lines):
-            return {}
-        table = lines[next(i for i, line in enumerate(lines) if line.startswith("Job stats")) + 3 :]
-        counts = {}
-        for line in table:
-            if len(line.split()) != 2:
-                break
-            rule, count = line.split()
-            counts[rule] = int(count)
-        counts.pop("total", None)
-        return counts
+from project import Project
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import importlib.util
 
 import pytest
 import yaml
-from conftest import SMALL
+from project import SMALL
 
 from protocol.checks import ProtocolError
 
@@ -27,7 +27,9 @@ def test_the_shipped_settings_are_good(settings, root):
 
 
 def test_defaults_come_from_the_schema_and_features_refine_the_grid(settings):
-    setting = settings.load(changed(features={"gist": {}, "bow": {"runs": 1, "hashers": ["sh"], "preprocessing": ["l2"]}}))
+    setting = settings.load(
+        changed(features={"gist": {}, "bow": {"runs": 1, "hashers": ["sh"], "preprocessing": ["l2"]}})
+    )
     assert setting.config["seed"] == 0
     assert setting.config["mirror"] is None
     gist, bow = setting.grids["gist"], setting.grids["bow"]
@@ -55,16 +57,28 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),
         ({"metrics": ["mAP@K[all]"]}, r"metric 'mAP@K\[all\]': put a number where the name has K or R"),
         ({"metrics": ["precision@r9"]}, "metric 'precision@r9': radius 9 is above n_bits 8"),
-        ({"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}}, "n_bits 512 is above the 128 dimensions of feature 'sift'"),
+        (
+            {"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}},
+            "n_bits 512 is above the 128 dimensions of feature 'sift'",
+        ),
         ({"n_bits": [0]}, r"n_bits\.0: 0 is less than the minimum of 1"),
         ({"n_bits": "[16]"}, r"n_bits: '\[16\]' is not of type 'array'; wanted: Code lengths"),
         ({"runs": 0}, "runs: 0 is less than the minimum of 1"),
         ({"extensions": ["other"]}, r"extensions\.0: 'other' is not one of"),
         ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
-        ({"split_sizes": SMALL["split_sizes"] | {"train": 5000}}, "= 5200 leave no database of the 1797 items of 'digits'"),
-        ({"hasher_options": {"itq": {"iterations": 3, "seed": 1}}}, "unknown option of hasher 'itq': '(iterations|seed)'"),
+        (
+            {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
+            "= 5200 leave no database of the 1797 items of 'digits'",
+        ),
+        (
+            {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
+            "unknown option of hasher 'itq': '(iterations|seed)'",
+        ),
         ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
-        ({"ground_truth_options": {"epsilon_ball": {"R": 3}}}, "unknown option of ground_truth 'epsilon_ball': 'R'.*n_neighbours"),
+        (
+            {"ground_truth_options": {"epsilon_ball": {"R": 3}}},
+            "unknown option of ground_truth 'epsilon_ball': 'R'.*n_neighbours",
+        ),
         ({"setting": "../up"}, "setting: '../up' does not match"),
         ({"mirror_sha256": {"a": "zz"}}, "mirror_sha256.a: 'zz' does not match"),
     ],

@@ -7,7 +7,7 @@ import time
 
 import pandas as pd
 import pytest
-from conftest import SMALL
+from project import SMALL
 
 from protocol import storage
 
@@ -26,7 +26,13 @@ def test_it_leaves_what_others_build_on(small):
     cells = 2 * 2 * 2 * 2 * 3 * 2  # splits, runs, hashers, lengths, extensions, ground truths
     assert len(rows) == cells * len(SMALL["metrics"])
     summary = pd.read_csv(small.folder / RESULTS / "summary.csv")
-    assert list(summary) == [*(set(COLUMNS.split(",")) & {"dataset"}), *COLUMNS.replace("run,", "").split(",")[1:-1], "mean", "std", "n_runs"]
+    assert list(summary) == [
+        *(set(COLUMNS.split(",")) & {"dataset"}),
+        *COLUMNS.replace("run,", "").split(",")[1:-1],
+        "mean",
+        "std",
+        "n_runs",
+    ]
     assert (summary["n_runs"] == 2).all()
 
 
@@ -41,7 +47,9 @@ def test_summary_is_mean_and_sample_standard_deviation(small):
 
 def test_identities_of_the_extension_codes_hold_on_the_run(small):
     table = pd.read_csv(small.folder / RESULTS / "metrics.csv").drop(columns=["dataset", "extension_bits"])
-    wide = table.pivot(index=[c for c in table if c not in ("extension", "value")], columns="extension", values="value")
+    wide = table.pivot_table(
+        index=[c for c in table if c not in ("extension", "value")], columns="extension", values="value"
+    )
     wide = wide.reset_index()
     mean_ap = wide[wide["metric"].str.startswith("mAP")]
     assert len(mean_ap) == 64
@@ -75,7 +83,7 @@ def test_the_report_opens_offline(small):
     body = page.partition("<script>")[0]
     assert "<img" not in body
     assert 'src="http' not in page
-    assert '<link' not in page
+    assert "<link" not in page
     for name in ("itq", "lsh", "class_label", "epsilon_ball", "train-in-database"):
         assert name in body
 
@@ -88,7 +96,9 @@ def test_one_core_leaves_the_same_bytes_as_two(small, project):
 
 
 def test_a_run_is_the_same_whatever_the_other_cells(small, project):
-    project.write(SMALL | {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]})
+    project.write(
+        SMALL | {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]}
+    )
     done = project.run("evaluate")
     assert done.returncode == 0, done.stderr
     ours = set(read(project).decode().splitlines())
@@ -141,7 +151,12 @@ def test_every_stage_can_be_run_alone(project, target, rules):
 def test_a_killed_run_resumes_to_the_same_bytes(small, project):
     command = project.command("--cores", "2", "--configfile", "small.yaml")
     running = subprocess.Popen(
-        command, cwd=project.folder, env=project.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     deadline = time.time() + 120
     while len(list(project.folder.rglob("codes.h5"))) < 3 and time.time() < deadline:
@@ -164,7 +179,10 @@ def test_an_altered_file_is_refused_with_one_line(project):
     path.write_bytes(content[: len(content) // 2])
     done = project.run("evaluate")
     assert done.returncode != 0
-    assert f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)" in done.stderr + done.stdout
+    assert (
+        f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
+        in done.stderr + done.stdout
+    )
     assert "Traceback" not in done.stderr
     assert not (project.folder / RESULTS / "metrics.csv").exists()
 
@@ -192,6 +210,8 @@ def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tm
     project.write(setting)
     done = project.run("features")
     assert done.returncode != 0
-    assert "wrong checksum: wanted sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd" in done.stderr
+    assert (
+        "wrong checksum: wanted sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd" in done.stderr
+    )
     assert "Traceback" not in done.stderr
     assert not list((project.folder / "results" / "downloads").rglob("*.tar.gz*"))

@@ -1,21 +1,23 @@
 rule findings:
     input:
-        labels=R + "/items.h5",
-        splits=each(R + "/splits/{split}/run{run}/splits.h5"),
-        preprocessing=each(R + "/{feature}/{split}/run{run}/preprocessing.h5"),
-        groundtruth=each(R + "/{feature}/{split}/run{run}/groundtruth.h5"),
+        labels="<results>/items.h5",
+        splits=each("<results>/splits/{split}/run{run}/splits.h5"),
+        preprocessing=each("<results>/{feature}/{split}/run{run}/preprocessing.h5"),
+        groundtruth=each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
     output:
-        findings=R + "/audit.csv",
-    params:
-        sizes=SET["split_sizes"],
-        code=room_digest("audit"),
+        findings="<results>/audit.csv",
     log:
-        R + "/logs/audit.log",
+        "<logs>/audit.log",
     benchmark:
-        R + "/benchmarks/audit.tsv"
+        "<benchmarks>/audit.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=1000,
+    params:
+        sizes=SET["split_sizes"],
+        code=room_digest("audit"),
     message:
         "audit: every split of the setting"
     script:
@@ -23,6 +25,6 @@ rule findings:
 
 
 rule audit:
-    localrule: True
     input:
-        findings=R + "/audit.csv",
+        findings="<results>/audit.csv",
+    localrule: True

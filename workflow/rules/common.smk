@@ -14,7 +14,6 @@ import settings
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.codes import EXTENSIONS
 from protocol.seeds import derive
 from protocol.storage import check_writable
 
@@ -26,11 +25,16 @@ try:
     SETTING = settings.load(config)
     SET = SETTING.config
     DATASET = registry.entry("dataset", SET["dataset"])
-    R = f"results/{SET['setting']}"
-    DOWNLOADS = f"results/downloads/{SET['dataset']}"
-    check_writable(R)
+    check_writable(f"results/{SET['setting']}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
+
+
+pathvars:
+    results=f"results/{SET['setting']}",
+    downloads=f"results/downloads/{SET['dataset']}",
+    logs="<results>/logs",
+    benchmarks="<results>/benchmarks",
 
 
 digest = functools.cache(registry.digest)

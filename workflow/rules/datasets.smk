@@ -1,20 +1,22 @@
 rule download:
     output:
-        file=DOWNLOADS + "/{file}",
-        provenance=DOWNLOADS + "/{file}.json",
+        file="<downloads>/{file}",
+        provenance="<downloads>/{file}.json",
+    log:
+        "<downloads>/logs/{file}.log",
+    benchmark:
+        "<downloads>/logs/{file}.tsv"
+    wildcard_constraints:
+        file="|".join(map(re.escape, [f.name for f in DATASET.facts["files"]])) or "-",
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
     params:
         dataset=SET["dataset"],
         mirror=SET["mirror"],
         mirror_sha256=lambda wc: SET["mirror_sha256"].get(wc.file),
-    wildcard_constraints:
-        file="|".join(map(re.escape, [f.name for f in DATASET.facts["files"]])) or "-",
-    log:
-        DOWNLOADS + "/logs/{file}.log",
-    benchmark:
-        DOWNLOADS + "/logs/{file}.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
     message:
         "download: {wildcards.file}"
     script:
@@ -23,21 +25,23 @@ rule download:
 
 rule dataset:
     input:
-        files=[f"{DOWNLOADS}/{f.name}" for f in DATASET.facts["files"]],
-        provenance=[f"{DOWNLOADS}/{f.name}.json" for f in DATASET.facts["files"]],
+        files=[f"<downloads>/{f.name}" for f in DATASET.facts["files"]],
+        provenance=[f"<downloads>/{f.name}.json" for f in DATASET.facts["files"]],
     output:
-        images=R + "/images.h5",
-        labels=R + "/items.h5",
-    params:
-        dataset=SET["dataset"],
-        code=digest("dataset", SET["dataset"]),
+        images="<results>/images.h5",
+        labels="<results>/items.h5",
     log:
-        R + "/logs/dataset.log",
+        "<logs>/dataset.log",
     benchmark:
-        R + "/benchmarks/dataset.tsv"
+        "<benchmarks>/dataset.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        dataset=SET["dataset"],
+        code=digest("dataset", SET["dataset"]),
     message:
         "dataset: {params.dataset}"
     script:

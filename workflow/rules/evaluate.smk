@@ -1,21 +1,25 @@
 rule count:
     input:
-        codes=R + "/{feature}/{split}/run{run}/{hasher}/codes.h5",
-        groundtruth=R + "/{feature}/{split}/run{run}/groundtruth.h5",
+        codes="<results>/{feature}/{split}/run{run}/{hasher}/codes.h5",
+        groundtruth="<results>/{feature}/{split}/run{run}/groundtruth.h5",
     output:
-        counts=R + "/{feature}/{split}/run{run}/{hasher}/counts.h5",
-    params:
-        extensions=lambda wc: [
-            (name, s) for name in grid(wc).extensions for s in ([0] if name == "none" else SET["extension_bits"])
-        ],
-        code=room_digest("ranking"),
+        counts="<results>/{feature}/{split}/run{run}/{hasher}/counts.h5",
     log:
-        R + "/logs/{feature}/{split}/run{run}/{hasher}/counts.log",
+        "<logs>/{feature}/{split}/run{run}/{hasher}/counts.log",
     benchmark:
-        R + "/benchmarks/{feature}/{split}/run{run}/{hasher}/counts.tsv"
+        "<benchmarks>/{feature}/{split}/run{run}/{hasher}/counts.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=1000,
+    params:
+        extensions=lambda wc: [
+            (name, s)
+            for name in grid(wc).extensions
+            for s in ([0] if name == "none" else SET["extension_bits"])
+        ],
+        code=room_digest("ranking"),
     message:
         "counts: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:
@@ -25,21 +29,25 @@ rule count:
 rule score:
     input:
         counts=lambda wc: expand(
-            R + "/{feature}/{split}/run{run}/{hasher}/counts.h5", run=range(grid(wc).runs), allow_missing=True
+            "<results>/{feature}/{split}/run{run}/{hasher}/counts.h5",
+            run=range(grid(wc).runs),
+            allow_missing=True,
         ),
     output:
-        scores=R + "/{feature}/{split}/scores/{hasher}.csv",
+        scores="<results>/{feature}/{split}/scores/{hasher}.csv",
+    log:
+        "<logs>/{feature}/{split}/scores/{hasher}.log",
+    benchmark:
+        "<benchmarks>/{feature}/{split}/scores/{hasher}.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
     params:
         dataset=SET["dataset"],
         metrics=SET["metrics"],
         code=digest("metric", *SET["metrics"]) + room_digest("ranking"),
-    log:
-        R + "/logs/{feature}/{split}/scores/{hasher}.log",
-    benchmark:
-        R + "/benchmarks/{feature}/{split}/scores/{hasher}.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
     message:
         "metrics: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split"
     script:
@@ -48,19 +56,21 @@ rule score:
 
 rule collect:
     input:
-        scores=each(R + "/{feature}/{split}/scores/{hasher}.csv"),
+        scores=each("<results>/{feature}/{split}/scores/{hasher}.csv"),
     output:
-        metrics=R + "/metrics.csv",
-        summary=R + "/summary.csv",
-    params:
-        code=room_digest("report"),
+        metrics="<results>/metrics.csv",
+        summary="<results>/summary.csv",
     log:
-        R + "/logs/collect.log",
+        "<logs>/collect.log",
     benchmark:
-        R + "/benchmarks/collect.tsv"
+        "<benchmarks>/collect.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        code=room_digest("report"),
     message:
         "tables: {output.metrics} and {output.summary}"
     script:
@@ -68,7 +78,7 @@ rule collect:
 
 
 rule evaluate:
-    localrule: True
     input:
-        metrics=R + "/metrics.csv",
-        summary=R + "/summary.csv",
+        metrics="<results>/metrics.csv",
+        summary="<results>/summary.csv",
+    localrule: True

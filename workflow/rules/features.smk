@@ -1,18 +1,20 @@
 rule extract:
     input:
-        images=R + "/images.h5",
+        images="<results>/images.h5",
     output:
-        features=R + "/{feature}/features.h5",
-    params:
-        options=lambda wc: grid(wc).options,
-        code=lambda wc: digest("feature", wc.feature),
+        features="<results>/{feature}/features.h5",
     log:
-        R + "/logs/{feature}/features.log",
+        "<logs>/{feature}/features.log",
     benchmark:
-        R + "/benchmarks/{feature}/features.tsv"
+        "<benchmarks>/{feature}/features.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        options=lambda wc: grid(wc).options,
+        code=lambda wc: digest("feature", wc.feature),
     message:
         "features: {wildcards.feature}"
     script:
@@ -21,22 +23,26 @@ rule extract:
 
 rule preprocess:
     input:
-        features=R + "/{feature}/features.h5",
-        splits=R + "/splits/{split}/run{run}/splits.h5",
+        features="<results>/{feature}/features.h5",
+        splits="<results>/splits/{split}/run{run}/splits.h5",
     output:
-        preprocessing=R + "/{feature}/{split}/run{run}/preprocessing.h5",
-    params:
-        options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
-        seed=lambda wc: derive(SET["seed"], SET["dataset"], "preprocess", wc.feature, int(wc.run)),
-        code=lambda wc: digest("feature", wc.feature),
+        preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
     log:
-        R + "/logs/{feature}/{split}/run{run}/preprocessing.log",
+        "<logs>/{feature}/{split}/run{run}/preprocessing.log",
     benchmark:
-        R + "/benchmarks/{feature}/{split}/run{run}/preprocessing.tsv"
+        "<benchmarks>/{feature}/{split}/run{run}/preprocessing.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=1000,
+    params:
+        options=lambda wc: grid(wc).options,
+        steps=lambda wc: grid(wc).preprocessing,
+        seed=lambda wc: derive(
+            SET["seed"], SET["dataset"], "preprocess", wc.feature, int(wc.run)
+        ),
+        code=lambda wc: digest("feature", wc.feature),
     message:
         "preprocessing: {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:
@@ -44,6 +50,6 @@ rule preprocess:
 
 
 rule features:
-    localrule: True
     input:
-        expand(R + "/{feature}/features.h5", feature=SETTING.grids),
+        expand("<results>/{feature}/features.h5", feature=SETTING.grids),
+    localrule: True

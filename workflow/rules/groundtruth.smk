@@ -1,24 +1,32 @@
 rule relevance:
     input:
-        labels=R + "/items.h5",
-        features=R + "/{feature}/features.h5",
-        splits=R + "/splits/{split}/run{run}/splits.h5",
-        preprocessing=R + "/{feature}/{split}/run{run}/preprocessing.h5",
+        labels="<results>/items.h5",
+        features="<results>/{feature}/features.h5",
+        splits="<results>/splits/{split}/run{run}/splits.h5",
+        preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
     output:
-        groundtruth=R + "/{feature}/{split}/run{run}/groundtruth.h5",
-    params:
-        truths=lambda wc: {name: SET["ground_truth_options"].get(name, {}) for name in grid(wc).ground_truths},
-        options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
-        seed=lambda wc: derive(SET["seed"], SET["dataset"], "groundtruth", wc.feature, int(wc.run)),
-        code=lambda wc: digest("ground_truth", *grid(wc).ground_truths) + digest("feature", wc.feature),
+        groundtruth="<results>/{feature}/{split}/run{run}/groundtruth.h5",
     log:
-        R + "/logs/{feature}/{split}/run{run}/groundtruth.log",
+        "<logs>/{feature}/{split}/run{run}/groundtruth.log",
     benchmark:
-        R + "/benchmarks/{feature}/{split}/run{run}/groundtruth.tsv"
+        "<benchmarks>/{feature}/{split}/run{run}/groundtruth.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        truths=lambda wc: {
+            name: SET["ground_truth_options"].get(name, {})
+            for name in grid(wc).ground_truths
+        },
+        options=lambda wc: grid(wc).options,
+        steps=lambda wc: grid(wc).preprocessing,
+        seed=lambda wc: derive(
+            SET["seed"], SET["dataset"], "groundtruth", wc.feature, int(wc.run)
+        ),
+        code=lambda wc: digest("ground_truth", *grid(wc).ground_truths)
+        + digest("feature", wc.feature),
     message:
         "ground truth: {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:
@@ -26,6 +34,6 @@ rule relevance:
 
 
 rule groundtruth:
-    localrule: True
     input:
-        each(R + "/{feature}/{split}/run{run}/groundtruth.h5"),
+        each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
+    localrule: True

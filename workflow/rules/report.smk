@@ -1,23 +1,25 @@
 rule page:
     input:
-        labels=R + "/items.h5",
-        metrics=R + "/metrics.csv",
-        summary=R + "/summary.csv",
-        findings=R + "/audit.csv",
-        splits=each(R + "/splits/{split}/run0/splits.h5"),
+        labels="<results>/items.h5",
+        metrics="<results>/metrics.csv",
+        summary="<results>/summary.csv",
+        findings="<results>/audit.csv",
+        splits=each("<results>/splits/{split}/run0/splits.h5"),
         published="workflow/published",
     output:
-        report=report(R + "/report.html", category="report"),
-    params:
-        setting=SET,
-        code=room_digest("report", "metrics"),
+        report=report("<results>/report.html", category="report"),
     log:
-        R + "/logs/report.log",
+        "<logs>/report.log",
     benchmark:
-        R + "/benchmarks/report.tsv"
+        "<benchmarks>/report.tsv"
+    conda:
+        "../../envs/protocol.yaml"
     threads: 1
     resources:
         mem_mb=2000,
+    params:
+        setting=SET,
+        code=room_digest("report", "metrics"),
     message:
         "report: {output.report}"
     script:
@@ -25,6 +27,6 @@ rule page:
 
 
 rule report:
-    localrule: True
     input:
-        report=R + "/report.html",
+        report="<results>/report.html",
+    localrule: True

@@ -1,19 +1,21 @@
 rule split:
     input:
-        labels=R + "/items.h5",
+        labels="<results>/items.h5",
     output:
-        splits=R + "/splits/{split}/run{run}/splits.h5",
+        splits="<results>/splits/{split}/run{run}/splits.h5",
+    log:
+        "<logs>/splits/{split}/run{run}.log",
+    benchmark:
+        "<benchmarks>/splits/{split}/run{run}.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
     params:
         sizes=SET["split_sizes"],
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "split", int(wc.run)),
         code=lambda wc: digest("split", wc.split),
-    log:
-        R + "/logs/splits/{split}/run{run}.log",
-    benchmark:
-        R + "/benchmarks/splits/{split}/run{run}.tsv"
-    threads: 1
-    resources:
-        mem_mb=500,
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
     script:
@@ -21,6 +23,6 @@ rule split:
 
 
 rule splits:
-    localrule: True
     input:
-        each(R + "/splits/{split}/run{run}/splits.h5"),
+        each("<results>/splits/{split}/run{run}/splits.h5"),
+    localrule: True

@@ -1,7 +1,7 @@
-"""Count, for every code length, extension and ground truth, the database items at each Hamming distance of each query."""
+"""Count the database items at each Hamming distance, for every code length, extension and ground truth."""
 
 from protocol import codes, storage
-from protocol.ranking import count, relevance_from_arrays
+from protocol.ranking import count, pack_counts, relevance_from_arrays
 
 
 def main(job):
@@ -15,9 +15,8 @@ def main(job):
         pair = packed[f"{n_bits}/query"], packed[f"{n_bits}/database"]
         for extension, s in job.params.extensions:
             extended = codes.extend(*pair, n_bits, extension=extension, extension_bits=s)
-            for truth, counts in count(*extended, truths).items():
-                place = f"{n_bits}/{extension}/{s}/{truth}"
-                arrays |= {f"{place}/{name}": array for name, array in counts.to_arrays().items()}
+            packed_counts = pack_counts(count(*extended, truths))
+            arrays |= {f"{n_bits} {extension} {s}/{name}": array for name, array in packed_counts.items()}
     passport = storage.passport(
         "counts",
         parameters={"extensions": [list(pair) for pair in job.params.extensions]},

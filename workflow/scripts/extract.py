@@ -1,7 +1,8 @@
 """Extract one feature from every image of the dataset."""
 
-from protocol import registry, storage
 from tqdm import tqdm
+
+from protocol import registry, storage
 
 
 def main(job):

@@ -11,7 +11,9 @@ def main(job):
     for path in job.input.splits:
         protocol = registry.get("split", storage.read_passport(path)["maker"].removeprefix("split "))
         findings[path] = audit_split(storage.read(path), protocol, y=y, sizes=job.params.sizes)
-    trained = {storage.read_passport(path)["digest"]: storage.read(path, ["train"])["train"] for path in job.input.splits}
+    trained = {
+        storage.read_passport(path)["digest"]: storage.read(path, ["train"])["train"] for path in job.input.splits
+    }
     for path in (*job.input.preprocessing, *job.input.groundtruth):
         findings[path] = audit_fit(storage.read_passport(path), trained)
     for path in job.input.groundtruth:

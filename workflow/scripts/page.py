@@ -1,6 +1,7 @@
 """Write the report: one HTML page that opens offline."""
 
 import pandas as pd
+
 from protocol import storage
 from protocol.report import page
 

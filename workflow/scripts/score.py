@@ -4,7 +4,7 @@ from pathlib import Path
 
 from protocol import storage
 from protocol.metrics import evaluate, mean
-from protocol.ranking import HammingCounts
+from protocol.ranking import unpack_counts
 from protocol.report import write_rows
 
 
@@ -13,12 +13,10 @@ def main(job):
     wc, rows = job.wildcards, []
     for path in job.input.counts:
         run = Path(path).parents[1].name.removeprefix("run")
-        grouped = storage.grouped(storage.read(path))
-        for place, arrays in grouped.items():
-            n_bits, extension, s, truth = place.split("/")
-            for metric, values in evaluate(HammingCounts.from_arrays(arrays), job.params.metrics).items():
-                cell = (job.params.dataset, wc.feature, truth, wc.split, run, wc.hasher, n_bits, extension, s)
-                rows.append((*cell, metric, mean(values)))
+        for place, arrays in storage.grouped(storage.read(path)).items():
+            for truth, counts in unpack_counts(arrays).items():
+                cell = (job.params.dataset, wc.feature, truth, wc.split, run, wc.hasher, *place.split())
+                rows += [(*cell, name, mean(values)) for name, values in evaluate(counts, job.params.metrics).items()]
     write_rows(job.output.scores, rows)
 
 

@@ -1,0 +1,51 @@
+import subprocess
+import sys
+
+import pytest
+
+from protocol import __version__, registry
+from protocol.cli import main
+
+
+@pytest.mark.parametrize("arguments", [["protocol"], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
+def test_help_teaches(arguments):
+    done = subprocess.run([*arguments, "--help"], capture_output=True, text=True, check=True)
+    for word in ("list", "examples:", "protocol list hashers", "snakemake --cores all"):
+        assert word in done.stdout
+    assert done.stderr == ""
+
+
+def test_list_shows_every_plug_in_with_its_source(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    for kind in registry.ROOMS:
+        for entry in registry.entries(kind):
+            assert f"  {entry.name} " in out
+            assert entry.summary in out
+            assert f"[{entry.source}]" in out
+
+
+def test_list_of_one_kind_shows_that_kind_only(capsys):
+    assert main(["list", "hashers"]) == 0
+    out = capsys.readouterr().out
+    assert "itq" in out
+    assert "epsilon_ball" not in out
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["list", "hasher"])
+    assert stopped.value.code == 2
+    assert "choose from" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"protocol {__version__}\n"
+
+
+def test_a_closed_pipe_is_no_error():
+    done = subprocess.run(f"{sys.executable} -m protocol list | head -1", shell=True, capture_output=True, text=True)
+    assert done.stdout == "datasets\n"
+    assert done.stderr == ""

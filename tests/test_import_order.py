@@ -1,0 +1,103 @@
+"""The order of the rooms, and what each may import."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "protocol"
+HALL = {"checks", "registry", "seeds", "storage"}
+# A room may import the hall, itself, and the rooms named here.
+MAY_IMPORT = {
+    "hall": set(),
+    "codes": set(),
+    **{room: {"codes"} for room in ("datasets", "features", "groundtruth", "splits", "hashers", "ranking")},
+    "metrics": {"codes", "ranking"},
+    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report")},
+    "cli": {"codes", "ranking", "metrics", "audit", "report"},
+}
+HEAVY = (
+    "sklearn",
+    "pandas",
+    "cv2",
+    "numba",
+    "torch",
+    "scipy",
+    "altair",
+    "vl_convert",
+    "jinja2",
+    "pooch",
+    "requests",
+    "tqdm",
+)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            names = (
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if node.module == "protocol"
+                else [node.module or ""]
+            )
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("protocol.")}
+    return found - {"__version__"}
+
+
+def room_of(path: Path) -> str:
+    part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return {"__main__": "cli"}.get(part, "hall" if part in HALL else part)
+
+
+def offences(path: Path, text_rooms: set[str]) -> set[str]:
+    room = room_of(path)
+    own = {"cli"} if room == "cli" else {room}
+    return text_rooms - HALL - own - MAY_IMPORT[room]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py"],
+    ids=lambda p: str(p.relative_to(PACKAGE)),
+)
+def test_rooms_import_only_what_lies_before_them(path):
+    assert not offences(path, imported_rooms(path))
+
+
+def test_the_rule_rejects_a_sibling():
+    assert offences(PACKAGE / "hashers" / "itq.py", {"checks", "codes", "metrics"}) == {"metrics"}
+    assert offences(PACKAGE / "storage.py", {"codes"}) == {"codes"}
+
+
+def test_nothing_in_the_package_knows_snakemake():
+    for path in PACKAGE.rglob("*.py"):
+        assert "import snakemake" not in path.read_text()
+
+
+def test_listing_every_plug_in_imports_nothing_heavy():
+    code = (
+        "import sys; from protocol import registry\n"
+        "for kind in registry.ROOMS: list(registry.entries(kind))\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_scripts_are_thin():
+    for path in (ROOT / "workflow" / "scripts").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        assert ast.get_docstring(tree), path.name
+        if path.name == "job.py":
+            continue
+        (main,) = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        lines = main.end_lineno - main.body[0].end_lineno
+        assert main.name == "main"
+        assert lines <= 25, f"{path.name}: {lines} lines"

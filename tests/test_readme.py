@@ -1,0 +1,68 @@
+"""The README says what is true."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.cli import markdown
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("kind", registry.ROOMS)
+def test_tables_are_those_of_the_registry(kind):
+    (table,) = re.findall(rf"<!-- {kind} -->\n(.*?)\n<!-- end -->", README, re.S)
+    assert table == markdown(kind), f"print it again with: protocol list {kind}s --markdown"
+
+
+def test_the_first_two_sh_blocks_are_one_command_each():
+    blocks = re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M)
+    assert len(blocks) == 2
+    assert all(block.count("\n") == 1 for block in blocks)
+
+
+def test_the_hasher_it_shows_works(monkeypatch):
+    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    space = {"__name__": "protocol.hashers.sign"}
+    exec(compile(ast.parse(code), "README.md", "exec"), space)
+    X = np.random.default_rng(0).standard_normal((5, 4))
+    model = registry.get("hasher", "sign")(n_bits=3).fit(X)
+    assert (model.transform(X) == (X[:, :3] > 0)).all()
+    registry._find.cache_clear()
+
+
+def test_what_it_names_is_there():
+    for path in re.findall(r"`((?:protocol|workflow|envs|tests)/[\w./-]+)`", README):
+        assert (ROOT / path).exists() or path == "protocol/hashers/sign.py", path
+
+
+def test_the_conda_environment_has_the_versions_of_the_lock():
+    import yaml
+
+    lock = (ROOT / "envs" / "run.lock").read_text()
+    listed = yaml.safe_load((ROOT / "envs" / "protocol.yaml").read_text())["dependencies"]
+    pins = [
+        item.split("=") for item in listed if isinstance(item, str) and "=" in item and not item.startswith("python")
+    ]
+    pins += [item.split("==") for item in listed[-1]["pip"]]
+    for name, version in pins:
+        assert f"\n{name}=={version} " in lock, name
+
+
+def test_the_locks_cover_every_dependency_and_agree():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    run, test = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test"))
+    for wanted in project["dependencies"]:
+        assert f"\n{re.split('[<>=]', wanted)[0]}==" in run, wanted
+    for wanted in project["optional-dependencies"]["test"]:
+        assert f"\n{wanted}==" in test, wanted
+    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test)]
+    assert pins[0] <= pins[1]
