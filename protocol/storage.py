@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,13 @@ def array_digest(array: NDArray) -> str:
 
 
 def passport(
-    maker: str, *, parameters: Mapping[str, Any], inputs: Mapping[str, str], seed: int | None = None, **more: Any
+    maker: str,
+    *,
+    parameters: Mapping[str, Any],
+    inputs: Mapping[str, str | Path],
+    seed: int | None = None,
+    notes: Iterable[str] = (),
+    **more: Any,
 ) -> dict[str, Any]:
     """Return what a file says of its making.
 
@@ -114,20 +120,25 @@ def passport(
         The stage and the plug-in, for example ``"hasher itq"``.
     parameters : mapping
         Everything the result depends on besides the inputs, JSON-able.
-    inputs : mapping of str to str
-        Digest of each input, as `read_passport` of the input gives it under ``"digest"``.
+    inputs : mapping of str to path
+        The files it was made from; their digests are noted, and their notes are handed on.
     seed : int or None
         None where nothing is random.
+    notes : iterable of str
+        What a reader of anything made from this file must know.
     **more
-        What else a reader should know, for example ``notes``.
+        What else to say, JSON-able.
     """
+    passports = {name: read_passport(path) for name, path in inputs.items()}
+    inherited = (note for source in passports.values() for note in source["notes"])
     versions = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
     return {
         "maker": maker,
         "parameters": dict(parameters),
         "seed": seed,
-        "inputs": dict(inputs),
+        "inputs": {name: source["digest"] for name, source in passports.items()},
         "versions": versions,
+        "notes": list(dict.fromkeys([*inherited, *notes])),
         **more,
     }
 

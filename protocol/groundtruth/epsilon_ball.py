@@ -15,8 +15,8 @@ _BLOCK = 256  # queries at a time: 256 x 60,000 distances are 61 MB
     "epsilon_ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "
-    "database, so that nothing but training data fits the radius and about n_neighbours items are relevant to a query. "
-    "The author's released code counts them among all non-test items (reading mean_distance, comparison <).",
+    "database, so that nothing but training data fits the radius; the author's released code counts them among all "
+    "non-test items, the point itself included, and compares with <.",
 )
 def epsilon_ball(
     query: Items,
@@ -26,11 +26,11 @@ def epsilon_ball(
     seed: int = 0,
     n_neighbours: int = 50,
     n_sample: int = 100,
-    reading: str = "average_count",
+    reading: str = "mean_distance",
     comparison: str = "<=",
     count_in: str = "database",
 ) -> dict[str, NDArray]:
-    r"""Relevant items lie in the ball around the query in which an item has `n_neighbours` on average.
+    r"""Relevant items lie within one radius of the query: the mean distance of an item to its R-th neighbour.
 
     .. math:: S_{ij} = 1 \iff \lVert x_i - x_j \rVert_2 \le \varepsilon
 
@@ -44,16 +44,17 @@ def epsilon_ball(
         R of the thesis.
     n_sample : int, default=100
         Training points that are drawn, all where there are fewer.
-    reading : {"average_count", "mean_distance"}, default="average_count"
-        How to read "the distance at which each data-point has R nearest neighbours on average": the one radius at
-        which the drawn points have R neighbours on average, or the mean of their distances to the R-th neighbour. The
-        second is what the author's code does, which counts a point as its own first neighbour, as we do there; on
-        clustered data it makes three times as many items relevant and leaves more queries with none.
+    reading : {"mean_distance", "average_count"}, default="mean_distance"
+        How to read "the Euclidean distance at which each data-point has R nearest neighbours on average": the mean of
+        the drawn points' distances to their R-th neighbour, which is what the author's code does, or the one radius at
+        which they have R neighbours on average. Where density varies they differ widely: on CIFAR-10 with GIST the
+        first makes some 550 items relevant to a query on average (median 40) and leaves 20 % of the queries with none,
+        the second 50 (median 0) and 60 %.
     comparison : {"<=", "<"}, default="<="
         As in the text, or as in the author's code.
     count_in : {"database", "train"}, default="database"
-        R neighbours in a database of ``len(database.X)`` items, judged from the density of the training points; or R
-        among the training points, whatever the size of the database.
+        R neighbours in a database of ``len(database.X)`` items, judged from the density of the training points (a rank
+        between two neighbours is interpolated); or R among the training points, whatever the size of the database.
 
     Returns
     -------
@@ -86,17 +87,20 @@ def epsilon_ball(
 
 
 def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str, seed: int) -> float:
-    """Return the radius that holds a `share` of the other points, on average over drawn ones."""
-    n_others = len(X) - 1
+    """Return the radius that holds a `share` of the other points, by either reading."""
     drawn = np.random.default_rng(seed).permutation(len(X))[:n_sample]
-    X = X.astype(np.float64)
-    distances = np.array([np.sqrt(((X - X[row]) ** 2).sum(axis=1)) for row in drawn])
-    if reading == "mean_distance":
-        rank = max(1, round(share * n_others))
-        return float(np.partition(distances, rank - 1, axis=1)[:, rank - 1].mean())
+    points = X.astype(np.float64)
+    distances = np.array([np.sqrt(((points - points[row]) ** 2).sum(axis=1)) for row in drawn])
     distances[np.arange(len(drawn)), drawn] = np.inf  # a point is not its own neighbour
-    rank = max(1, round(share * n_others * len(drawn)))
-    return float(np.partition(distances.ravel(), rank - 1)[rank - 1])
+    n_others = len(X) - 1
+    if reading == "average_count":
+        rank = max(1, round(share * n_others * len(drawn)))
+        return float(np.partition(distances.ravel(), rank - 1)[rank - 1])
+    wanted = max(1.0, share * n_others)
+    rank = int(wanted)
+    distances.sort(axis=1)
+    below, above = distances[:, rank - 1], distances[:, min(rank, n_others - 1)]
+    return float((below + (wanted - rank) * (above - below)).mean())
 
 
 def neighbours_within(

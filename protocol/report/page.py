@@ -1,7 +1,7 @@
 """The page: one HTML file that opens offline, with what was run, how, and what came out."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def page(
     summary: "pd.DataFrame",
     findings: "pd.DataFrame",
     splits: Mapping[str, Mapping[str, NDArray]],
-    published: str | Path,
+    published: Iterable[str | Path],
 ) -> str:
     """Return the report of one setting as HTML.
 
@@ -45,14 +45,14 @@ def page(
         As `protocol.audit.write_findings` writes it.
     splits : mapping of str to mapping
         Partitions of a run of each split protocol, by file.
-    published : path
-        Folder of CSV tables with published figures.
+    published : iterable of paths
+        CSV tables with published figures.
     """
     import jinja2
     import pandas as pd
     import vl_convert
 
-    tables = pd.concat([pd.read_csv(path) for path in sorted(Path(published).glob("*.csv"))], ignore_index=True)
+    tables = pd.concat([pd.read_csv(path) for path in published], ignore_index=True)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
     )

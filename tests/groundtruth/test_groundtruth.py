@@ -30,27 +30,34 @@ def rows(truth):
 
 def test_average_count_is_the_radius_at_which_points_have_r_neighbours_on_average():
     # 11 points have 20 ordered pairs at distance 1 and 18 at distance 2: 2 x 11 pairs need distance 2
-    assert ball(LINE, n_neighbours=2, n_sample=11, count_in="train")["radius"] == 2
-    assert ball(LINE, n_neighbours=1, n_sample=11, count_in="train")["radius"] == 1
+    options = {"n_sample": 11, "count_in": "train", "reading": "average_count"}
+    assert ball(LINE, n_neighbours=2, **options)["radius"] == 2
+    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
 
 
-def test_mean_distance_counts_a_point_as_its_own_first_neighbour():
-    # distance to the 2nd smallest, self included, is 1 for every point; to the 3rd it is 1, and 2 at the two ends
-    options = {"n_sample": 11, "count_in": "train", "reading": "mean_distance"}
-    assert ball(LINE, n_neighbours=2, **options)["radius"] == 1
-    assert ball(LINE, n_neighbours=3, **options)["radius"] == pytest.approx((9 * 1 + 2 * 2) / 11)
+def test_mean_distance_is_the_mean_distance_to_the_rth_other_point():
+    # the second nearest other point is 1 away, but 2 away from the two ends
+    options = {"n_sample": 11, "count_in": "train"}
+    assert ball(LINE, n_neighbours=1, **options)["radius"] == 1
+    assert ball(LINE, n_neighbours=2, **options)["radius"] == pytest.approx((9 * 1 + 2 * 2) / 11)
+
+
+def test_a_rank_between_two_neighbours_is_interpolated():
+    # 3 neighbours in a database of 20 are 1.5 of 10 training points: 1 (ends: 1.5) on average
+    truth = ball(LINE, database=np.zeros((20, 1)), query=LINE, n_neighbours=3, n_sample=11)
+    assert truth["radius"] == pytest.approx((9 * 1 + 2 * 1.5) / 11)
 
 
 def test_average_count_reaches_r_in_a_database_of_any_size():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 4))
     for n_database in (1000, 5000):
-        truth = ball(X[:800], database=X[1000 : 1000 + n_database], query=X[800:1000], n_neighbours=50, seed=1)
+        truth = ball(X[:800], database=X[1000 : 1000 + n_database], query=X[800:1000], seed=1, reading="average_count")
         assert np.diff(truth["indptr"]).mean() == pytest.approx(50, rel=0.25)
 
 
 def test_comparison_decides_about_the_boundary():
-    options = {"n_neighbours": 2, "n_sample": 11, "count_in": "train"}
+    options = {"n_neighbours": 2, "n_sample": 11, "count_in": "train", "reading": "average_count"}
     assert rows(ball(LINE, **options))[5] == [3, 4, 5, 6, 7]
     assert rows(ball(LINE, **options, comparison="<"))[5] == [4, 5, 6]
 

@@ -10,7 +10,7 @@ import pytest
 from protocol import storage
 from protocol.checks import ProtocolError
 
-PASSPORT = storage.passport("test", parameters={"a": 1}, inputs={"x": "0"}, seed=7)
+PASSPORT = storage.passport("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
 
 
 def test_round_trip_keeps_arrays_and_passport(tmp_path):
@@ -129,3 +129,11 @@ def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert not (tmp_path / "a.h5").exists()
     assert all(name.endswith(".part") for name in os.listdir(tmp_path))
+
+
+def test_a_passport_has_the_digests_of_its_inputs_and_hands_on_their_notes(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PASSPORT)
+    storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PASSPORT)
+    made = storage.passport("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
+    assert made["notes"] == ["rebuilt", "own"]
+    assert made["inputs"] == {n: storage.read_passport(tmp_path / f"{n}.h5")["digest"] for n in "ab"}

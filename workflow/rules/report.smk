@@ -5,7 +5,7 @@ rule page:
         summary="<results>/summary.csv",
         findings="<results>/audit.csv",
         splits=each("<results>/splits/{split}/run0/splits.h5"),
-        published="workflow/published",
+        published=sorted(Path(workflow.basedir, "workflow/published").glob("*.csv")),
     output:
         report=report("<results>/report.html", category="report"),
     log:

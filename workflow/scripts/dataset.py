@@ -17,7 +17,7 @@ def main(job):
     passport = storage.passport(
         f"dataset {job.params.dataset}",
         parameters={},
-        inputs={source["file"]: source["sha256"] for source in fetched},
+        inputs={},
         sources=fetched,
         notes=[*data.notes, *filter(None, map(provenance_note, fetched))],
     )

@@ -8,13 +8,10 @@ from protocol import registry, storage
 def main(job):
     """Write what the feature extracts before anything is learned from a training set."""
     name, options = job.wildcards.feature, job.params.options
-    source = storage.read_passport(job.input.images)
     images = storage.read(job.input.images)["images"]
     with tqdm(total=len(images), desc=name, unit="image", disable=None) as bar:
         arrays = registry.get("feature", name)(**options).extract(images, progress=bar.update)
-    passport = storage.passport(
-        f"feature {name}", parameters=options, inputs={"images": source["digest"]}, notes=source["notes"]
-    )
+    passport = storage.passport(f"feature {name}", parameters=options, inputs=dict(job.input.items()))
     storage.write(job.output.features, arrays, passport)
 
 

@@ -22,7 +22,7 @@ def main(job):
     passport = storage.passport(
         f"hasher {name}",
         parameters={"n_bits": list(fits), **options},
-        inputs={source: storage.read_passport(path)["digest"] for source, path in job.input.items()},
+        inputs=dict(job.input.items()),
         fits=fits,
         fitted_on=storage.array_digest(parts["train"]),
     )

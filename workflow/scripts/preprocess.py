@@ -15,7 +15,7 @@ def main(job):
     passport = storage.passport(
         "preprocessing",
         parameters={"steps": list(job.params.steps), "options": job.params.options},
-        inputs={name: storage.read_passport(job.input[name])["digest"] for name in ("features", "splits")},
+        inputs=dict(job.input.items()),
         seed=job.params.seed,
         fitted_on=storage.array_digest(train),
     )

@@ -24,7 +24,7 @@ def main(job):
     passport = storage.passport(
         "ground truth",
         parameters=job.params.truths,
-        inputs={name: storage.read_passport(path)["digest"] for name, path in job.input.items()},
+        inputs=dict(job.input.items()),
         seed=job.params.seed,
         fitted_on=storage.array_digest(parts["train"]),
     )

@@ -12,7 +12,7 @@ def main(job):
     passport = storage.passport(
         f"split {job.wildcards.split}",
         parameters={"sizes": sizes, "run": int(job.wildcards.run)},
-        inputs={"labels": storage.read_passport(job.input.labels)["digest"]},
+        inputs=dict(job.input.items()),
         seed=seed,
     )
     storage.write(job.output.splits, arrays, passport)

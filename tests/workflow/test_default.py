@@ -1,0 +1,100 @@
+"""The embedded default, as the README's first command runs it, end to end."""
+
+import itertools
+import re
+
+import pandas as pd
+import pytest
+import yaml
+from project import Project
+
+from protocol import registry, storage
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory, root):
+    project = Project(tmp_path_factory.mktemp("default"), root)
+    done = project.run("--workflow-profile", "workflow/profiles/default", setting=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"of \d+ steps \(\d+%\) done", done.stdout + done.stderr), "no progress was shown"
+    return project.folder
+
+
+@pytest.fixture(scope="module")
+def metrics(default):
+    return pd.read_csv(default / "results" / "digits" / "metrics.csv")
+
+
+def test_every_cell_of_the_grid_is_there_once(default, metrics):
+    setting = yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text())
+    columns = ["feature", "ground_truth", "split", "run", "hasher", "n_bits", "extension", "extension_bits", "metric"]
+    gist = metrics[metrics["feature"] == "gist"]
+    extensions = [("none", 0), *itertools.product(("same", "different"), setting["extension_bits"])]
+    wanted = itertools.product(
+        ["gist"],
+        setting["ground_truths"],
+        setting["splits"],
+        range(10),
+        registry.names("hasher"),
+        setting["n_bits"],
+        extensions,
+        setting["metrics"],
+    )
+    assert {(*cell[:6], *cell[6], cell[7]) for cell in wanted} == set(gist[columns].itertuples(index=False, name=None))
+    assert not metrics.duplicated(columns).any()
+    assert metrics["value"].between(0, 1).all()
+
+
+def test_the_smaller_grid_of_the_other_features_is_declared(metrics):
+    assert set(metrics["feature"]) == {"gist", "bow", "sift"}
+    others = metrics[metrics["feature"] != "gist"]
+    assert set(others["run"]) == {0, 1, 2}
+    assert set(others["hasher"]) == {"lsh", "itq"}
+
+
+def test_levels_are_those_of_a_working_pipeline(metrics):
+    """Chance is 0.1 on ten classes; the margins are many standard deviations of the runs wide."""
+    labels = metrics[
+        (metrics["metric"] == "mAP") & (metrics["ground_truth"] == "class_label") & (metrics["feature"] == "gist")
+    ]
+    mean = labels[labels["extension"] == "none"].groupby(["hasher", "n_bits"])["value"].mean()
+    assert 0.60 < mean["itq", 32] < 0.72
+    assert mean["itq", 32] > mean["pca_rr", 32] > mean["lsh", 32] > mean["sklsh", 32] > 0.2
+    assert mean["pcah", 64] < mean["pcah", 8]
+
+
+def test_tie_aware_map_lies_between_worst_and_best(metrics):
+    named = metrics[metrics["metric"].isin(["mAP", "mAP[best]", "mAP[worst]"])]
+    keys = [name for name in named if name not in ("metric", "value")]
+    wide = named.pivot_table(index=keys, columns="metric", values="value")
+    assert (wide["mAP[worst]"] <= wide["mAP"]).all()
+    assert (wide["mAP"] <= wide["mAP[best]"]).all()
+
+
+def test_the_audit_has_no_error(default):
+    findings = pd.read_csv(default / "results" / "digits" / "audit.csv")
+    assert set(findings["severity"]) == {"warning"}
+    inherent = findings[findings["finding"].str.endswith("-in-database")]
+    assert inherent["file"].str.contains("/standard/").all()
+
+
+def test_partitions_are_balanced_and_of_the_stated_sizes(default):
+    y = storage.read(default / "results" / "digits" / "items.h5")["labels"]
+    for split, database in (("standard", 1697), ("improved", 797)):
+        for run in range(10):
+            parts = storage.read(default / f"results/digits/splits/{split}/run{run}/splits.h5")
+            sizes = {name: len(rows) for name, rows in parts.items()}
+            assert sizes.pop("database") == database
+            assert sizes == {"query": 100, "validation_query": 100, "validation_database": 300, "train": 500}
+            for name in sizes:
+                assert len(set(pd.Series(y[parts[name]]).value_counts())) == 1, name
+
+
+def test_the_report_shows_every_feature_and_no_violated_identity(default):
+    page = (default / "results" / "digits" / "report.html").read_text()
+    for feature in ("gist", "bow", "sift"):
+        assert f'id="{feature}-class_label"' in page
+    assert len(re.findall(r'<td class="good">0</td>', page)) == 6
+    assert "This feature has a grid of its own" in page
