@@ -96,7 +96,8 @@ def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     if error.validator == "additionalProperties" and "properties" in error.schema:
         for key in error.instance:
             known(key, error.schema["properties"], f"key in {where}:")
-    raise ProtocolError(f"{where}: {error.message}; wanted: {error.schema.get('description', error.validator)}")
+    wanted = "" if error.validator == "required" else f"; wanted: {error.schema.get('description', error.validator)}"
+    raise ProtocolError(f"{where}: {error.message}{wanted}")
 
 
 def _grid(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> Grid:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-PARTS = ("Snakefile", "workflow", "protocol")
+PARTS = ("Snakefile", "workflow", "protocol", "envs")
 SMALL = {
     "setting": "small",
     "dataset": "digits",
@@ -47,7 +47,7 @@ class Project:
     def run(self, *arguments: str, cores: int = 2, setting: str | None = "small.yaml") -> subprocess.CompletedProcess:
         chosen = ["--configfile", setting] if setting else []
         return subprocess.run(
-            self.command("--cores", str(cores), *chosen, *arguments),
+            self.command(*arguments, "--cores", str(cores), *chosen),
             cwd=self.folder,
             env=self.environment(),
             capture_output=True,
@@ -57,7 +57,7 @@ class Project:
 
     def jobs(self, *arguments: str) -> dict[str, int]:
         """Return how often a dry run would run each rule."""
-        done = self.run("-n", "--quiet", "rules", *arguments)
+        done = self.run(*arguments, "-n", "--quiet", "rules")
         assert done.returncode == 0, done.stdout + done.stderr
         lines = done.stdout.splitlines()
         if not any(line.startswith("Job stats") for line in lines):
