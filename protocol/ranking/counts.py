@@ -203,10 +203,10 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray[np.u
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
         the smallest unsigned integers that hold it.
     """
-    first = next(iter(by_truth.values()))
-    arrays = {name: getattr(first, name) for name in _SHARED}
+    arrays = {}
     for truth, counts in by_truth.items():
-        arrays |= {f"{truth}/at_level": counts.at_level, f"{truth}/levels": counts.levels}
+        for name, array in counts.to_arrays().items():
+            arrays[name if name in _SHARED else f"{truth}/{name}"] = array
     return {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
 
 
