@@ -60,17 +60,14 @@ def tie_range(rows: "pd.DataFrame", n_bits: int) -> dict[str, Any]:
         color=alt.Color("hasher:N", legend=None, scale=alt.Scale(scheme="tableau10")),
     )
     x = alt.X(
-        "worst:Q", title=f"mAP at {n_bits} bits: worst, expected, best order of ties", scale=alt.Scale(zero=False)
+        "worst:Q",
+        title=f"mAP at {n_bits} bits: worst, expected, best order of ties",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=6),
     )
-    bar, dot = (
-        chart.mark_rule(strokeWidth=5, opacity=0.35).encode(x=x, x2="best:Q"),
-        chart.mark_point(filled=True, size=60),
-    )
-    return (
-        alt.layer(bar, dot.encode(x="expected:Q"))
-        .properties(width=_WIDTH, height=alt.Step(22))
-        .facet(column=_panels(rows))
-    ).to_dict()
+    bar = chart.mark_rule(strokeWidth=5, opacity=0.35).encode(x=x, x2="best:Q")
+    dot = chart.mark_point(filled=True, size=60).encode(x="expected:Q")
+    return (alt.layer(bar, dot).properties(width=_WIDTH, height=alt.Step(22)).facet(column=_panels(rows))).to_dict()
 
 
 def extensions(rows: "pd.DataFrame", metric: str, n_bits: int) -> dict[str, Any]:
