@@ -58,8 +58,8 @@ def summary_of(**means):
 
 GOOD = {
     **{f"{extension}_mAP": 0.5 for extension in ("none", "same", "different")},
-    **{"none_RAMAP@r2": 0.3, "same_RAMAP@r2": 0.2, "different_RAMAP@r2": 0.1},
-    **{"none_precision@r2": 0.4, "same_precision@r2": 0.4, "different_precision@r2": 0.1},
+    "none_RAMAP@r2": 0.3, "same_RAMAP@r2": 0.2, "different_RAMAP@r2": 0.1,
+    "none_precision@r2": 0.4, "same_precision@r2": 0.4, "different_precision@r2": 0.1,
 }
 
 
