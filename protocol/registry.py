@@ -1,7 +1,7 @@
 """Finds the plug-ins: one file in a room's folder, one `register` call, no list to edit.
 
-The name of a metric may hold a number: ``mAP@K[all]`` is asked for as ``mAP@1000[all]``, ``precision@rR`` as
-``precision@r2``; `get` then binds ``cutoff=1000`` or ``radius=2``.
+The name of a metric may hold numbers: ``mAP@K[all]`` is asked for as ``mAP@1000[all]``, ``precision@rR`` as
+``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
 import functools
@@ -31,7 +31,12 @@ ROOMS = MappingProxyType(
 )
 _PACKAGE = Path(__file__).parent
 _FRONT_DOORS = {"cli.py", "__main__.py"}
-_NUMBERS = {"@K": ("@([1-9][0-9]*)", "cutoff"), "@rR": ("@r([0-9]+)", "radius")}
+# What stands for a number in a registered name, and what is asked for in its place: the group's name is the keyword.
+_NUMBERS = {
+    "@K": "@(?P<cutoff>[1-9][0-9]*)",
+    "@rR": "@r(?P<radius>[0-9]+)",
+    "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
+}
 
 
 @dataclass(frozen=True)
@@ -104,24 +109,23 @@ def names(kind: str) -> list[str]:
     return [entry.name for entry in entries(kind)]
 
 
-def _pattern(name: str) -> tuple[re.Pattern[str], str] | None:
-    """Return what a name with a number in it matches, and the keyword that the number becomes."""
-    for mark, (number, keyword) in _NUMBERS.items():
-        head, found, tail = name.partition(mark)
-        if found:
-            return re.compile(re.escape(head) + number + re.escape(tail)), keyword
-    return None
+def _pattern(name: str) -> str:
+    """Return the regular expression of what a registered name is asked for as, its numbers as named groups."""
+    pattern = re.escape(name)
+    for mark, number in _NUMBERS.items():
+        pattern = pattern.replace(mark, number)
+    return pattern
 
 
 @functools.cache
-def _find(kind: str, name: str) -> tuple[Entry, dict[str, int]]:
+def _find(kind: str, name: str) -> tuple[Entry, dict[str, float]]:
     _scan(kind)
     if (kind, name) in _entries:
         return _entries[kind, name], {}
     for entry in entries(kind):
-        pattern = _pattern(entry.name)
-        if pattern and (match := pattern[0].fullmatch(name)):
-            return entry, {pattern[1]: int(match[1])}
+        if match := re.fullmatch(_pattern(entry.name), name):
+            texts = match.groupdict()
+            return entry, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
     known(name, names(kind), kind)
     raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - known() refuses first
 
@@ -132,12 +136,12 @@ def entry(kind: str, name: str) -> Entry:
 
 
 def get(kind: str, name: str) -> Any:
-    """Return a plug-in: a hasher's class, a metric's function, ...; a number in the name is bound to its keyword.
+    """Return a plug-in: a hasher's class, a metric's function, ...; numbers in the name are bound to their keywords.
 
     Raises
     ------
     ProtocolError
-        If no plug-in has the name; the known ones are listed.
+        If no plug-in has the name; the known ones are listed. If the name has a letter where a number belongs.
 
     Examples
     --------
@@ -145,6 +149,10 @@ def get(kind: str, name: str) -> Any:
     LSH(n_bits=8, seed=0)
     """
     found, numbers = _find(kind, name)
+    if any(mark in name for mark in _NUMBERS):
+        raise ProtocolError(
+            f"{kind} {name!r}: put a number where the name has K or R or beta, as in mAP@100[all] or F0.5@r2"
+        )
     return functools.partial(found.plugin, **numbers) if numbers else found.plugin
 
 

@@ -3,27 +3,14 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.metrics._pr_curve import PRCurve, pr_curve
+from protocol.metrics._undefined import mean
 from protocol.ranking import HammingCounts
 
-__all__ = ["evaluate", "mean"]
-
-
-def mean(values: ArrayLike) -> float:
-    """Return the mean over the queries, NaN left out; NaN if nothing is left.
-
-    Every mean of per-query values is taken here.
-
-    Examples
-    --------
-    >>> mean([1.0, 0.5, float("nan")])
-    0.75
-    """
-    array = np.asarray(values, dtype=np.float64)
-    defined = array[~np.isnan(array)]
-    return float(defined.mean()) if defined.size else float("nan")
+__all__ = ["PRCurve", "evaluate", "mean", "pr_curve"]
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:

@@ -24,12 +24,23 @@ def nearest_radius(counts: HammingCounts, radius: int) -> int:
     return min(radius, counts.n_bits)
 
 
+def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
+    r"""Return the number of codes of `n_bits` bits within radius 0, 1, ..., `radius` of a code, (radius + 1,).
+
+    .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
+
+    Examples
+    --------
+    >>> volumes(3, 3)
+    array([1., 4., 7., 8.])
+    """
+    return np.array(list(accumulate(comb(n_bits, i) for i in range(radius + 1))), dtype=np.float64)
+
+
 def mean_over_radii(
     counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, empty: str
 ) -> NDArray[np.float64]:
-    r"""Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), the volume V(r) in codes.
-
-    .. math:: V(r) = \sum_{i \le r} \binom{Q}{i}
+    """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), the volume V(r) in codes as in `volumes`.
 
     With ``empty="drop"`` the radii with an empty ball are left out of a query's mean.
 
@@ -49,7 +60,7 @@ def mean_over_radii(
     """
     if not 0 <= radius <= counts.n_bits:
         raise ProtocolError(f"radius: wanted 0 to n_bits = {counts.n_bits}, came {radius}")
-    volume = np.array(list(accumulate(comb(counts.n_bits, i) for i in range(radius + 1))), dtype=np.float64)
     upto = slice(radius + 1)
+    volume = volumes(counts.n_bits, radius)
     terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, empty=empty)
     return ratio(np.nansum(terms, axis=1), (~np.isnan(terms)).sum(axis=1), empty=empty)

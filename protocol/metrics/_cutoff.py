@@ -1,4 +1,9 @@
-"""The cutoff of a ranking."""
+"""The cutoff of a ranking, and the ties it may divide."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.ranking import HammingCounts
@@ -17,3 +22,39 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     if cutoff < 1:
         raise ProtocolError(f"cutoff: wanted at least 1, came {cutoff}")
     return min(cutoff, counts.n_database)
+
+
+class Ties(NamedTuple):
+    """Ties of a ranking: `n` items, `m` of them relevant, after `before` items, `relevant_before` of them relevant."""
+
+    n: NDArray[np.int64]
+    m: NDArray[np.int64]
+    before: NDArray[np.int64]
+    relevant_before: NDArray[np.int64]
+
+
+def ties_at(counts: HammingCounts, cells: Any) -> Ties:
+    """Return the ties in some cells of the table of queries and distances."""
+    n, m = counts.retrieved[cells], counts.relevant[cells]
+    return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
+
+
+def last_distance(counts: HammingCounts, top: int) -> NDArray[np.intp]:
+    """Return the distance of each query's tie that holds the last of the top `top` places, (n_queries,)."""
+    return (counts.retrieved_within >= top).argmax(axis=1)
+
+
+def hypergeometric(
+    found: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the chance that `found` of m marked items are among `drawn` of n.
+
+    A row of `found` runs upwards from the smallest possible number; the chance of impossible numbers at its end is 0.
+    """
+    j = found[:, :-1]
+    steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # chance of j + 1 over chance of j
+    with np.errstate(divide="ignore"):
+        logarithm = np.cumsum(np.log(np.maximum(steps, 0)), axis=1)  # -inf from the first impossible number on
+    logarithm = np.hstack([np.zeros((len(found), 1)), logarithm])
+    chance = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
+    return chance / chance.sum(axis=1, keepdims=True)

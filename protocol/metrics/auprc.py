@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.metrics._undefined import ratio
+from protocol.metrics._pr_curve import pr_curve
 from protocol.ranking import HammingCounts
 from protocol.registry import register
 
@@ -63,9 +63,7 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
     [0.375, 0.25, 0.875]
     """
     one_of(rule, RULES, "rule")
-    pooled = counts.pooled()
-    recall = ratio(pooled.relevant_within[0], pooled.n_relevant, empty=empty)
-    precision = ratio(pooled.relevant_within[0], pooled.retrieved_within[0], empty=empty)
+    precision, recall = pr_curve(counts, average="micro", empty=empty)
     if rule == "sum":
         return np.atleast_1d(np.nan_to_num(precision[1:]) @ np.diff(recall))
     on_curve = ~np.isnan(precision)

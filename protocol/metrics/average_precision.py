@@ -1,18 +1,19 @@
 """Average precision of the Hamming ranking, by what is done about ties, the cutoff and the denominator."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.metrics._cutoff import places
-from protocol.metrics._undefined import ratio
+from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places, ties_at
+from protocol.metrics._on_request import on_request
+from protocol.metrics._undefined import ratio, undefined
 from protocol.ranking import HammingCounts
 from protocol.registry import register
 
-TIES = ("expected", "best", "worst")
+TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
 _BLOCK = 128  # queries at a time, so that the arrays of a block stay in the cache
 
@@ -39,8 +40,9 @@ def average_precision(
     Parameters
     ----------
     counts : HammingCounts
-    ties : {"expected", "best", "worst"}, default="expected"
-        Mean over the orders of tied items; relevant items first; relevant items last.
+    ties : {"expected", "best", "worst", "index"}, default="expected"
+        Mean over the orders of tied items; relevant items first; relevant items last; in the order of the database,
+        for which the items had to be looked at while they were counted (``count(..., index_order=True)``).
     cutoff : int, optional
         K, at least 1. The whole database if None or larger.
     denominator : {"all", "retrieved", "min"}, default="all"
@@ -57,7 +59,8 @@ def average_precision(
     ------
     ProtocolError
         If an option is unknown, `cutoff` is below 1, or ``retrieved`` is asked for at a cutoff with best or worst
-        ties: with relevant items first it is not largest (+ - - - - has 1, + - - - + has 0.7).
+        ties: with relevant items first it is not largest (+ - - - - has 1, + - - - + has 0.7). If ``index`` is asked
+        for at a cutoff, or was not counted.
 
     Notes
     -----
@@ -70,12 +73,16 @@ def average_precision(
     set, which drop out of its mean. RAMAP prints 1/N+ without a cutoff, but its MAP row falls with the number of
     returned samples, which only ``retrieved`` can do.
 
+    Published code that sorts the distances with a stable sort (GRH, MIH) has ``index``; the order of code with numpy's
+    default sort is not stable, moves with the version of numpy, and can't be had here.
+
     References
     ----------
     He, Cakir, Bargal, Sclaroff, *Hashing as Tie-Aware Learning to Rank*, eq. 6 and 17-19 (expected), figure 3 (range).
     *Mean Local Group Average Precision*, section 3.2.1, figure 2 (best and worst).
     *Evaluation metrics* (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12 and 3.13 (``retrieved``).
-    Weyand et al. 2020, *Google Landmarks Dataset v2* (``min``).
+    Weyand, Araujo, Cao, Sim 2020, *Google Landmarks Dataset v2*, mAP@100, over min(m_q, 100) for the m_q relevant
+    items of query q (``min``).
 
     Examples
     --------
@@ -89,6 +96,8 @@ def average_precision(
     one_of(ties, TIES, "ties")
     one_of(denominator, DENOMINATORS, "denominator")
     top = places(counts, cutoff)
+    if ties == "index":
+        return _in_index_order(counts, top, empty)
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
             raise ProtocolError(f"ties={ties!r}: can't be had with denominator='retrieved' at a cutoff; use 'expected'")
@@ -98,18 +107,11 @@ def average_precision(
     return ratio(precisions, n_relevant, empty=empty)
 
 
-class _Ties(NamedTuple):
-    """Ties of a ranking: `n` items, `m` of them relevant, after `before` items, `relevant_before` of them relevant."""
-
-    n: NDArray[np.int64]
-    m: NDArray[np.int64]
-    before: NDArray[np.int64]
-    relevant_before: NDArray[np.int64]
-
-
-def _ties(counts: HammingCounts, cells: Any) -> _Ties:
-    n, m = counts.retrieved[cells], counts.relevant[cells]
-    return _Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
+def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
+    if top < counts.n_database:
+        raise ProtocolError(f"ties='index': counted for the whole ranking only, came cutoff={top}; use 'expected'")
+    precisions = on_request(counts.index_average_precision, "mAP[index]", "index_order")
+    return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 
 def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
@@ -122,28 +124,28 @@ def _sum_of_precisions(counts: HammingCounts, tops: NDArray[np.int64], ties: str
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
-        tied, top = _ties(counts, block), tops[block, None]
+        tied, top = ties_at(counts, block), tops[block, None]
         values[block] = (
             _expected(tied, top, harmonic) if ties == "expected" else _extreme(tied, top, harmonic, ties)
         ).sum(axis=1)
     return values
 
 
-def _expected(tied: _Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
+def _expected(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what each tie is expected to add to the sum of precisions down to rank `top`."""
     counted = np.clip(top - tied.before, 0, tied.n)
     until = np.diff(harmonic[np.minimum(tied.before + tied.n, top)], axis=1, prepend=0.0)
     return _expected_in(tied, counted, until)
 
 
-def _expected_in(tied: _Ties, counted: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
+def _expected_in(tied: Ties, counted: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the same from the number of ranks that count in each tie and the sum of 1 / rank over them."""
     n, m, before, relevant_before = tied
     slope = (m - 1) / np.maximum(n - 1, 1)
     return m / np.maximum(n, 1) * ((relevant_before + 1) * harmonic + slope * (counted - (before + 1) * harmonic))
 
 
-def _extreme(tied: _Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64], ties: str) -> NDArray[np.float64]:
+def _extreme(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64], ties: str) -> NDArray[np.float64]:
     """Return what each tie adds to the sum of precisions down to rank `top`, its relevant items first or last."""
     n, m, before, relevant_before = tied
     first = before if ties == "best" else before + n - m
@@ -153,8 +155,7 @@ def _extreme(tied: _Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64],
 
 def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     """Return the expected ratio of the sum of precisions down to rank `top` and the relevant items among them."""
-    cut = (counts.retrieved_within >= top).argmax(axis=1)  # the distance of the tie that holds the last place
-    tie = _ties(counts, (np.arange(counts.n_queries), cut))
+    tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
     drawn = top - tie.before
     fewest, most = np.maximum(0, drawn - (tie.n - tie.m)), np.minimum(tie.m, drawn)
     sure = _sum_of_precisions(counts, tie.before, "expected")
@@ -166,30 +167,12 @@ def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDA
         rows = by_width[start : start + _BLOCK]
         n, m, before, relevant_before, places = (part[rows, None] for part in (*tie, drawn))
         found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
-        chance = _hypergeometric(found, n, m, places)
-        gained = _expected_in(_Ties(places, found, before, relevant_before), places, harmonic[rows, None])
+        chance = hypergeometric(found, n, m, places)
+        gained = _expected_in(Ties(places, found, before, relevant_before), places, harmonic[rows, None])
         value = ratio(sure[rows, None] + gained, relevant_before + found, empty=empty)
         chance[np.isnan(value)] = 0
         values[rows] = ratio((chance * np.nan_to_num(value)).sum(axis=1), chance.sum(axis=1), empty=empty)
     return values
-
-
-def _hypergeometric(
-    found: NDArray[np.int64], n: NDArray[np.int64], m: NDArray[np.int64], drawn: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Return the chance that `found` of m relevant items are among `drawn` of n.
-
-    A row of `found` runs upwards from the smallest possible number; the chance of impossible numbers at its end is 0.
-    """
-    j = found[:, :-1]
-    steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # chance of j + 1 over chance of j
-    with np.errstate(divide="ignore"):
-        logarithm = np.cumsum(
-            np.log(np.maximum(steps, 0)), axis=1
-        )  # minus infinity from the first impossible number on
-    logarithm = np.hstack([np.zeros((len(found), 1)), logarithm])
-    chance = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
-    return chance / chance.sum(axis=1, keepdims=True)
 
 
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
@@ -199,6 +182,7 @@ _FACTS: dict[str, Any] = {
     "better": "higher",
     "empty": "A query without relevant items counts 0, or is left out.",
 }
+_BEYOND = "K above the database is the whole database."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."
 
 register(
@@ -230,10 +214,20 @@ register(
 )(partial(average_precision, ties="worst"))
 register(
     "metric",
+    "mAP[index]",
+    source="released code of GRH and MIH, which sort the distances stably; in none of the papers reproduced here",
+    ties="In the order of the database.",
+    denominator=_ALL,
+    summary="mAP if every tie were broken by the items' places in the database.",
+    **_FACTS,
+)(partial(average_precision, ties="index"))
+register(
+    "metric",
     "mAP@K[all]",
     source=f"{_TALR}, eq. 17",
     ties=_EXPECTED,
     denominator=_ALL,
+    beyond=_BEYOND,
     summary="mAP of the top K over all relevant items, found or not.",
     **_FACTS,
 )(average_precision)
@@ -243,6 +237,7 @@ register(
     source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
     ties=_EXPECTED,
     denominator=_RETRIEVED,
+    beyond=_BEYOND,
     summary="mAP of the top K over the relevant items among them.",
     **_FACTS | {"empty": "A query without relevant items in the top K counts 0, or is left out."},
 )(partial(average_precision, denominator="retrieved"))
@@ -252,6 +247,7 @@ register(
     source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; in none of the papers reproduced here",
     ties=_EXPECTED,
     denominator=_MIN,
+    beyond=_BEYOND,
     summary="mAP of the top K over as many relevant items as it could hold.",
     **_FACTS,
 )(partial(average_precision, denominator="min"))

@@ -19,6 +19,7 @@ from protocol.registry import register
     empty="Always defined.",
     ties="None: a ball holds all items at a distance or none.",
     denominator="queries",
+    beyond="R above n_bits is the whole database.",
 )
 def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.metrics._balls import mean_over_radii
+from protocol.metrics._on_request import on_request
 from protocol.ranking import HammingCounts
 from protocol.registry import register
 
@@ -18,6 +19,7 @@ from protocol.registry import register
     empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
     ties="None: a ball holds all items at a distance or none.",
     denominator="items in the ball's largest bucket times codes in the ball",
+    beyond="R above n_bits is refused: the mean would take in balls that don't exist.",
 )
 def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball times how evenly its buckets are filled, mean over the radii 0..R.
@@ -44,7 +46,7 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     Raises
     ------
     ProtocolError
-        If `radius` is negative or above k.
+        If `radius` is negative or above k, or the largest buckets were not counted.
 
     Notes
     -----
@@ -62,4 +64,5 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
     array([0.75])
     """
-    return mean_over_radii(counts, radius, counts.largest_bucket, empty=empty)
+    largest = on_request(counts.largest_bucket, "mLGAP", "largest_bucket")
+    return mean_over_radii(counts, radius, largest, empty=empty)

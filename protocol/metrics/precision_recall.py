@@ -10,8 +10,12 @@ from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import register
 
-_NO_TIES = "None: a ball holds all items at a distance or none."
-_FACTS: dict[str, Any] = {"range": (0.0, 1.0), "better": "higher", "ties": _NO_TIES}
+_FACTS: dict[str, Any] = {
+    "range": (0.0, 1.0),
+    "better": "higher",
+    "ties": "None: a ball holds all items at a distance or none.",
+    "beyond": "R above n_bits is the whole database.",
+}
 _RETRIEVED, _RELEVANT = "items in the ball", "relevant items of the whole database"
 _EMPTY_BALL = "A query with an empty ball counts 0, or is left out."
 _EMPTY_QUERY = "A query without relevant items counts 0, or is left out."

@@ -17,6 +17,7 @@ from protocol.registry import register
     empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
     ties="None: a ball holds all items at a distance or none.",
     denominator="items in the ball times codes in the ball",
+    beyond="R above n_bits is refused: the mean would take in balls that don't exist.",
 )
 def ramap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Precision of the Hamming ball over the number of buckets to look up, mean over the radii 0..R.

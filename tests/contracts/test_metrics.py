@@ -1,6 +1,7 @@
 """What every registered metric keeps to; each check is also shown a metric that breaks it."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from protocol import codes, registry
 from protocol.ranking import HammingCounts, LabelRelevance, count
 
-NAMES = [name.replace("@K", "@5").replace("@rR", "@r2") for name in registry.names("metric")]
-ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes")
+NAMES = [name.replace("@K", "@5").replace("@rR", "@r2").replace("F_beta", "F0.5") for name in registry.names("metric")]
+ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes", "index_average_precision")
 
 
 def make_counts():
@@ -19,7 +20,8 @@ def make_counts():
     query = np.vstack([rng.random((9, 6)) < 0.4, np.ones((3, 6), bool)])
     of_query, of_database = rng.random((12, 3)) < 0.5, rng.random((60, 3)) < 0.4
     of_query[0] = False
-    return count(codes.pack(query), codes.pack(bits), 6, {"t": LabelRelevance(of_query, of_database)})["t"]
+    truth = {"t": LabelRelevance(of_query, of_database)}
+    return count(codes.pack(query), codes.pack(bits), 6, truth, index_order=True)["t"]
 
 
 def gives_one_float_per_query(metric):
@@ -37,11 +39,13 @@ def stays_in_its_range(metric, low=0.0, high=1.0):
 
 
 def perfect():
-    return HammingCounts.from_histograms([[4, 0, 0, 5]], [[4, 0, 0, 0]])
+    counts = HammingCounts.from_histograms([[4, 0, 0, 5]], [[4, 0, 0, 0]])
+    return replace(counts, index_average_precision=np.array([1.0]))
 
 
 def hopeless():
-    return HammingCounts.from_histograms([[0, 0, 0, 9]], [[0, 0, 0, 0]])
+    counts = HammingCounts.from_histograms([[0, 0, 0, 9]], [[0, 0, 0, 0]])
+    return replace(counts, index_average_precision=np.array([np.nan]))
 
 
 def has_no_nan_by_default(metric):
@@ -64,7 +68,8 @@ def follows_a_permutation_of_the_queries(metric):
     counts = make_counts()
     order = np.random.default_rng(1).permutation(counts.n_queries)
     arrays = counts.to_arrays()
-    moved = {name: arrays[name][order] for name in ("retrieved", "at_level", "largest_bucket")}
+    of_queries = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
+    moved = {name: arrays[name][order] for name in of_queries}
     values, of_moved = metric(counts), metric(HammingCounts.from_arrays(arrays | moved))
     np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
 
@@ -73,7 +78,9 @@ def says_what_it_is(entry):
     low, high = entry.facts["range"]
     assert low < high
     assert entry.facts["better"] in ("higher", "lower")
-    for text in (entry.source, entry.summary, *(entry.facts[fact] for fact in ("empty", "ties", "denominator"))):
+    has_number = any(mark in entry.name for mark in ("@K", "@rR"))
+    facts = ("empty", "ties", "denominator", *(["beyond"] if has_number else []))
+    for text in (entry.source, entry.summary, *(entry.facts[fact] for fact in facts)):
         assert isinstance(text, str)
         assert text.strip()
     assert "\n" not in entry.summary
@@ -90,7 +97,8 @@ CHECKS = (
 
 def test_all_the_metrics_are_found():
     assert {"mAP", "mAP[best]", "mAP@5[retrieved]", "nDCG@5", "precision@r2", "AUPRC[area]", "mLGAP@r2"} <= set(NAMES)
-    assert len(NAMES) >= 19
+    assert {"mAP[index]", "P@5", "R@5", "F1@r2", "F0.5_micro@r2", "entropy", "collision", "lookups@r2"} <= set(NAMES)
+    assert len(NAMES) >= 30
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -157,12 +165,20 @@ def test_wrong_metrics_are_rejected(check, metric):
 
 
 @pytest.mark.parametrize(
-    "change", [{"better": "both"}, {"empty": ""}, {"range": (1.0, 0.0)}, {"summary": "two\nlines"}, {"ties": None}]
+    "change",
+    [
+        {"better": "both"},
+        {"empty": ""},
+        {"range": (1.0, 0.0)},
+        {"summary": "two\nlines"},
+        {"ties": None},
+        {"beyond": ""},
+    ],
 )
 def test_wrong_facts_are_rejected(change):
-    good = registry.entry("metric", "mAP")
+    good = registry.entry("metric", "mAP@K[all]")
     says_what_it_is(good)
     with pytest.raises(AssertionError):
         says_what_it_is(
-            registry.Entry("metric", "wrong", good.plugin, good.source, good.module, {**good.facts, **change})
+            registry.Entry("metric", "wrong@K", good.plugin, good.source, good.module, {**good.facts, **change})
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.metrics import evaluate, mean
+from protocol.metrics import evaluate, mean, pr_curve
 from protocol.ranking import HammingCounts, LabelRelevance, count
 
 
@@ -68,7 +68,7 @@ def test_s0_04_one_bucket_of_ten():
 
 def test_s0_05_equal_precision_different_ap():
     first, second = untied("+-"), untied("-+")
-    assert value(first, "precision@r1") == value(second, "precision@r1") == 0.5
+    assert value(first, "P@2") == value(second, "P@2") == 0.5
     assert value(first, "mAP@2[retrieved]") == 1.0
     assert value(second, "mAP@2[retrieved]") == 0.5
 
@@ -91,7 +91,9 @@ def test_s2_01_bucket_probes_of_8_bits():
     counts = histograms([1, 8, 28, 56, 70, 56, 28, 8, 1], [1, 8, 28, 56, 70, 56, 28, 8, 1])
     sums = [(r + 1) * value(counts, f"RAMAP@r{r}") for r in range(9)]
     probes = 1 / np.diff(sums, prepend=0)
-    assert probes == pytest.approx([1, 9, 37, 93, 163, 219, 247, 255, 256])
+    printed = [1, 9, 37, 93, 163, 219, 247, 255, 256]
+    assert probes == pytest.approx(printed)
+    assert [value(counts, f"lookups@r{r}") for r in range(9)] == printed
 
 
 def with_precisions(ten_thousandths, n_bits):
@@ -141,6 +143,12 @@ def test_s2_03_larger_radii_lie_between_the_bounds(n_bits, shift, printed):
             for row in [[None] * shift + PRECISIONS + [p] * 4 + [1000] * (n_bits - 7)]
         )
         assert low - 1e-4 <= number <= high + 1e-4
+
+
+def test_s2_04_the_last_ball_holds_the_whole_database():
+    counts = histograms([30_000, 29_000], [3_000, 2_900])  # 59,000 items, 5,900 of the query's class
+    assert value(counts, "precision@r1") == value(counts, "P@59000") == 0.1
+    assert value(counts, "recall@r1") == value(counts, "R@59000") == 1.0
 
 
 def test_s2_06_precision_and_recall_do_not_see_the_difference():
@@ -218,14 +226,37 @@ def test_s4_03_micro_precision_and_recall():
     counts = histograms([[1, 3, 0], [3, 1, 0]], [[1, 1, 0], [2, 1, 0]])  # at radius 0: TP 3, FP 1, FN 2
     precision, recall = value(counts, "precision_micro@r0"), value(counts, "recall_micro@r0")
     assert (precision, recall) == (0.75, 0.6)
-    assert 2 * precision * recall / (precision + recall) == pytest.approx(2 / 3)  # printed: 0.78
+    assert value(counts, "F1_micro@r0") == pytest.approx(2 / 3)  # printed: 0.78
+    for beta in ("0.01", "0.5", "2", "100"):
+        assert recall <= value(counts, f"F{beta}_micro@r0") <= precision
     assert value(counts, "precision@r0") == pytest.approx((1 + 2 / 3) / 2)
+    macro = histograms([[1, 4], [3, 2]], [[1, 0], [2, 2]])  # TP, FP, FN of 1, 0, 0 and of 2, 1, 2
+    assert value(macro, "F1@r0") == pytest.approx((1 + 4 / 7) / 2)  # the reading nearest to 0.78; it rounds to 0.79
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_s4_04_both_forms_of_the_f_measure_agree_and_a_small_beta_favours_precision(seed):
+    counts = random_counts(np.random.default_rng(seed), 4)
+    betas = ("0.01", "0.5", "1", "2", "100")
+    for radius in range(5):
+        for average, at in (("", f"@r{radius}"), ("_micro", f"_micro@r{radius}")):
+            precision, recall = evaluate(counts, [f"precision{at}", f"recall{at}"]).values()
+            by_beta = np.array([evaluate(counts, [name])[name] for name in (f"F{beta}{at}" for beta in betas)])
+            found = (precision > 0) & (recall > 0)
+            for beta, values in zip(map(float, betas), by_beta, strict=True):
+                wanted = (1 + beta**2) * precision * recall / np.where(found, beta**2 * precision + recall, 1)
+                np.testing.assert_allclose(values, wanted, rtol=1e-12)
+            np.testing.assert_allclose(by_beta[0][found], precision[found], rtol=1e-2)
+            np.testing.assert_allclose(by_beta[-1][found], recall[found], rtol=1e-2)
+            favours_precision = np.sign(precision - recall) * np.diff(by_beta, axis=0) <= 1e-15
+            assert favours_precision[:, found].all(), average
 
 
 def test_s4_05_perfect_ranking():
     counts = histograms([5, 0, 7], [5, 0, 0])
     areas = {rule: value(counts, f"AUPRC[{rule}]") for rule in ("sum", "trapezoid", "area")}
     assert areas == {"sum": 0.0, "trapezoid": 0.0, "area": 1.0}
+    assert pr_curve(counts).precision[0] == pr_curve(counts).recall[0] == 1.0  # what radius 0 adds to the printed sum
 
 
 def test_s4_06_map_and_area_differ_without_skewed_relevance():
@@ -235,6 +266,21 @@ def test_s4_06_map_and_area_differ_without_skewed_relevance():
     assert value(counts, "AUPRC[area]") == pytest.approx(0.7916666666666666)
     at_0 = value(counts, "precision_micro@r0") * value(counts, "recall_micro@r0")
     assert value(counts, "AUPRC[sum]") + at_0 == pytest.approx(0.8333333333333334)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_s4_13_micro_precision_and_recall_are_sums_over_the_queries_and_map_is_a_mean(seed):
+    counts = random_counts(np.random.default_rng(seed), 4)
+    for radius in range(5):
+        found, size = counts.relevant_within[:, radius].sum(), counts.retrieved_within[:, radius].sum()
+        assert value(counts, f"precision_micro@r{radius}") == found / max(size, 1)
+        assert value(counts, f"recall_micro@r{radius}") == found / counts.n_relevant.sum()
+    alone = [
+        HammingCounts.from_histograms(counts.retrieved[[q]], counts.relevant[[q]]) for q in range(counts.n_queries)
+    ]
+    for k in (1, 5, 30):
+        macro = np.mean([value(of_query, f"mAP@{k}[retrieved]") for of_query in alone])
+        assert value(counts, f"mAP@{k}[retrieved]") == pytest.approx(macro)
 
 
 @pytest.mark.parametrize("empty", ["zero", "drop"])

@@ -1,11 +1,17 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.metrics import evaluate, mean
+from protocol.metrics import evaluate, mean, pr_curve
 from protocol.metrics._undefined import ratio
+from protocol.metrics.average_precision import average_precision
+from protocol.metrics.f_measure import f_measure
+from protocol.metrics.ndcg import ndcg
+from protocol.metrics.precision_recall import precision
 from protocol.ranking import HammingCounts
 
 # No relevant item for the second query, nothing within radius 0 for the third.
@@ -49,6 +55,15 @@ def test_evaluate_keeps_the_order_and_the_numbers():
         ("RAMAP@r0", [0.5, 0.0, np.nan]),
         ("mLGAP@r0", [0.5, 0.0, np.nan]),
         ("empty@r0", [0.0, 0.0, 1.0]),
+        ("P@1", [0.5, 0.0, 1.0]),
+        ("R@1", [0.5, np.nan, 1.0]),
+        ("F1@r0", [2 / 3, 0.0, 0.0]),  # nothing in the third query's ball, but something to find
+        ("F2@r0", [5 / 6, 0.0, 0.0]),
+        ("F1@r1", [0.4, 0.0, 1.0]),
+        ("entropy", [1.0]),
+        ("collision", [1 / 3]),
+        ("largest_bucket", [0.5]),
+        ("lookups@r1", [3.0]),
     ],
 )
 def test_drop_marks_what_is_undefined(name, wanted):
@@ -81,6 +96,11 @@ def test_numbers_beyond_the_database_and_the_code():
         ("precision@r9", "precision@r2"),
         ("recall@r9", "recall@r2"),
         ("empty@r9", "empty@r2"),
+        ("P@99", "precision@r2"),
+        ("R@99", "recall@r2"),
+        ("F1@r9", "F1@r2"),
+        ("F0.5_micro@r9", "F0.5_micro@r2"),
+        ("lookups@r9", "lookups@r2"),
     ]:
         values = evaluate(COUNTS, [far, whole])
         np.testing.assert_array_equal(values[far], values[whole])
@@ -93,25 +113,137 @@ def test_a_mean_over_radii_beyond_the_code_is_refused(name):
 
 
 def test_refusals():
-    from protocol.metrics.average_precision import average_precision
-    from protocol.metrics.ndcg import ndcg
-    from protocol.metrics.precision_recall import precision
-
     with pytest.raises(ProtocolError, match=r"unknown metric 'mAQ'.*mAP"):
         evaluate(COUNTS, ["mAQ"])
     with pytest.raises(ProtocolError, match="cutoff: wanted at least 1, came 0"):
         average_precision(COUNTS, cutoff=0)
-    with pytest.raises(ProtocolError, match="unknown ties= 'index'"):
-        average_precision(COUNTS, ties="index")
+    with pytest.raises(ProtocolError, match="unknown ties= 'random'"):
+        average_precision(COUNTS, ties="random")
+    with pytest.raises(ProtocolError, match="ties='index': counted for the whole ranking only, came cutoff=2"):
+        average_precision(COUNTS, ties="index", cutoff=2)
     with pytest.raises(ProtocolError, match="ties='best': can't be had with denominator='retrieved'"):
         average_precision(COUNTS, ties="best", cutoff=2, denominator="retrieved")
     with pytest.raises(ProtocolError, match="radius: wanted at least 0, came -1"):
         precision(COUNTS, radius=-1)
     with pytest.raises(ProtocolError, match="nDCG: wanted levels up to 1000, came 1001"):
         ndcg(HammingCounts.from_histograms([[1, 1]], {1001: [[1, 0]]}))
-    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP"):
+    with pytest.raises(ProtocolError, match="unknown ideal= 'best'"):
+        ndcg(COUNTS, ideal="best")
+    with pytest.raises(ProtocolError, match="unknown average= 'mean'"):
+        pr_curve(COUNTS, average="mean")
+    for beta in (0, -1.0, math.nan, math.inf):
+        with pytest.raises(ProtocolError, match="beta: wanted a number above 0, came"):
+            f_measure(COUNTS, radius=1, beta=beta)
+    with pytest.raises(ProtocolError, match="beta: wanted a number above 0, came 0"):
+        evaluate(COUNTS, ["F0_micro@r1"])
+    one_each = ("P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1")
+    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", *one_each):
         with pytest.raises(ProtocolError, match="unknown empty= 'nan'"):
             evaluate(COUNTS, [name], empty="nan")
+
+
+@pytest.mark.parametrize("name", ["F@r1", "F.5@r1", "F1.@r1", "F-1@r1", "F1@1", "F1e3@r1", "F_beta@r1", "P@0", "R@r1"])
+def test_names_with_other_numbers_are_unknown(name):
+    with pytest.raises(ProtocolError, match=r"unknown metric .* known: .*F_beta@rR.*P@K"):
+        evaluate(COUNTS, [name])
+
+
+@pytest.mark.parametrize("name", ["mAP@K[all]", "P@K", "precision@rR", "F_beta@rR", "F1@rR"])
+def test_a_letter_where_a_number_belongs_is_refused(name):
+    with pytest.raises(ProtocolError, match="put a number where the name has K or R or beta"):
+        evaluate(COUNTS, [name])
+    assert registry.entry("metric", name).name == name
+
+
+def test_two_numbers_in_a_name():
+    assert registry.get("metric", "F0.5_micro@r12").keywords == {"beta": 0.5, "radius": 12}
+    assert registry.get("metric", "F2@r0").keywords == {"beta": 2, "radius": 0}
+    assert registry.entry("metric", "F1@r2").name == "F1@rR"
+
+
+def test_what_was_not_counted_is_asked_for():
+    with pytest.raises(ProtocolError, match=r"mAP\[index\] was not counted: count\(..., index_order=True\)"):
+        evaluate(COUNTS, ["mAP[index]"])
+    without = replace(COUNTS, largest_bucket=None)
+    with pytest.raises(ProtocolError, match=r"mLGAP was not counted: count\(..., largest_bucket=True\)"):
+        evaluate(without, ["mLGAP@r1"])
+
+
+def test_index_order_hands_on_what_was_counted():
+    counts = replace(COUNTS, index_average_precision=np.array([0.5, np.nan, 1.0]))
+    assert evaluate(counts, ["mAP[index]"])["mAP[index]"].tolist() == [0.5, 0.0, 1.0]
+    assert mean(evaluate(counts, ["mAP[index]"], empty="drop")["mAP[index]"]) == 0.75
+
+
+def test_f_measure_without_anything_to_find_or_found():
+    counts = HammingCounts.from_histograms([[0, 2], [1, 1]], [[0, 0], [0, 1]])
+    np.testing.assert_array_equal(evaluate(counts, ["F1@r0"], empty="drop")["F1@r0"], [np.nan, 0.0])
+    nothing = HammingCounts.from_histograms([[0, 2]], [[0, 0]])
+    for name in ("F1@r0", "F1_micro@r0", "F0.5@r0"):
+        assert evaluate(nothing, [name])[name].tolist() == [0.0]
+        assert np.isnan(evaluate(nothing, [name], empty="drop")[name]).all()
+
+
+def test_gain_over_the_best_order_of_what_is_retrieved():
+    """A relevant item first, another beyond the cutoff: all that is retrieved is in its best order."""
+    counts = HammingCounts.from_histograms([[1, 1, 2]], [[1, 0, 2]])
+    assert ndcg(counts, cutoff=2, ideal="retrieved").tolist() == [1.0]
+    assert ndcg(counts, cutoff=2).item() == pytest.approx(1 / (1 + 1 / np.log2(3)))
+    assert ndcg(counts, ideal="retrieved") == ndcg(counts)
+    # Half of the orders of a tie retrieve the one relevant item, all in the best order; the others retrieve none.
+    tied = HammingCounts.from_histograms([[2, 1]], [[1, 0]])
+    assert ndcg(tied, cutoff=1, ideal="retrieved").tolist() == [0.5]
+    assert ndcg(tied, cutoff=1, ideal="retrieved", empty="drop").tolist() == [1.0]
+
+
+def test_a_tie_divided_in_too_many_ways_is_refused_not_approximated():
+    half = {level: [[3, 0]] for level in range(1, 13)}
+    counts = HammingCounts.from_histograms([[40, 0]], half)
+    with pytest.raises(ProtocolError, match="the cutoff divides a tie in more than 1000000 ways; use 'database'"):
+        ndcg(counts, cutoff=20, ideal="retrieved")
+    assert ndcg(counts, cutoff=20) > 0
+    assert ndcg(counts, cutoff=1, ideal="retrieved") > 0  # few ways: which level is first
+
+
+def test_precision_recall_curve():
+    micro, macro = (pr_curve(COUNTS, average=average) for average in ("micro", "macro"))
+    assert micro.precision.tolist() == [1 / 3, 2 / 6, 2 / 12]
+    assert micro.recall.tolist() == [0.5, 1.0, 1.0]
+    assert macro.precision == pytest.approx([0.5 / 3, (1 / 4 + 0 + 1) / 3, (1 / 4 + 0 + 1 / 4) / 3])
+    assert macro.recall == pytest.approx([1 / 3, 2 / 3, 2 / 3])
+    dropped = pr_curve(COUNTS, average="macro", empty="drop")
+    assert dropped.precision == pytest.approx([0.25, 1.25 / 3, 0.5 / 3])
+    assert dropped.recall.tolist() == [0.5, 1.0, 1.0]
+    far = pr_curve(HammingCounts.from_histograms([[0, 2]], [[0, 1]]), empty="drop")
+    np.testing.assert_array_equal(far.precision, [np.nan, 0.5])
+
+
+def buckets_of(*sizes):
+    return HammingCounts.from_histograms([[*sizes]], [[0] * len(sizes)])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bits", "chance", "share"),
+    [
+        ((7, 0), 0.0, 1.0, 1.0),
+        ((1, 1, 1, 1), 2.0, 0.0, 0.25),
+        ((4, 2, 1, 1), 1.75, (12 + 2) / 56, 0.5),
+        ((5, 5), 1.0, 40 / 90, 0.5),
+    ],
+)
+def test_how_codes_are_spread(sizes, bits, chance, share):
+    values = evaluate(buckets_of(*sizes), ["entropy", "collision", "largest_bucket"])
+    assert {name: array.tolist() for name, array in values.items()} == {
+        "entropy": [bits],
+        "collision": [chance],
+        "largest_bucket": [share],
+    }
+    assert not np.signbit(values["entropy"]).any()
+
+
+def test_one_item_has_no_pair_to_collide():
+    assert evaluate(buckets_of(1, 0), ["collision"])["collision"].tolist() == [0.0]
+    assert np.isnan(evaluate(buckets_of(1, 0), ["collision"], empty="drop")["collision"]).all()
 
 
 def test_utilisation_of_long_codes_does_not_overflow():
@@ -120,3 +252,4 @@ def test_utilisation_of_long_codes_does_not_overflow():
     counts = HammingCounts.from_histograms(retrieved, retrieved)
     assert evaluate(counts, ["utilisation"])["utilisation"].item() == 2.0**-512
     assert evaluate(counts, ["RAMAP@r512"])["RAMAP@r512"].item() > 1 / 513
+    assert evaluate(counts, ["lookups@r512"])["lookups@r512"].item() == 2.0**512

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from protocol import codes
-from protocol.metrics import evaluate
+from protocol.metrics import evaluate, mean, pr_curve
+from protocol.metrics.ndcg import ndcg
 from protocol.ranking import LabelRelevance, count
 
 RADII = 3
@@ -22,14 +23,16 @@ def cases(draw):
     return n_bits, bits[:n_queries], bits[n_queries:], labels[:n_queries], labels[n_queries:]
 
 
-def counted(n_bits, query, database, of_query, of_database):
+def counted(n_bits, query, database, of_query, of_database, **options):
     truth = LabelRelevance(of_query, of_database)
-    return count(codes.pack(query), codes.pack(database), n_bits, {"t": truth})["t"]
+    return count(codes.pack(query), codes.pack(database), n_bits, {"t": truth}, **options)["t"]
 
 
 def names(n_bits):
     of_radius = [f"{name}@r{min(RADII, n_bits)}" for name in ("RAMAP", "mLGAP", "precision", "recall_micro", "empty")]
-    return ["mAP", "mAP[best]", "mAP[worst]", "mAP@4[retrieved]", "mAP@4[min]", "nDCG@4", "AUPRC[area]", *of_radius]
+    of_radius += [f"{name}@r{min(RADII, n_bits)}" for name in ("F1", "F0.5_micro")]
+    of_cutoff = ["mAP@4[retrieved]", "mAP@4[min]", "nDCG@4", "P@4", "R@4"]
+    return ["mAP", "mAP[best]", "mAP[worst]", *of_cutoff, "AUPRC[area]", "collision", "largest_bucket", *of_radius]
 
 
 @settings(deadline=None, max_examples=60)
@@ -51,7 +54,8 @@ def test_every_item_twice_keeps_precision_and_recall(case):
     twice = counted(n_bits, query, np.repeat(database, 2, axis=0), of_query, np.repeat(of_database, 2, axis=0))
     np.testing.assert_array_equal(twice.retrieved, 2 * once.retrieved)
     np.testing.assert_array_equal(twice.largest_bucket, 2 * once.largest_bucket)
-    kept = [*names(n_bits)[-5:], "utilisation", "AUPRC[trapezoid]"]
+    of_radius = [name for name in names(n_bits) if "@r" in name]
+    kept = [*of_radius, "utilisation", "entropy", "largest_bucket", "AUPRC[trapezoid]"]
     for name, values in evaluate(once, kept).items():
         np.testing.assert_allclose(evaluate(twice, [name])[name], values, rtol=1e-14)
 
@@ -79,10 +83,10 @@ def test_counts_conserve_totals(case):
 @given(cases())
 def test_bounds(case):
     n_bits = case[0]
-    values = evaluate(counted(*case), names(n_bits))
-    worst, expected, best = (values[name] for name in ("mAP[worst]", "mAP", "mAP[best]"))
-    assert (worst <= expected + 1e-12).all()
-    assert (expected <= best + 1e-12).all()
+    values = evaluate(counted(*case, index_order=True), [*names(n_bits), "mAP[index]"])
+    for name in ("mAP", "mAP[index]"):
+        assert (values["mAP[worst]"] <= values[name] + 1e-12).all()
+        assert (values[name] <= values["mAP[best]"] + 1e-12).all()
     radius = min(RADII, n_bits)
     assert (values[f"mLGAP@r{radius}"] >= values[f"RAMAP@r{radius}"] - 1e-15).all()
     assert (values[f"precision@r{radius}"] <= 1 - values[f"empty@r{radius}"]).all()
@@ -102,3 +106,81 @@ def test_a_relevant_item_on_the_query_never_lowers_ap_or_recall(case):
     miss = counted(n_bits, query[:1], database, of_query[:1], np.append(of_database, 99))
     for name in ("mAP", "mAP@4[all]", "precision@r1", "recall@r1"):
         assert evaluate(hit, [name])[name] >= evaluate(miss, [name])[name] - 1e-12
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases(), st.integers(1, 25))
+def test_precision_and_recall_at_a_cutoff_count_the_same_items(case, cutoff):
+    counts = counted(*case)
+    top = min(cutoff, counts.n_database)
+    precision, recall = evaluate(counts, [f"P@{cutoff}", f"R@{cutoff}"]).values()
+    np.testing.assert_allclose(precision * top, recall * counts.n_relevant, rtol=1e-13)
+    # Where the cutoff is the size of a ball, the top K are the ball.
+    for radius in range(counts.n_bits + 1):
+        for q, size in enumerate(counts.retrieved_within[:, radius]):
+            if size:
+                at_cutoff = evaluate(counts, [f"P@{size}", f"R@{size}"])
+                of_ball = evaluate(counts, [f"precision@r{radius}", f"recall@r{radius}"])
+                pairs = zip(at_cutoff.values(), of_ball.values(), strict=True)
+                assert all(a[q] == pytest.approx(b[q], rel=1e-13) for a, b in pairs)
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases(), st.floats(0.01, 100))
+def test_an_f_measure_lies_between_precision_and_recall(case, beta):
+    n_bits = case[0]
+    counts, radius = counted(*case), min(RADII, n_bits)
+    for average in ("", "_micro"):
+        names = [f"{name}{average}@r{radius}" for name in (f"F{beta:.2f}", "precision", "recall")]
+        f, precision, recall = evaluate(counts, names).values()
+        assert (f <= np.maximum(precision, recall) + 1e-12).all()
+        assert (f >= np.where(precision * recall > 0, np.minimum(precision, recall), 0) - 1e-12).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases())
+def test_a_curve_is_made_of_the_metrics_at_its_radii(case):
+    counts = counted(*case)
+    for empty in ("zero", "drop"):
+        micro, macro = (pr_curve(counts, average=average, empty=empty) for average in ("micro", "macro"))
+        for radius in range(counts.n_bits + 1):
+            for curve, suffix in ((micro, "_micro"), (macro, "")):
+                names = [f"{name}{suffix}@r{radius}" for name in ("precision", "recall")]
+                values = evaluate(counts, names, empty=empty)
+                at = [curve.precision[radius], curve.recall[radius]]
+                np.testing.assert_array_equal(at, [mean(array) for array in values.values()])
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases(), st.integers(1, 8))
+def test_the_best_order_of_the_retrieved_is_not_above_that_of_the_database(case, cutoff):
+    counts = counted(*case)
+    of_retrieved, of_database = (ndcg(counts, cutoff=cutoff, ideal=ideal) for ideal in ("retrieved", "database"))
+    assert (of_retrieved >= of_database - 1e-12).all()
+    assert (of_retrieved <= 1 + 1e-12).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(cases())
+def test_how_codes_are_spread(case):
+    counts = counted(*case)
+    n_items, n_buckets = counts.n_database, counts.bucket_sizes.size
+    entropy, collision, largest = (
+        array.item() for array in evaluate(counts, ["entropy", "collision", "largest_bucket"]).values()
+    )
+    # Entropies of order 1, 2 and infinity fall with the order, and none is above that of even buckets.
+    repeated = (collision * (n_items - 1) + 1) / n_items  # the second item drawn with the first one put back
+    assert np.log2(n_buckets) + 1e-12 >= entropy >= -np.log2(repeated) - 1e-12
+    assert -np.log2(repeated) >= -np.log2(largest) - 1e-12
+    assert entropy <= min(counts.n_bits, np.log2(n_items)) + 1e-12
+    assert (collision == 0) == (n_buckets == n_items)
+
+
+@settings(deadline=None, max_examples=30)
+@given(cases())
+def test_lookups_grow_to_the_whole_code_space(case):
+    counts = counted(*case)
+    values = [evaluate(counts, [name])[name].item() for name in (f"lookups@r{r}" for r in range(counts.n_bits + 1))]
+    assert values[0] == 1
+    assert (np.diff(values) >= 1).all()
+    assert values[-1] == 2**counts.n_bits

@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
+from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._plain import Plain
+from protocol.ranking._shell import Shell
 
 LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 512)
+WAYS = [(way, n_bits) for way in (Plain, BitPlanes, Shell) for n_bits in LENGTHS if way is not Shell or n_bits <= 9]
+WAYS.append((Shell, 16))
+
+
+@pytest.fixture
+def forced(monkeypatch, way):
+    monkeypatch.setattr(counting, "_choose", lambda *args: way)
 
 
 def slow_counts(query, database, n_bits, level_of):
@@ -45,9 +55,10 @@ def random_codes(rng, n, n_bits, n_distinct):
     return codes.pack((rng.random((n_distinct, n_bits)) < 0.5)[rng.integers(0, n_distinct, n)])
 
 
-@pytest.mark.parametrize("n_bits", LENGTHS)
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), WAYS)
 @pytest.mark.parametrize(("n_queries", "n_items", "n_distinct"), [(5, 40, 12), (1, 30, 30), (4, 1, 1), (3, 20, 1)])
-def test_class_labels(n_bits, n_queries, n_items, n_distinct):
+def test_class_labels(way, n_bits, n_queries, n_items, n_distinct):
     rng = np.random.default_rng(n_bits)
     pool = random_codes(rng, n_queries + n_items, n_bits, n_distinct)
     query, database = pool[:n_queries], pool[n_queries:]
@@ -57,8 +68,9 @@ def test_class_labels(n_bits, n_queries, n_items, n_distinct):
     assert_counts(counts, slow_counts(query, database, n_bits, level_of))
 
 
-@pytest.mark.parametrize("n_bits", LENGTHS)
-def test_several_truths_at_once(n_bits):
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), WAYS)
+def test_several_truths_at_once(way, n_bits):
     rng = np.random.default_rng(n_bits)
     query, database = random_codes(rng, 6, n_bits, 6), random_codes(rng, 50, n_bits, 20)
     of_query, of_database = rng.random((6, 5)) < 0.4, rng.random((50, 5)) < 0.4
@@ -77,10 +89,73 @@ def test_several_truths_at_once(n_bits):
     assert_counts(counts["ball"], slow_counts(query, database, n_bits, (listed > 0).astype(int)))
 
 
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize("way", [Plain, BitPlanes, Shell])
 @pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
-def test_extreme_truths(labels):
+def test_extreme_truths(way, labels):
     rng = np.random.default_rng(0)
     query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
     truth = LabelRelevance(np.full(3, labels[0]), np.full(20, labels[1]))
     level_of = np.full((3, 20), int(labels[0] == labels[1]))
     assert_counts(count(query, database, 10, {"t": truth})["t"], slow_counts(query, database, 10, level_of))
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), [(Plain, 12), (BitPlanes, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70)])
+@pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
+def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
+    """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
+    rng = np.random.default_rng(1)
+    n_queries, n_items = 70, 20_000
+    pool = rng.random((min(n_distinct, 20_070), n_bits)) < rng.random(n_bits)
+    chosen = pool[rng.integers(0, len(pool), n_queries + n_items)]
+    query, database = codes.pack(chosen[:n_queries]), codes.pack(chosen[n_queries:])
+    of_query, of_database = rng.random((n_queries, 4)) < 0.3, rng.random((n_items, 4)) < 0.3
+    truths = {
+        "several": LabelRelevance(of_query, of_database),
+        "one": LabelRelevance(rng.integers(0, 5, n_queries), np.arange(n_items) % 4),
+    }
+    alone, threaded = (count(query, database, n_bits, truths, index_order=True, threads=n) for n in (1, 3))
+    distances = codes.hamming_distance(query, database)
+    shared = of_query.astype(int) @ of_database.T.astype(int)
+    for q in range(n_queries):
+        np.testing.assert_array_equal(alone["one"].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
+        for level, row in zip(alone["several"].levels, alone["several"].at_level[q], strict=True):
+            there = distances[q, shared[q] == level]
+            np.testing.assert_array_equal(row, np.bincount(there, minlength=n_bits + 1))
+    each, sizes = np.unique(database, axis=0, return_counts=True)
+    to_each = codes.hamming_distance(query, each)
+    for radius in range(n_bits + 1):
+        largest = np.where(to_each <= radius, sizes, 0).max(axis=1)
+        np.testing.assert_array_equal(alone["one"].largest_bucket[:, radius], largest)
+    for name in truths:
+        for array, again in zip(alone[name].to_arrays().values(), threaded[name].to_arrays().values(), strict=True):
+            np.testing.assert_array_equal(array, again)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), WAYS)
+@pytest.mark.parametrize(("n_items", "n_distinct"), [(1, 1), (30, 1), (30, 4), (30, 30)])
+def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
+    rng = np.random.default_rng(n_bits)
+    pool = random_codes(rng, 6 + n_items, n_bits, n_distinct)
+    query, database = pool[:6], pool[6:]
+    of_query, of_database = np.array([0, 0, 1, 1, 2, 3]), rng.integers(0, 3, n_items)
+    truth = LabelRelevance(of_query, of_database)
+    listed = [np.flatnonzero(of_database == label) for label in of_query]
+    neighbours = NeighbourRelevance(
+        np.append(0, np.cumsum([row.size for row in listed])), np.concatenate(listed), n_items
+    )
+    counts = count(query, database, n_bits, {"labels": truth, "lists": neighbours}, index_order=True)
+    wanted = []
+    for q, distances in enumerate(codes.hamming_distance(query, database).tolist()):
+        ranking = sorted(range(n_items), key=distances.__getitem__)  # stable
+        hits, precisions = 0, []
+        for place, item in enumerate(ranking, start=1):
+            if of_database[item] == of_query[q]:
+                hits += 1
+                precisions.append(hits / place)
+        wanted.append(sum(precisions) / hits if hits else np.nan)
+    for name in counts:
+        np.testing.assert_allclose(counts[name].index_average_precision, wanted, rtol=1e-12)
+    assert np.isnan(wanted[-1])

@@ -7,12 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from protocol import codes
-from protocol.metrics import evaluate, mean
+from protocol.metrics import evaluate, mean, pr_curve
+from protocol.metrics._cutoff import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
-from protocol.metrics.ndcg import ndcg
+from protocol.metrics.ndcg import _draws, ndcg
 from protocol.ranking import HammingCounts, LabelRelevance, count
 
 # A query: for each distance, the levels of the items there (0: not relevant).
@@ -35,7 +38,7 @@ GRADED = [
 
 
 def counts_of(queries):
-    levels = sorted({level for query in queries for tie in query for level in tie} - {0})
+    levels = sorted({level for query in queries for tie in query for level in tie} - {0}) or [1]
     return HammingCounts.from_histograms(
         [[len(tie) for tie in query] for query in queries],
         {level: [[tie.count(level) for tie in query] for query in queries] for level in levels},
@@ -144,6 +147,94 @@ def test_ndcg_is_the_mean_over_all_orders(cutoff):
         assert zero[q] == pytest.approx(np.nan_to_num(wanted), abs=1e-13)
 
 
+def slow_ndcg(ranking, cutoff, ideal):
+    of = ranking if ideal == "database" else ranking[:cutoff]
+    best = slow_dcg(sorted(of, reverse=True), cutoff)
+    return slow_dcg(ranking, cutoff) / best if best else None
+
+
+def slow_precision(ranking, cutoff):
+    return Fraction(sum(level > 0 for level in ranking[:cutoff]), min(cutoff, len(ranking)))
+
+
+def slow_recall(ranking, cutoff):
+    n_relevant = sum(level > 0 for level in ranking)
+    return Fraction(sum(level > 0 for level in ranking[:cutoff]), n_relevant) if n_relevant else None
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+@pytest.mark.parametrize("cutoff", [1, 2, 3, 5, 7, 100])
+def test_ndcg_over_the_retrieved_is_the_mean_over_all_orders(cutoff, empty):
+    values = ndcg(counts_of(GRADED), cutoff=cutoff, ideal="retrieved", empty=empty)
+    for q, query in enumerate(GRADED):
+        wanted = expected([slow_ndcg(ranking, cutoff, "retrieved") for ranking in rankings(query)], empty)
+        assert values[q] == pytest.approx(wanted, abs=1e-13, nan_ok=True), q
+
+
+@pytest.mark.parametrize("cutoff", [1, 2, 3, 5, 7, 9, 100])
+def test_precision_and_recall_at_a_cutoff_are_the_means_over_all_orders(cutoff):
+    for empty in ("zero", "drop"):
+        values = evaluate(counts_of(BINARY), [f"P@{cutoff}", f"R@{cutoff}"], empty=empty)
+        for array, slow in zip(values.values(), (slow_precision, slow_recall), strict=True):
+            wanted = [
+                expected([slow(ranking, cutoff) for ranking in rankings_of(q)], empty) for q in range(len(BINARY))
+            ]
+            np.testing.assert_allclose(array, wanted, rtol=1e-13)
+
+
+@st.composite
+def tied_rankings(draw):
+    """Up to 8 items of levels 0 to 3 at up to 4 distances."""
+    levels = draw(st.lists(st.integers(0, 3), min_size=1, max_size=8))
+    distances = draw(st.lists(st.integers(0, 3), min_size=len(levels), max_size=len(levels)))
+    return [[level for level, at in zip(levels, distances, strict=True) if at == d] for d in range(4)]
+
+
+@settings(deadline=None, max_examples=80)
+@given(tied_rankings(), st.integers(1, 9), st.sampled_from(["zero", "drop"]))
+def test_any_ties_and_cutoff_are_the_mean_over_all_orders(query, cutoff, empty):
+    lists = list(rankings(query))
+    n_items = len(lists[0])
+    counts = counts_of([query])
+    slow = {f"mAP@{cutoff}[{name}]": (slow_ap, min(cutoff, n_items), name) for name in ("all", "retrieved", "min")}
+    slow |= {f"P@{cutoff}": (slow_precision, cutoff), f"R@{cutoff}": (slow_recall, cutoff)}
+    values = evaluate(counts, slow, empty=empty)
+    for name, (function, *options) in slow.items():
+        wanted = expected([function(ranking, *options) for ranking in lists], empty)
+        assert values[name].item() == pytest.approx(wanted, abs=1e-13, nan_ok=True), name
+    for ideal in ("database", "retrieved"):
+        wanted = expected([slow_ndcg(ranking, cutoff, ideal) for ranking in lists], empty)
+        value = ndcg(counts, cutoff=cutoff, ideal=ideal, empty=empty).item()
+        assert value == pytest.approx(wanted, abs=1e-13, nan_ok=True), ideal
+
+
+def test_the_chances_of_a_divided_tie_are_those_of_scipy():
+    from scipy.stats import hypergeom, multivariate_hypergeom
+
+    found = np.arange(20, 81)[None, :]
+    chance = hypergeometric(found, 5000, 80, np.array([[4940]]))
+    np.testing.assert_allclose(chance[0], hypergeom.pmf(found[0], 5000, 80, 4940), rtol=1e-9, atol=1e-300)
+    chance, numbers = _draws(np.array([7, 0, 30, 4]), 60, 33)
+    assert chance.sum() == pytest.approx(1, abs=1e-13)
+    rest = 33 - numbers.sum(axis=1)
+    pmf = multivariate_hypergeom.pmf(np.column_stack([numbers, rest]), m=[7, 0, 30, 4, 19], n=33)
+    np.testing.assert_allclose(chance, pmf, rtol=1e-9)
+    assert len({*map(tuple, numbers)}) == len(numbers)
+
+
+@pytest.mark.parametrize("cutoff", [2, 3, 7])
+def test_ndcg_over_the_retrieved_is_that_of_scikit_learn_for_the_retrieved_alone(cutoff):
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(2)
+    levels = rng.integers(0, 4, (20, 30)) * (rng.random((20, 30)) < 0.5)
+    counts = HammingCounts.from_histograms(np.ones((20, 30)), {level: levels == level for level in (1, 2, 3)})
+    values = ndcg(counts, cutoff=cutoff, ideal="retrieved")
+    for q in range(20):
+        gains, scores = 2.0 ** levels[q : q + 1, :cutoff] - 1, -np.arange(cutoff, dtype=float)[None, :]
+        assert values[q] == pytest.approx(ndcg_score(gains, scores), abs=1e-12)
+
+
 @pytest.mark.parametrize("cutoff", [1, 4, 10, None])
 def test_ndcg_is_that_of_scikit_learn(cutoff):
     from sklearn.metrics import ndcg_score
@@ -207,6 +298,53 @@ def test_ball_metrics(small, radius):
         np.testing.assert_allclose(values[f"{name}@r{radius}"], wanted[name], rtol=1e-14)
 
 
+def test_index_order_is_a_stable_sort():
+    rng = np.random.default_rng(8)
+    query, database = rng.random((9, 4)) < 0.5, rng.random((40, 4)) < 0.5
+    of_query, of_database = np.append(rng.integers(0, 3, 8), 9), rng.integers(0, 3, 40)
+    truth = {"t": LabelRelevance(of_query, of_database)}
+    counts = count(codes.pack(query), codes.pack(database), 4, truth, index_order=True)["t"]
+    relevant = of_query[:, None] == of_database
+    order = np.argsort((query[:, None] != database).sum(axis=2), axis=1, kind="stable")
+    wanted = [slow_ap(relevant[q, order[q]].tolist(), 40, "all") for q in range(9)]
+    for empty in ("zero", "drop"):
+        values = evaluate(counts, ["mAP[index]"], empty=empty)["mAP[index]"]
+        np.testing.assert_allclose(values, [expected([value], empty) for value in wanted], rtol=1e-13)
+    worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[index]", "mAP[best]"]).values()
+    assert (worst <= index + 1e-13).all()
+    assert (index <= best + 1e-13).all()
+
+
+@pytest.mark.parametrize("beta", ["0.5", "1", "2"])
+@pytest.mark.parametrize("radius", range(6))
+def test_f_measure_is_that_of_scikit_learn(small, radius, beta):
+    from sklearn.metrics import fbeta_score
+
+    counts, query, database, of_query, of_database = small
+    inside = (query[:, None] != database).sum(axis=2) <= radius
+    relevant = of_query[:, None] == of_database
+    options = {"beta": float(beta), "zero_division": 0}
+    values = evaluate(counts, [f"F{beta}@r{radius}", f"F{beta}_micro@r{radius}"])
+    per_query = [fbeta_score(*pair, **options) for pair in zip(relevant, inside, strict=True)]
+    np.testing.assert_allclose(values[f"F{beta}@r{radius}"], per_query, rtol=1e-13)
+    pooled = fbeta_score(relevant.ravel(), inside.ravel(), **options)
+    assert values[f"F{beta}_micro@r{radius}"].item() == pytest.approx(pooled, rel=1e-13)
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+def test_precision_recall_curve(small, empty):
+    counts, *items = small
+    micro, macro = (pr_curve(counts, average=average, empty=empty) for average in ("micro", "macro"))
+    for radius in range(6):
+        here = list(balls(*items, radius))
+        found, size, relevant = (sum(ball[i] for ball in here) for i in range(3))
+        assert micro.precision[radius] == pytest.approx(found / size if size else math.nan if empty == "drop" else 0)
+        assert micro.recall[radius] == pytest.approx(found / relevant)
+        for curve, below in ((macro.precision, 1), (macro.recall, 2)):
+            wanted = expected([ball[0] / ball[below] if ball[below] else None for ball in here], empty)
+            assert curve[radius] == pytest.approx(wanted, nan_ok=True)
+
+
 @pytest.mark.parametrize("radius", range(6))
 def test_ramap_and_mlgap(small, radius):
     counts, *items = small
@@ -218,6 +356,23 @@ def test_ramap_and_mlgap(small, radius):
     values = evaluate(counts, [f"RAMAP@r{radius}", f"mLGAP@r{radius}"])
     np.testing.assert_allclose(values[f"RAMAP@r{radius}"], ramap.mean(axis=0), rtol=1e-13)
     np.testing.assert_allclose(values[f"mLGAP@r{radius}"], mlgap.mean(axis=0), rtol=1e-13)
+
+
+def test_how_codes_are_spread(small):
+    counts, _, database, _, _ = small
+    pairs = list(itertools.combinations(map(bytes, database), 2))
+    shares = [np.mean([(item == other).all() for item in database]) for other in np.unique(database, axis=0)]
+    values = evaluate(counts, ["entropy", "collision", "largest_bucket"])
+    assert values["entropy"].item() == pytest.approx(-sum(share * math.log2(share) for share in shares), rel=1e-13)
+    assert values["collision"].item() == pytest.approx(sum(a == b for a, b in pairs) / len(pairs), rel=1e-13)
+    assert values["largest_bucket"].item() == pytest.approx(max(shares), rel=1e-13)
+
+
+@pytest.mark.parametrize("radius", range(6))
+def test_lookups(small, radius):
+    counts, query, *_ = small
+    probed = sum((np.array(code) != query[0]).sum() <= radius for code in itertools.product([False, True], repeat=5))
+    assert evaluate(counts, [f"lookups@r{radius}"])[f"lookups@r{radius}"].tolist() == [probed]
 
 
 def test_utilisation(small):
@@ -255,3 +410,62 @@ def test_a_ranking_without_ties_needs_no_expectation():
         wanted = [float(slow_ap(row.tolist(), *options) or 0) for row in relevant]
         np.testing.assert_allclose(values[name], wanted, rtol=1e-13)
         assert mean(values[name]) == pytest.approx(sum(wanted) / 30, rel=1e-13)
+
+
+UNTIED = np.random.default_rng(6).integers(0, 4, (12, 25)) * (np.random.default_rng(7).random((12, 25)) < 0.4)
+UNTIED[0] = 0  # a query without relevant items
+
+
+def of_untied(name, **options):
+    levels = {level: level == UNTIED for level in (1, 2, 3)}
+    return evaluate(HammingCounts.from_histograms(np.ones(UNTIED.shape), levels), [name], **options)[name]
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 25])
+def test_torchmetrics_agrees_without_ties(k):
+    """Its AP at a cutoff has the denominator of ``[retrieved]``; scores have to be positive, or targets are dropped."""
+    retrieval = pytest.importorskip("torchmetrics.functional.retrieval")
+    import torch
+
+    scores, relevant = torch.arange(25.0, 0.0, -1.0), torch.tensor(UNTIED > 0)
+    gains = torch.tensor(2**UNTIED - 1)
+    theirs = {
+        f"mAP@{k}[retrieved]": lambda q: retrieval.retrieval_average_precision(scores, relevant[q], top_k=k),
+        f"P@{k}": lambda q: retrieval.retrieval_precision(scores, relevant[q], top_k=k),
+        f"R@{k}": lambda q: retrieval.retrieval_recall(scores, relevant[q], top_k=k),
+        f"nDCG@{k}": lambda q: retrieval.retrieval_normalized_dcg(scores, gains[q], top_k=k),
+    }
+    for name, of_query in theirs.items():
+        np.testing.assert_allclose(of_untied(name), [of_query(q).item() for q in range(12)], rtol=2e-6)  # float32
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 25])
+def test_pytrec_eval_agrees_without_ties(k):
+    """Its AP at a cutoff has the denominator of ``[all]``; its gain is the level, so it is given 2^level - 1."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    truth = {f"q{q}": {f"d{i}": 2 ** int(level) - 1 for i, level in enumerate(row)} for q, row in enumerate(UNTIED)}
+    run = {f"q{q}": {f"d{i}": 25.0 - i for i in range(25)} for q in range(12)}
+    theirs = {f"mAP@{k}[all]": "map_cut", f"P@{k}": "P", f"R@{k}": "recall", f"nDCG@{k}": "ndcg_cut"}
+    scores = pytrec_eval.RelevanceEvaluator(truth, {f"{name}.{k}" for name in theirs.values()}).evaluate(run)
+    for name, of_trec in theirs.items():
+        wanted = [scores[f"q{q}"][f"{of_trec}_{k}"] for q in range(12)]
+        np.testing.assert_allclose(of_untied(name), wanted, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:unsafe cast")  # numba's, of ranx
+@pytest.mark.parametrize("k", [1, 3, 10, 25])
+def test_ranx_agrees_without_ties(k):
+    """Its AP at a cutoff has the denominator of ``[all]``; the gain 2^level - 1 is that of its ndcg_burges."""
+    ranx = pytest.importorskip("ranx")
+    truth = ranx.Qrels({f"q{q}": {f"d{i}": int(level) for i, level in enumerate(row)} for q, row in enumerate(UNTIED)})
+    run = ranx.Run({f"q{q}": {f"d{i}": 25.0 - i for i in range(25)} for q in range(12)})
+    theirs = {
+        f"mAP@{k}[all]": f"map@{k}",
+        f"P@{k}": f"precision@{k}",
+        f"R@{k}": f"recall@{k}",
+        f"nDCG@{k}": f"ndcg_burges@{k}",
+    }
+    for name, of_ranx in theirs.items():
+        ranx.evaluate(truth, run, of_ranx)
+        wanted = [run.scores[of_ranx][f"q{q}"] for q in range(12)]
+        np.testing.assert_allclose(of_untied(name), wanted, atol=1e-12)
