@@ -1,21 +1,27 @@
 """The command line: `protocol`, or `python -m protocol`."""
 
 import argparse
+import contextlib
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError
 
-_LISTS = {f"{kind}s": kind for kind in registry.ROOMS}
+if TYPE_CHECKING:
+    from protocol.evaluation import Convention
+
+_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "convention")}
 
 
 def listing(kinds: Sequence[str]) -> str:
-    """Return the plug-ins of some kinds as text: name, one line, source."""
+    """Return what there is of some kinds as text: name, one line, source."""
     parts = []
     for kind in kinds:
-        entries = list(registry.entries(kind))
+        entries = list(_entries(kind))
         width = max(len(entry.name) for entry in entries)
         rows = [f"  {entry.name:<{width}}  {entry.summary}\n  {'':<{width}}  [{entry.source}]" for entry in entries]
         parts.append("\n".join([f"{kind.replace('_', ' ')}s", *rows]))
@@ -23,19 +29,80 @@ def listing(kinds: Sequence[str]) -> str:
 
 
 def markdown(kind: str) -> str:
-    """Return the plug-ins of a kind as the README's table: name, one line, source."""
-    rows = [f"| `{entry.name}` | {entry.summary} | {entry.source} |" for entry in registry.entries(kind)]
+    """Return what there is of a kind as the README's table: name, one line, source."""
+    rows = [f"| `{entry.name}` | {entry.summary} | {entry.source} |" for entry in _entries(kind)]
     return "\n".join(["| name | what it is | source |", "|---|---|---|", *rows])
 
 
+def _entries(kind: str) -> "Iterator[registry.Entry | Convention]":
+    if kind in registry.ROOMS:
+        return registry.entries(kind)
+    from protocol.evaluation import CONVENTIONS
+
+    return iter(CONVENTIONS)
+
+
 def _list(arguments: argparse.Namespace) -> None:
-    kinds = [_LISTS[arguments.what]] if arguments.what else list(registry.ROOMS)
+    kinds = [_LISTS[arguments.what]] if arguments.what else list(_LISTS.values())
     text = "\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds)
     sys.stdout.write(text + "\n")
 
 
+def _evaluate(arguments: argparse.Namespace) -> None:
+    from protocol import evaluation
+
+    for path in filter(None, (arguments.json, arguments.per_query)):
+        from protocol.storage import check_writable
+
+        check_writable(path.parent)  # now, not after minutes of counting
+    with _progress() as progress:
+        found = evaluation.evaluate(
+            arguments.query_codes,
+            arguments.database_codes,
+            query_labels=arguments.query_labels,
+            database_labels=arguments.database_labels,
+            relevance=arguments.relevance,
+            n_bits=arguments.n_bits,
+            bit_order=arguments.bit_order,
+            metrics=arguments.metric,
+            convention=arguments.convention,
+            spread=arguments.spread,
+            threads=arguments.threads,
+            progress=progress,
+        )
+    if arguments.json:
+        evaluation.write_json(arguments.json, found)
+    if arguments.per_query:
+        evaluation.write_per_query(arguments.per_query, found)
+    sys.stdout.write(evaluation.table(found) + "\n")
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Give what shows progress on standard error, once two seconds have passed, if a person is watching."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc="counting", unit=" queries", delay=2, leave=False) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses in one line, as everything else here does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="protocol",
         description="Reproduce, audit and compare the evaluation protocols of learning to hash.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -45,6 +112,8 @@ def _parser() -> argparse.ArgumentParser:
               protocol list                 everything there is
               protocol list hashers         the hashers: name, one line, source
               protocol list metrics         the metrics, as settings and results name them
+              protocol list conventions     how papers and tools score
+              protocol evaluate --help      score codes of your own
 
             The pipeline itself is run by Snakemake, from the project's folder:
               snakemake --cores all         the embedded default, from images to report
@@ -54,15 +123,70 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_list(commands)
+    _add_evaluate(commands)
+    return parser
+
+
+def _add_list(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command = commands.add_parser(
         "list",
-        help="list datasets, features, ground truths, splits, hashers and metrics",
-        description="List what a setting may name: the name, one line, and where it comes from.",
+        help="list datasets, features, ground truths, splits, hashers, metrics and conventions",
+        description="List what a setting or `protocol evaluate` may name: the name, one line, and where it comes from.",
     )
     command.add_argument("what", nargs="?", choices=list(_LISTS), help="one kind only (default: all)")
     command.add_argument("--markdown", action="store_true", help="print tables as the README holds them")
     command.set_defaults(run=_list)
-    return parser
+
+
+def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    command = commands.add_parser(
+        "evaluate",
+        help="score binary codes of your own under a named convention",
+        description="Score the Hamming ranking of a database by the queries' codes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            files:
+              F.npy  F.npz:key  F.h5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
+              The key may be left out where a file holds one array. Nothing is ever unpickled.
+            codes:
+              0 and 1, -1 and +1 or bool, a row an item, a column a bit; or packed uint8 with --n-bits.
+              Real-valued outputs are refused: binarise them first, for example `codes > 0`.
+            labels:
+              an integer an item, or a 0/1 matrix with a row an item. Items that share a label are relevant.
+            relevance, in place of labels:
+              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels), or F.txt with a line of
+              database positions, from 0, per query, or an array of them.
+
+            examples:
+              protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
+              protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
+              ... --metric mAP@5000[retrieved] --metric precision@r2      some metrics; `protocol list metrics`
+              ... --convention hashnet                                   as a tool does; `protocol list conventions`
+              ... --spread                                               what every convention calls mAP
+              ... --json means.json --per-query values.csv               for a script, or a test of significance
+            """
+        ),
+    )
+    for side in ("query", "database"):
+        command.add_argument(f"--{side}-codes", required=True, metavar="F", help=f"codes of the {side} items")
+    for side in ("query", "database"):
+        command.add_argument(f"--{side}-labels", metavar="F", help=f"labels of the {side} items")
+    command.add_argument("--relevance", metavar="F", help="which database items are relevant to each query")
+    command.add_argument("--n-bits", type=int, metavar="B", help="length of packed codes")
+    command.add_argument(
+        "--bit-order", default="little", metavar="little|big", help="of packed codes: weight 1 or 128 first (little)"
+    )
+    command.add_argument(
+        "--metric", action="append", metavar="NAME", help="a metric; repeat it for more (those of the convention)"
+    )
+    command.add_argument("--convention", default="protocol", metavar="NAME", help="a convention (protocol)")
+    command.add_argument("--spread", action="store_true", help="show what every convention calls mAP, too")
+    command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
+    command.add_argument("--json", type=Path, metavar="F", help="write the means")
+    command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")
+    command.set_defaults(run=_evaluate)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,8 +16,8 @@ MAY_IMPORT = {
     "codes": set(),
     **{room: {"codes"} for room in ("datasets", "features", "groundtruth", "splits", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report")},
-    "cli": {"codes", "ranking", "metrics", "audit", "report"},
+    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "evaluation")},
+    "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }
 HEAVY = (
     "sklearn",

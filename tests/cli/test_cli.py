@@ -5,6 +5,7 @@ import pytest
 
 from protocol import __version__, registry
 from protocol.cli import main
+from protocol.evaluation import CONVENTIONS
 
 
 @pytest.mark.parametrize("arguments", [["protocol"], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
@@ -32,11 +33,27 @@ def test_list_of_one_kind_shows_that_kind_only(capsys):
     assert "epsilon_ball" not in out
 
 
+def test_list_shows_the_conventions(capsys):
+    assert main(["list", "conventions"]) == 0
+    alone = capsys.readouterr().out
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out.endswith(alone)
+    assert main(["list", "conventions", "--markdown"]) == 0
+    table = capsys.readouterr().out
+    for rules in CONVENTIONS:
+        assert f"  {rules.name} " in alone
+        for text in (rules.name, rules.summary, rules.source):
+            assert text in alone
+            assert text in table
+
+
 def test_an_unknown_kind_is_refused_with_the_known_ones(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["list", "hasher"])
     assert stopped.value.code == 2
-    assert "choose from" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "choose from" in err
+    assert err.count("\n") == 1
 
 
 def test_version(capsys):

@@ -1,0 +1,17 @@
+"""Evaluation of anyone's codes: from arrays or files to every number of the field, under a named convention."""
+
+from protocol.evaluation.conventions import CONVENTIONS, Convention
+from protocol.evaluation.evaluation import Evaluation, evaluate
+from protocol.evaluation.results import table, write_json, write_per_query
+from protocol.evaluation.spread import SpreadRow
+
+__all__ = [
+    "CONVENTIONS",
+    "Convention",
+    "Evaluation",
+    "SpreadRow",
+    "evaluate",
+    "table",
+    "write_json",
+    "write_per_query",
+]

@@ -1,0 +1,172 @@
+"""One call from codes and a ground truth to named numbers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import metrics as scoring
+from protocol.checks import ProtocolError
+from protocol.evaluation.conventions import find
+from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
+from protocol.evaluation.names import keywords
+from protocol.evaluation.spread import SpreadRow, spread_of
+from protocol.ranking import LabelRelevance, Relevance, count
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What `evaluate` found.
+
+    Parameters
+    ----------
+    n_queries, n_database, n_bits : int
+    convention : str
+        The name of the convention.
+    metrics : dict of str to float
+        The mean of each metric over the queries; NaN where the convention leaves every query out.
+    per_query : dict of str to ndarray of float64
+        The values behind the means, NaN where a query is left out; (n_queries,), or (1,) where a metric is about the
+        pooled queries or the database.
+    spread : tuple of SpreadRow
+        What else goes by the name of mAP, largest first; empty unless asked for.
+    """
+
+    n_queries: int
+    n_database: int
+    n_bits: int
+    convention: str
+    metrics: dict[str, float]
+    per_query: dict[str, NDArray[np.float64]]
+    spread: tuple[SpreadRow, ...] = ()
+
+
+def evaluate(
+    query_codes: Any,
+    database_codes: Any,
+    *,
+    query_labels: Any = None,
+    database_labels: Any = None,
+    relevance: Any = None,
+    n_bits: int | None = None,
+    bit_order: str = "little",
+    metrics: Sequence[str] | None = None,
+    convention: str = "protocol",
+    spread: bool = False,
+    threads: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+) -> Evaluation:
+    """Score the Hamming ranking of a database by some queries' codes.
+
+    Every input is an array, whatever has ``__array__`` (a tensor on the CPU), or a file's name as on the command line.
+
+    Parameters
+    ----------
+    query_codes, database_codes : array_like, str or Path
+        0 and 1, -1 and +1 or bool, (n, n_bits), of any numeric dtype; or packed integers, (n, ceil(n_bits / 8)), with
+        `n_bits` given.
+    query_labels, database_labels : array_like, str or Path, optional
+        Integers (n,), or a 0/1 matrix (n, n_classes). Items that share a label are relevant to each other, at the
+        level of the number they share.
+    relevance : Relevance, sparse matrix, iterable of array_like, str or Path, optional
+        In place of labels: a matrix (n_queries, n_database) of levels with a ``tocsr`` method, or each query's relevant
+        database positions, from 0.
+    n_bits : int, optional
+        Taken from the codes' columns if None.
+    bit_order : {"little", "big"}, default="little"
+        Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
+        128 (``np.packbits``).
+    metrics : sequence of str, optional
+        Registered metrics, for example ``["mAP", "precision@r2"]``. Those of the convention if None, but for the ones
+        with a radius above `n_bits`.
+    convention : str, default="protocol"
+        What becomes of undefined values, and which metrics there are; ``protocol list conventions`` lists them.
+    spread : bool, default=False
+        Whether to compute what every convention calls mAP, too.
+    threads : int, default=1
+        For the counting.
+    progress : callable, optional
+        Called with the number of queries counted so far, and that of all, whenever it has grown.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ProtocolError
+        If an input can't be used: one line that says which, what was wanted and what came.
+
+    Examples
+    --------
+    >>> found = evaluate([[0, 0]], [[0, 0], [0, 1], [1, 0], [1, 1]], query_labels=[7], database_labels=[7, 7, 8, 8],
+    ...                  metrics=["mAP", "precision@r0"])
+    >>> found.n_bits, found.metrics["precision@r0"], round(found.metrics["mAP"], 4)
+    (2, 1.0, 0.9167)
+    """
+    rules = find(convention)
+    chosen = [metrics] if isinstance(metrics, str) else metrics
+    for name in chosen or ():
+        keywords(name)  # refuses an unknown one before any file is read
+    query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
+    database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
+    if of_database != length:
+        name = named(database_codes, "database codes")
+        raise ProtocolError(f"{name}: wanted {length} bits as the query codes have, came {of_database}")
+    truth = _truth(query_labels, database_labels, relevance, len(query), len(database))
+    names = list(chosen or (name for name in rules.metrics if keywords(name).get("radius", 0) <= length))
+    counts = count(
+        query,
+        database,
+        length,
+        {"truth": truth},
+        index_order=spread or any(keywords(name).get("ties") == "index" for name in names),
+        threads=threads,
+        progress=_told(progress, len(query)) if progress else None,
+    )["truth"]
+    values = {name: scoring.evaluate(counts, [name], empty=rules.empty(name))[name] for name in names}
+    return Evaluation(
+        n_queries=len(query),
+        n_database=len(database),
+        n_bits=length,
+        convention=convention,
+        metrics={name: scoring.mean(of_queries) for name, of_queries in values.items()},
+        per_query=values,
+        spread=spread_of(counts) if spread else (),
+    )
+
+
+def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:
+    """Return what counting calls with the queries just done."""
+    done = 0
+
+    def add(just_done: int) -> None:
+        nonlocal done
+        done += just_done
+        progress(done, total)
+
+    return add
+
+
+def _truth(query_labels: Any, database_labels: Any, relevance: Any, n_queries: int, n_database: int) -> Relevance:
+    """Return the ground truth, of which there must be one."""
+    inputs = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
+    given = [role for role, values in inputs.items() if values is not None]
+    if given == ["relevance"]:
+        return relevance_from(relevance, n_queries, n_database)
+    if given != ["query labels", "database labels"]:
+        raise ProtocolError(
+            f"ground truth: wanted query labels and database labels, or relevance, came {' and '.join(given) or 'none'}"
+        )
+    of_queries = labels_from(query_labels, "query labels", n_queries)
+    of_database = labels_from(database_labels, "database labels", n_database)
+    if of_queries.shape[1:] != of_database.shape[1:]:
+        name, wanted, came = named(database_labels, "database labels"), _kind(of_queries), _kind(of_database)
+        raise ProtocolError(f"{name}: wanted {wanted} as the query labels have, came {came}")
+    return LabelRelevance(of_queries, of_database)
+
+
+def _kind(labels: NDArray) -> str:
+    return "one integer each" if labels.ndim == 1 else f"{labels.shape[1]} columns"

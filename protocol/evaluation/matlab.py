@@ -1,0 +1,115 @@
+"""Arrays of numbers from MATLAB's files of version 5 to 7.
+
+scipy reads far more of the format and believes what a file says: a damaged type tag crashes the interpreter.
+"""
+
+import struct
+import zlib
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_HEADER = 128
+_HEAD = 4096  # bytes that hold a variable's class, shape and name: MATLAB's names have 63 characters
+_MATRIX, _COMPRESSED, _OPAQUE = 14, 15, 17
+_STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
+_OTHERS = {1: "a cell array", 2: "a struct", 3: "an object", 4: "text", 5: "a sparse matrix, use full()"}
+_COMPLEX = 0x800
+
+
+class Variable(NamedTuple):
+    """A variable that is not yet read: `content` starts with its head of `head` bytes, and may be compressed."""
+
+    shape: tuple[int, ...]
+    flags: int
+    order: str
+    head: int
+    content: memoryview
+    compressed: bool
+
+    @property
+    def n_bytes(self) -> int:
+        """What its numbers may take, at most."""
+        return 8 * prod(self.shape)
+
+    def read(self) -> NDArray:
+        """Return its numbers.
+
+        Raises
+        ------
+        ValueError
+            If it has none: of another class, complex, or damaged.
+        """
+        kind = self.flags & 0xFF
+        if kind not in _CLASSES or self.flags & _COMPLEX:
+            raise ValueError(f"the variable is {_OTHERS.get(kind, 'complex or of another class')}")
+        content = self.content
+        if self.compressed:
+            content = _inflated(content, self.head + self.n_bytes + 16)
+        stored, part, _ = _element(content, self.head, self.order)
+        if stored not in _STORED:
+            raise ValueError(f"numbers of unknown type {stored}")
+        numbers = np.frombuffer(part, dtype=self.order + _STORED[stored])
+        return numbers.reshape(self.shape, order="F").astype(_CLASSES[kind])
+
+
+def variables(content: bytes) -> dict[str, Variable]:
+    """Return the variables of a file by name.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+
+    Raises
+    ------
+    ValueError, struct.error, zlib.error
+        If it is none of these versions, or damaged.
+    """
+    order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
+    if order is None:
+        raise ValueError("no file of version 5 to 7.3")
+    found, whole, at = {}, memoryview(content), _HEADER
+    while at < len(whole):
+        kind, body, at = _element(whole, at, order)
+        if kind not in (_MATRIX, _COMPRESSED):
+            raise ValueError(f"an element of unknown type {kind}")
+        compressed = kind == _COMPRESSED
+        name, variable = _head(body, order, compressed)
+        if variable.flags & 0xFF != _OPAQUE:
+            found[name] = variable
+    return found
+
+
+def _element(content: memoryview, at: int, order: str) -> tuple[int, memoryview, int]:
+    """Return the type and the bytes of the element at a place, and the place of the next one."""
+    kind, size = struct.unpack_from(f"{order}II", content, at)
+    if kind >> 16:  # up to four bytes stand in the tag itself
+        return kind & 0xFFFF, content[at + 4 : at + 4 + min(kind >> 16, 4)], at + 8
+    end = at + 8 + size
+    if end > len(content):
+        raise ValueError(f"an element of {size} bytes has {len(content) - at - 8}")
+    return kind, content[at + 8 : end], end if kind == _COMPRESSED else end + -size % 8
+
+
+def _head(body: memoryview, order: str, compressed: bool) -> tuple[str, Variable]:
+    """Return a variable and its name; the bytes are those of a matrix, or of a compressed one with its tag."""
+    start, at = (_inflated(body, _HEAD), 8) if compressed else (body, 0)
+    _, flags, at = _element(start, at, order)
+    (word,) = struct.unpack_from(f"{order}I", flags)
+    if word & 0xFF == _OPAQUE:  # has no shape
+        return "", Variable((), word, order, at, body, compressed)
+    _, dimensions, at = _element(start, at, order)
+    _, name, at = _element(start, at, order)
+    shape = tuple(np.frombuffer(dimensions, dtype=f"{order}i4").tolist())
+    if min(shape, default=-1) < 0:
+        raise ValueError(f"a variable of shape {shape}")
+    return bytes(name).decode(), Variable(shape, word, order, at, body, compressed)
+
+
+def _inflated(content: memoryview, most: int) -> memoryview:
+    """Return no more than the first `most` bytes of what was compressed."""
+    return memoryview(zlib.decompressobj().decompress(content, most))

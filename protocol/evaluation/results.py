@@ -1,0 +1,112 @@
+"""What an evaluation leaves: a table to read, JSON, and the values of each query as CSV."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from protocol import registry
+from protocol.evaluation.conventions import find
+from protocol.evaluation.evaluation import Evaluation
+
+_SMALL = 0.001
+_LEFT_OUT = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "either way"}
+
+
+def table(evaluation: Evaluation) -> str:
+    """Return an evaluation as text: each number with its ties, its denominator and what undefined values counted.
+
+    A convention's differences from its original follow, and the spread where it was asked for.
+    """
+    rules = find(evaluation.convention)
+    rows = [("metric", "mean", "undefined", "ties", "denominator")]
+    for name, mean in evaluation.metrics.items():
+        facts = registry.entry("metric", name).facts
+        rows.append((name, _number(mean), _undefined(evaluation, name), _brief(facts["ties"]), facts["denominator"]))
+    sizes = (
+        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits; "
+        f"convention {rules.name}"
+    )
+    parts = [f"{sizes}\n{rules.summary}\n[{rules.source}]", _aligned(rows)]
+    if rules.not_copied:
+        parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
+    if evaluation.spread:
+        parts.append(_spread(evaluation))
+    return "\n\n".join(parts)
+
+
+def write_json(path: str | Path, evaluation: Evaluation) -> None:
+    """Write sizes, convention and means as JSON, which appears under `path` only when whole; NaN as null.
+
+    Keys: ``n_queries``, ``n_database``, ``n_bits``, ``convention``, ``metrics``; and ``spread`` if it was asked for.
+    """
+    from protocol.storage import replacing
+
+    content = {name: getattr(evaluation, name) for name in ("n_queries", "n_database", "n_bits", "convention")}
+    content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
+    if evaluation.spread:
+        content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
+    text = json.dumps(content, indent=2, allow_nan=False)
+    with replacing(path) as temporary:
+        temporary.write_text(text + "\n")
+
+
+def write_per_query(path: str | Path, evaluation: Evaluation) -> None:
+    """Write a row per query as CSV, with nine digits; the cell of a query that is left out is empty.
+
+    Metrics of the pooled queries or of the database have no value per query, and no column.
+    """
+    from protocol.storage import replacing
+
+    columns = {name: values for name, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
+    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("query", *columns))
+        for query in range(evaluation.n_queries):
+            writer.writerow((query, *(_cell(of_queries[query]) for of_queries in columns.values())))
+
+
+def _cell(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.9g}"
+
+
+def _or_none(mean: float) -> float | None:
+    return None if math.isnan(mean) else mean
+
+
+def _number(mean: float) -> str:
+    if math.isnan(mean):
+        return "none"
+    return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP and utilisation of long codes are tiny
+
+
+def _undefined(evaluation: Evaluation, metric: str) -> str:
+    """Return what an undefined value counted and, where they are left out, how many queries are."""
+    empty = find(evaluation.convention).empty(metric)
+    left_out = int(np.isnan(evaluation.per_query[metric]).sum())
+    return f"{_LEFT_OUT[empty,]} ({left_out:,})" if empty == "drop" else _LEFT_OUT[empty,]
+
+
+def _brief(ties: str) -> str:
+    """Return the start of what a metric says of ties: ``expected value``, ``relevant items first``, ``none``."""
+    return re.split("[,:.]| over ", ties)[0].lower()
+
+
+def _spread(evaluation: Evaluation) -> str:
+    rows = [("mAP as", "mean", "undefined", "called mAP by")]
+    rows += [
+        (row.metric, _number(row.value), _LEFT_OUT[row.empty], ", ".join(row.conventions)) for row in evaluation.spread
+    ]
+    values = [row.value for row in evaluation.spread if not math.isnan(row.value)]
+    return f"what goes by the name of mAP, from {min(values):.4f} to {max(values):.4f}:\n{_aligned(rows)}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

@@ -1,0 +1,450 @@
+"""`protocol evaluate`: the numbers of the Python function from files, and one line where a file can't be used."""
+
+import csv
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from protocol import codes
+from protocol.cli import main
+from protocol.evaluation import CONVENTIONS, evaluate
+
+RNG = np.random.default_rng(0)
+QUERY, DATABASE = RNG.random((4, 12)) < 0.5, RNG.random((20, 12)) < 0.5
+OF_QUERY, OF_DATABASE = RNG.integers(0, 4, 4), RNG.integers(0, 3, 20)
+LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
+
+
+class Touch:
+    """An object whose unpickling leaves a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with good files, and the working directory."""
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", QUERY)
+    np.save("d.npy", DATABASE)
+    np.save("ql.npy", OF_QUERY)
+    np.save("dl.npy", OF_DATABASE)
+    return tmp_path
+
+
+GOOD = {"query-codes": "q.npy", "database-codes": "d.npy", "query-labels": "ql.npy", "database-labels": "dl.npy"}
+
+
+def command(**change):
+    """Return the arguments of a good command, some changed or, where None, left out."""
+    options = GOOD | {name.replace("_", "-"): value for name, value in change.items()}
+    return ["evaluate"] + [
+        part for name, value in options.items() if value is not None for part in (f"--{name}", value)
+    ]
+
+
+def scores(*extra, **change):
+    """Return the means that the command writes."""
+    assert main([*command(**change), *extra, "--json", "out.json"]) == 0
+    return json.loads(Path("out.json").read_text())
+
+
+def test_the_numbers_are_those_of_the_function(folder, capsys):
+    for rules in CONVENTIONS:
+        found = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
+        assert scores("--convention", rules.name) == {
+            "n_queries": 4,
+            "n_database": 20,
+            "n_bits": 12,
+            "convention": rules.name,
+            "metrics": found.metrics,
+        }
+    assert capsys.readouterr().err == ""
+
+
+def test_a_hand_computed_case_from_text(folder, capsys):
+    Path("q.csv").write_text("0,0\n")
+    Path("d.csv").write_text("0,0\n0,1\n1,0\n1,1\n")
+    Path("ql.txt").write_text("7\n")
+    Path("dl.txt").write_text("7\n7\n8\n8\n")
+    change = {"query_codes": "q.csv", "database_codes": "d.csv", "query_labels": "ql.txt", "database_labels": "dl.txt"}
+    assert main([*command(**change), "--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]) == 0
+    out = capsys.readouterr().out
+    assert "1 queries, 4 database items, 2 bits; convention protocol" in out
+    assert re.search(r"^mAP +0.9167  0 +expected value +all relevant items$", out, re.M)
+    assert re.search(r"^mAP\[worst\] +0.8333  0 +relevant items last +all relevant items$", out, re.M)
+    assert re.search(r"^precision@r1 +0.6667  0 +none +items in the ball$", out, re.M)
+
+
+def test_every_format(folder):
+    import h5py
+
+    plain = scores()
+    signs = {"q": np.where(QUERY, 1.0, -1.0), "d": np.where(DATABASE, 1.0, -1.0)}
+    packed = {"q": codes.pack(QUERY), "d": codes.pack(DATABASE), "ql": OF_QUERY, "dl": OF_DATABASE}
+    io.savemat("all.mat", signs | {"ql": OF_QUERY.astype(float), "dl": OF_DATABASE.astype(float)})
+    np.savez_compressed("all.npz", **packed)
+    with h5py.File("all.h5", "w") as file:
+        for name, array in packed.items():
+            file[f"run/{name}"] = array
+    np.save("big.npy", np.packbits(QUERY, axis=1))
+    np.save("database_big.npy", np.packbits(DATABASE, axis=1))
+
+    def named(start):
+        return {role: f"{start}{key}" for role, key in zip(GOOD, ("q", "d", "ql", "dl"), strict=True)}
+
+    assert scores(**named("all.mat:")) == plain
+    assert scores("--n-bits", "12", **named("all.npz:")) == plain
+    assert scores("--n-bits", "12", **named("all.h5:run/")) == plain
+    big = {"query_codes": "big.npy", "database_codes": "database_big.npy"}
+    assert scores("--n-bits", "12", "--bit-order", "big", **big) == plain
+    assert scores("--n-bits", "12", "--threads", "2") == plain
+
+
+def test_relevance_in_place_of_labels(folder):
+    plain = scores()
+    matrix = OF_QUERY[:, None] == OF_DATABASE
+    sparse.save_npz("near.npz", sparse.csr_matrix(matrix))
+    Path("near.txt").write_text("\n".join(" ".join(map(str, np.flatnonzero(row))) for row in matrix) + "\n")
+    np.save("near.npy", [np.flatnonzero(OF_DATABASE == 0)[:2]] * 4)
+    without = {"query_labels": None, "database_labels": None}
+    assert scores(relevance="near.npz", **without) == plain
+    assert scores(relevance="near.txt", **without) == plain
+    assert scores(relevance="near.npy", **without)["metrics"]["recall@r2"] >= 0
+
+
+def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
+    metrics = ["--metric", "mAP@5[retrieved]", "--metric", "AUPRC[area]"]
+    content = scores(*metrics, "--convention", "hashnet", "--spread", "--per-query", "values.csv")
+    found = evaluate(QUERY, DATABASE, **LABELS, metrics=metrics[1::2], convention="hashnet", spread=True)
+    assert content["metrics"] == found.metrics
+    assert [row["value"] for row in content["spread"]] == [row.value for row in found.spread]
+    with open("values.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["query"] for row in rows] == ["0", "1", "2", "3"]
+    assert rows[0].keys() == {"query", "mAP@5[retrieved]"}
+    values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
+    np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
+    assert "what goes by the name of mAP" in capsys.readouterr().out
+
+
+def saved(name, array, **options):
+    np.save(name, array, **options)
+    return name
+
+
+def written(name, content):
+    Path(name).write_bytes(content)
+    return name
+
+
+def zipped(name, member, content):
+    with zipfile.ZipFile(name, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, content)
+    return name
+
+
+def declaring(shape):
+    from io import BytesIO
+
+    stream = BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": "|u1", "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+def npz(name, **arrays):
+    np.savez(name, **arrays)
+    return name
+
+
+def rows(name, matrix):
+    sparse.save_npz(name, sparse.csr_matrix(matrix))
+    return name
+
+
+def folder_called(name):
+    Path(name).mkdir()
+    return name
+
+
+NO_LABELS = {"query_labels": None, "database_labels": None}
+HUGE = (10**12, 64)
+BAD = {
+    "no such file": (lambda: {"query_codes": "none.npy"}, "none.npy: wanted a file, came no such file"),
+    "a folder": (lambda: {"query_codes": folder_called("f.npy")}, "f.npy: wanted a file, came a folder"),
+    "an empty file": (lambda: {"query_codes": written("e.npy", b"")}, "e.npy: wanted an array, came an empty file"),
+    "an empty text": (
+        lambda: {"database_labels": written("e.csv", b"\n\n")},
+        "e.csv: wanted numbers as text, came blank",
+    ),
+    "no rows": (lambda: {"query_codes": saved("z.npy", QUERY[:0])}, r"z.npy: wanted an array .*shape \(0, 12\)"),
+    "unknown extension": (
+        lambda: {"query_codes": written("q.pt", b"x")},
+        "q.pt: wanted one of F.npy, .*came extension",
+    ),
+    "no extension": (
+        lambda: {"query_codes": written("codes", b"x")},
+        "codes: wanted one of F.npy, .*came extension ''",
+    ),
+    "no npy inside": (lambda: {"query_codes": written("x.npy", b"text")}, "x.npy: wanted an .npy file"),
+    "cut short": (lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])}, "c.npy: wanted 48 bytes"),
+    "text for numbers": (lambda: {"query_codes": written("t.csv", b"a,b\n")}, "t.csv: .*could not convert string 'a'"),
+    "ragged text": (lambda: {"query_codes": written("r.csv", b"0,1\n0\n")}, "r.csv: .*number of columns changed"),
+    "strings": (lambda: {"query_codes": saved("s.npy", np.array([["0", "1"]]))}, "s.npy: wanted an array of numbers"),
+    "complex numbers": (lambda: {"query_codes": saved("i.npy", QUERY * 1j)}, "i.npy: .*came dtype complex128"),
+    "a list of codes": (lambda: {"query_codes": saved("l.npy", QUERY[0])}, r"l.npy: query codes: .*came shape \(12,\)"),
+    "3-d codes": (
+        lambda: {"query_codes": saved("3.npy", QUERY[None])},
+        r"3.npy: query codes: .*came shape \(1, 4, 12\)",
+    ),
+    "NaN": (lambda: {"query_codes": saved("n.npy", QUERY * np.nan)}, "n.npy: query codes: wanted bits, came NaN"),
+    "real values": (
+        lambda: {"database_codes": saved("r.npy", DATABASE - 0.3)},
+        "r.npy: .*binarise first, .*`codes > 0`",
+    ),
+    "three values": (lambda: {"query_codes": saved("v.npy", np.full((4, 12), 2))}, "v.npy: query codes: wanted bits"),
+    "another length": (
+        lambda: {"database_codes": saved("w.npy", DATABASE[:, :9])},
+        "w.npy: database codes: wanted 12 bits as the query codes have, came 9",
+    ),
+    "packed without n-bits": (
+        lambda: {"query_codes": saved("p.npy", codes.pack(QUERY))},
+        "p.npy: query codes: .*packed codes need n_bits",
+    ),
+    "n-bits too large": (
+        lambda: {"n_bits": "99"},
+        "q.npy: query codes: wanted 99 columns of bits, or 13 of packed uint8",
+    ),
+    "n-bits too small": (
+        lambda: {"query_codes": saved("p.npy", codes.pack(np.ones((4, 12), bool))), "n_bits": "10"},
+        r"p.npy: query codes: bits are set after bit 10; is n_bits right\?",
+    ),
+    "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: wanted n_bits of at least 1, came 0"),
+    "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits: invalid int value: 'many'"),
+    "bit order": (lambda: {"bit_order": "middle"}, "unknown bit_order= 'middle'.*known: big, little"),
+    "missing key": (
+        lambda: {"query_codes": npz("k.npz", B=QUERY) + ":A"},
+        "k.npz: wanted the array 'A', came a file without; it has: B",
+    ),
+    "no key": (
+        lambda: {"query_codes": npz("k.npz", A=QUERY, B=QUERY)},
+        "k.npz: wanted k.npz:KEY, came no key; .*: A, B",
+    ),
+    "no zip": (lambda: {"query_codes": written("x.npz", b"text") + ":A"}, "x.npz: wanted an .npz file"),
+    "no HDF5": (lambda: {"query_codes": written("x.h5", b"text") + ":A"}, "x.h5: wanted an HDF5 file"),
+    "no MATLAB": (lambda: {"query_codes": written("x.mat", b"text" * 99) + ":A"}, "x.mat: wanted "),
+    "a header that lies": (
+        lambda: {"query_codes": written("h.npy", declaring(HUGE))},
+        "h.npy: wanted 64000000000000 bytes",
+    ),
+    "a zip that lies": (
+        lambda: {"query_codes": zipped("b.npz", "B.npy", declaring(HUGE) + bytes(10**6))},
+        "b.npz: wanted 64000000000000 bytes of data .* came 1000000",
+    ),
+    "labels too few": (
+        lambda: {"query_labels": saved("y.npy", OF_QUERY[1:])},
+        "y.npy: query labels: wanted .*4, came 3",
+    ),
+    "labels too many": (
+        lambda: {"database_labels": saved("y.npy", np.zeros(21, int))},
+        "y.npy: database labels: wanted one per item, 20, came 21",
+    ),
+    "labels not whole": (
+        lambda: {"query_labels": saved("y.npy", OF_QUERY + 0.5)},
+        "y.npy: query labels: wanted integers",
+    ),
+    "labels NaN": (lambda: {"query_labels": saved("y.npy", OF_QUERY * np.nan)}, "y.npy: query labels: .*came nan"),
+    "labels no 0/1 matrix": (
+        lambda: {"query_labels": saved("y.npy", np.full((4, 3), 5))},
+        "y.npy: query labels: a label matrix holds 0 and 1 only, came values up to 5",
+    ),
+    "labels of two kinds": (
+        lambda: {"database_labels": saved("y.npy", np.zeros((20, 3), int))},
+        "y.npy: database labels: wanted one integer each as the query labels have, came 3 columns",
+    ),
+    "one side's labels": (lambda: {"database_labels": None}, "or relevance, came query labels"),
+    "no ground truth": (
+        lambda: NO_LABELS,
+        "ground truth: wanted query labels and database labels, or relevance, came none",
+    ),
+    "two ground truths": (lambda: {"relevance": "near.npz"}, "came query labels and database labels and relevance"),
+    "no codes": (lambda: {"query_codes": None}, "the following arguments are required: --query-codes"),
+    "rows outside": (
+        lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
+        "o.txt: relevance: indices: row numbers run from 0 to 20, but there are 20 items",
+    ),
+    "CSR outside": (
+        lambda: (
+            NO_LABELS
+            | {"relevance": npz("o.npz", indptr=[0, 1, 1, 1, 1], indices=[20], data=[1], shape=(4, 20), format=b"csr")}
+        ),
+        "o.npz: relevance: indices: row numbers run from 20 to 20, but there are 20 items",
+    ),
+    "CSR that falls": (
+        lambda: NO_LABELS | {"relevance": npz("o.npz", indptr=[0, 2, 1, 1, 1], indices=[3], shape=(4, 20))},
+        "o.npz: relevance: indptr: wanted to rise from 0 to 1",
+    ),
+    "CSR of another size": (
+        lambda: NO_LABELS | {"relevance": rows("o.npz", np.eye(4, 19))},
+        r"o.npz: relevance: wanted shape \(n_queries, n_database\) = \(4, 20\), came \(4, 19\)",
+    ),
+    "no CSR": (
+        lambda: NO_LABELS | {"relevance": npz("o.npz", B=QUERY)},
+        "o.npz: wanted compressed sparse rows, .*came B",
+    ),
+    "lists too few": (
+        lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n")},
+        "o.txt: relevance: .*4 queries, came 1",
+    ),
+    "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
+    "unknown metric": (lambda: {"metric": "mAO"}, "unknown metric 'mAO'.*known: "),
+    "a metric without its number": (lambda: {"metric": "mAP@0[all]"}, r"unknown metric 'mAP@0\[all\]'"),
+    "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "radius: wanted 0 to n_bits = 12, came 13"),
+    "unknown convention": (
+        lambda: {"convention": "hashnt"},
+        r"unknown convention 'hashnt' \(did you mean 'hashnet'\?\)",
+    ),
+    "no thread": (lambda: {"threads": "0"}, "threads.* at least 1, came 0"),
+    "unknown option": (lambda: {"labels": "ql.npy"}, "unrecognized arguments: --labels ql.npy"),
+    "json in the way": (lambda: {"json": folder_called("j")}, "j: can't be written"),
+    "values in the way": (
+        lambda: {"per_query": "q.npy/v.csv"},
+        "can't be written: a file stands where a folder is needed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_one_line(folder, capsys, case):
+    change, message = BAD[case]
+    try:
+        code = main(command(**change()))
+    except SystemExit as stopped:  # the parser's own refusals
+        code = stopped.code
+    out, err = capsys.readouterr()
+    assert code == 2
+    assert out == ""
+    assert err.startswith("protocol")
+    assert err.count("\n") == 1
+    assert err.endswith("\n")
+    assert "Traceback" not in err
+    assert re.search(message, err), err
+
+
+def test_there_are_thirty():
+    assert len(BAD) >= 30
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(folder, capsys):
+    Path("q.npy").chmod(0)
+    assert main(command()) == 2
+    assert "q.npy: wanted an .npy file, which it can't be read as: Permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["p.npy", "p.npz", "p.csv", "p.mat", "p.h5"])
+@pytest.mark.parametrize("role", ["query_codes", "database_codes", "query_labels", "database_labels", "relevance"])
+def test_no_pickle_is_ever_loaded(folder, capsys, name, role):
+    objects = saved("objects.npy", np.array([Touch(folder / "touched")], dtype=object), allow_pickle=True)
+    content = Path(objects).read_bytes() if name == "p.npy" else pickle.dumps(Touch(folder / "touched"))
+    if name == "p.npz":
+        zipped(name, "indptr.npy", Path(objects).read_bytes())
+    else:
+        written(name, content)
+    change = {role: name} | (NO_LABELS if role == "relevance" else {})
+    assert main(command(**change)) == 2
+    assert f"{name}: " in capsys.readouterr().err
+    assert not (folder / "touched").exists()
+
+
+def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):
+    Path("out.json").write_text("old")
+    monkeypatch.setattr(Path, "write_text", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    assert main([*command(), "--json", "out.json"]) == 2
+    assert "out.json: can't be written: the disk is full" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert (folder / "out.json").read_text() == "old"
+
+
+def test_nothing_is_shown_while_it_runs_unless_someone_watches(folder):
+    done = subprocess.run([sys.executable, "-m", "protocol", *command()], capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_refusal_in_a_process_of_its_own(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "protocol", *command(query_codes="none.npy")], capture_output=True, text=True, cwd=folder
+    )
+    assert done.returncode == 2
+    assert done.stderr == "protocol: none.npy: wanted a file, came no such file\n"
+
+
+def test_progress_is_shown_to_a_terminal_after_two_seconds(folder, capsys, monkeypatch):
+    import tqdm
+
+    made = []
+
+    class Bar(tqdm.tqdm):
+        def __init__(self, **options):
+            super().__init__(**options)
+            made.append((self, options))
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(command()) == 0
+    ((bar, options),) = made
+    assert (bar.n, bar.total, options["delay"]) == (4, 4, 2)
+    assert "counting" not in capsys.readouterr().err
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", "--help"])
+    assert stopped.value.code == 0
+    out = capsys.readouterr().out
+    for word in (
+        "examples:",
+        "--n-bits",
+        "--spread",
+        "F.npz:key",
+        "codes > 0",
+        "--convention hashnet",
+        "--json means.json",
+    ):
+        assert word in out
+    assert all(len(line) <= 120 for line in out.split("\n"))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments):
+    heavy = ("sklearn", "pandas", "cv2", "numba", "torch", "scipy", "h5py", "tqdm", "jinja2", "protocol.evaluation")
+    code = (
+        "import sys; from protocol.cli import main\n"
+        f"try: main({arguments!r})\n"
+        f"except SystemExit: print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_evaluating_arrays_of_numpy_imports_no_other_reader(folder):
+    code = (
+        "import sys; from protocol.cli import main\n"
+        f"main({command()!r})\n"
+        "print([name for name in ('sklearn', 'pandas', 'numba', 'scipy', 'h5py', 'tqdm') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder)
+    assert done.stdout.strip().split("\n")[-1] == "[]"

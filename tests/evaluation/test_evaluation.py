@@ -1,0 +1,288 @@
+import numpy as np
+import pytest
+
+from protocol import codes, metrics
+from protocol.checks import ProtocolError
+from protocol.evaluation import CONVENTIONS, evaluate
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+
+RNG = np.random.default_rng(0)
+QUERY, DATABASE = RNG.random((6, 12)) < 0.5, RNG.random((50, 12)) < 0.5
+OF_QUERY, OF_DATABASE = RNG.integers(0, 4, 6), RNG.integers(0, 3, 50)
+LABELS = {"query_labels": OF_QUERY, "database_labels": OF_DATABASE}
+METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
+
+
+class Tensor:
+    """What a framework's tensor is to numpy."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+class TensorElsewhere:
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu() first.")
+
+
+def test_it_is_the_counting_and_the_metrics():
+    relevance = LabelRelevance(OF_QUERY, OF_DATABASE)
+    counts = count(codes.pack(QUERY), codes.pack(DATABASE), 12, {"": relevance})[""]
+    wanted = metrics.evaluate(counts, METRICS)
+    found = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS)
+    assert (found.n_queries, found.n_database, found.n_bits, found.convention) == (6, 50, 12, "protocol")
+    assert list(found.metrics) == list(found.per_query) == METRICS
+    for name in METRICS:
+        np.testing.assert_array_equal(found.per_query[name], wanted[name])
+        assert found.metrics[name] == metrics.mean(wanted[name])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda bits: bits.astype(np.uint8),
+        lambda bits: bits.astype(np.float32),
+        lambda bits: np.where(bits, 1, -1),
+        lambda bits: np.where(bits, 1.0, -1.0),
+        lambda bits: np.where(bits, 1, -1).astype(np.int8),
+        lambda bits: bits.tolist(),
+        lambda bits: Tensor(np.where(bits, 1.0, -1.0)),
+        codes.pack,
+        lambda bits: codes.pack(bits).astype(np.int64),
+    ],
+    ids=["uint8", "float32", "signs", "float signs", "int8", "list", "tensor", "packed", "packed integers"],
+)
+def test_every_form_of_the_same_codes_gives_the_same(form):
+    plain = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS).metrics
+    assert evaluate(form(QUERY), form(DATABASE), **LABELS, metrics=METRICS, n_bits=12).metrics == plain
+
+
+def test_big_endian_codes():
+    packed = [np.packbits(bits, axis=1) for bits in (QUERY, DATABASE)]
+    found = evaluate(*packed, **LABELS, metrics=METRICS, n_bits=12, bit_order="big")
+    assert found.metrics == evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS).metrics
+    with pytest.raises(ProtocolError, match=r"query codes: bits are set after bit 12; is n_bits right\?"):
+        evaluate(*packed, **LABELS, n_bits=12)
+
+
+@pytest.mark.parametrize("bit_order", ["little", "big"])
+def test_one_bit_in_one_column_needs_no_guess(bit_order):
+    query, database = [[1], [0]], np.array([[1], [0], [0]], dtype=np.uint8)
+    one = {
+        "query_labels": [1, 2],
+        "database_labels": [1, 2, 2],
+        "metrics": "mAP",
+        "n_bits": 1,
+        "bit_order": bit_order,
+    }
+    assert evaluate(query, database, **one).metrics == {"mAP": 1.0}
+    assert evaluate(np.packbits(query, axis=1, bitorder=bit_order), database, **one).metrics == {"mAP": 1.0}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda y: y[:, None],
+        lambda y: y[None],
+        lambda y: y.astype(float),
+        lambda y: y[:, None].astype(float),
+        lambda y: y.astype(np.uint8),
+        lambda y: y.tolist(),
+        lambda y: Tensor(y),
+        lambda y: y[:, None] == np.arange(4),
+        lambda y: (y[:, None] == np.arange(4)).astype(float),
+    ],
+    ids=["column", "row", "float", "MATLAB", "uint8", "list", "tensor", "matrix", "float matrix"],
+)
+def test_every_form_of_the_same_labels_gives_the_same(form):
+    plain = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS).metrics
+    same = {name: form(values) for name, values in LABELS.items()}
+    assert evaluate(QUERY, DATABASE, **same, metrics=METRICS).metrics == plain
+
+
+def test_every_form_of_the_same_relevance_gives_the_same():
+    from scipy import sparse
+
+    matrix = OF_QUERY[:, None] == OF_DATABASE
+    lists = [np.flatnonzero(row) for row in matrix]
+    ends = np.cumsum([0, *map(len, lists)])
+    plain = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS).metrics
+    for relevance in (
+        sparse.csr_matrix(matrix),
+        sparse.csc_array(matrix.astype(float)),
+        lists,
+        [row[::-1].tolist() for row in lists],
+        NeighbourRelevance(ends, np.concatenate(lists), 50),
+    ):
+        assert evaluate(QUERY, DATABASE, relevance=relevance, metrics=METRICS).metrics == plain
+
+
+def test_levels_of_a_sparse_matrix_and_a_matrix_of_neighbours():
+    from scipy import sparse
+
+    graded = evaluate([[0]], [[0], [1]], relevance=sparse.csr_matrix([[1, 3]]), metrics=["nDCG"]).metrics["nDCG"]
+    gain, second = 1.0, 1 / np.log2(3)
+    assert graded == pytest.approx((gain + 7 * second) / (7 + second))
+    assert evaluate([[0]], [[0], [1]], relevance=np.array([[1]]), metrics=["mAP"]).metrics == {"mAP": 0.5}
+
+
+def test_inputs_are_left_alone():
+    from scipy import sparse
+
+    matrix = sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE)
+    inputs = [QUERY.copy(), DATABASE.copy(), matrix.copy()]
+    evaluate(QUERY, DATABASE, relevance=matrix)
+    np.testing.assert_array_equal(QUERY, inputs[0])
+    np.testing.assert_array_equal(DATABASE, inputs[1])
+    np.testing.assert_array_equal(matrix.indices, inputs[2].indices)
+
+
+@pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
+@pytest.mark.parametrize("n_bits", [1, 2, 12])
+def test_the_metrics_are_those_of_the_convention_with_a_radius_the_codes_have(rules, n_bits):
+    found = evaluate(QUERY[:, :n_bits], DATABASE[:, :n_bits], **LABELS, convention=rules.name)
+    left_out = [name for name in rules.metrics if name not in found.metrics]
+    assert all(name.endswith("@r2") for name in left_out)
+    assert bool(left_out) == (n_bits == 1 and any(name.endswith("@r2") for name in rules.metrics))
+
+
+def test_a_metric_by_name_may_stand_alone_and_is_refused_beyond_the_code():
+    assert list(evaluate(QUERY, DATABASE, **LABELS, metrics="mAP").metrics) == ["mAP"]
+    with pytest.raises(ProtocolError, match="radius: wanted 0 to n_bits = 12, came 13"):
+        evaluate(QUERY, DATABASE, **LABELS, metrics=["RAMAP@r13"])
+
+
+def test_progress_is_told_of_every_query():
+    told = []
+    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (6, 6)
+
+
+def test_threads_change_nothing():
+    assert evaluate(QUERY, DATABASE, **LABELS, threads=2).metrics == evaluate(QUERY, DATABASE, **LABELS).metrics
+
+
+def test_the_spread_holds_every_map_once_and_says_who_calls_it_so():
+    found = evaluate(
+        [[0, 0], [0, 0]], [[0, 0], [0, 1], [1, 0]], query_labels=[7, 9], database_labels=[7, 8, 7], spread=True
+    )
+    by_row = {(row.metric, row.empty): row for row in found.spread}
+    values = [row.value for row in found.spread]
+    assert values == sorted(values, reverse=True)
+    for name, value in (("mAP[best]", 1.0), ("mAP[worst]", 5 / 6), ("mAP[index]", 5 / 6), ("mAP", 11 / 12)):
+        assert by_row[name, ("zero",)].value == pytest.approx(value / 2)
+        assert by_row[name, ("drop",)].value == pytest.approx(value)
+    assert by_row["mAP", ("zero",)].conventions == ("protocol", "talr", "mlgap", "deephash")
+    assert by_row["mAP", ("drop",)].conventions == ("hashnet",)
+    assert by_row["mAP[index]", ("drop",)].conventions == ("mihash",)
+    assert by_row["mAP[index]", ("zero",)].conventions == ("thesis",)
+    assert by_row["AUPRC[area]", ("zero", "drop")].conventions == ("habir",)
+    assert not any("@" in row.metric for row in found.spread)
+    assert evaluate(QUERY, DATABASE, **LABELS).spread == ()
+
+
+def test_the_spread_has_the_cutoffs_that_the_database_reaches():
+    database = RNG.random((1200, 4)) < 0.5
+    labels = {"query_labels": OF_QUERY % 2, "database_labels": RNG.integers(0, 2, 1200)}
+    rows = evaluate(QUERY[:, :4], database, **labels, spread=True).spread
+    assert {row.metric for row in rows if "@" in row.metric} == {
+        f"mAP@1000[{denominator}]" for denominator in ("all", "retrieved", "min")
+    }
+    assert len({row.metric for row in rows}) == len(rows), "nothing is undefined, so there is one row each"
+
+
+def test_a_query_left_out_everywhere_leaves_no_number():
+    found = evaluate(
+        [[0]], [[1]], query_labels=[1], database_labels=[2], convention="hashnet", metrics=["mAP"], spread=True
+    )
+    assert np.isnan(found.metrics["mAP"])
+    assert np.isnan([row.value for row in found.spread if row.empty == ("drop",)]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"query_codes": QUERY * 0.3},
+            "query codes: wanted bits, came real values from 0.0 to 0.3; binarise .*`codes > 0`",
+        ),
+        ({"query_codes": np.full((6, 12), np.nan)}, "query codes: wanted bits, came NaN or infinity, first in row 0"),
+        ({"query_codes": np.tile([-1, 0, 1], (6, 4))}, "wanted bits, 0 and 1 or -1 and [+]1, came values from -1 to 1"),
+        ({"query_codes": codes.pack(QUERY)}, "came values from .*; packed codes need n_bits"),
+        ({"query_codes": QUERY[None]}, r"query codes: wanted codes \(n, n_bits\), .*came shape \(1, 6, 12\)"),
+        ({"query_codes": QUERY[:0]}, r"query codes: wanted codes .*came shape \(0, 12\)"),
+        ({"query_codes": TensorElsewhere()}, "query codes: wanted an array, came TensorElsewhere: .* Use Tensor.cpu"),
+        ({"query_codes": [[0, 1], [0]]}, "query codes: wanted an array, came list: .*inhomogeneous"),
+        ({"query_codes": None}, "query codes: wanted numbers, came dtype object"),
+        ({"query_codes": [["0", "1"]]}, "query codes: wanted numbers, came dtype <U1"),
+        ({"database_codes": DATABASE[:, :11]}, "database codes: wanted 12 bits as the query codes have, came 11"),
+        ({"n_bits": 0}, "query codes: wanted n_bits of at least 1, came 0"),
+        ({"n_bits": 11}, "query codes: wanted 11 columns of bits, or 2 of packed uint8, came 12 of bool"),
+        (
+            {"query_codes": np.full((6, 2), 300), "n_bits": 12},
+            "wanted packed codes, 0 to 255, came values from 300",
+        ),
+        ({"bit_order": "middle"}, "unknown bit_order= 'middle'.*known: big, little"),
+        ({"query_labels": OF_QUERY[:5]}, "query labels: wanted one per item, 6, came 5"),
+        ({"query_labels": OF_QUERY + 0.5}, r"query labels: wanted integers or a 0/1 matrix, came \d.5"),
+        ({"query_labels": np.full(6, np.nan)}, "query labels: wanted integers or a 0/1 matrix, came nan"),
+        ({"query_labels": np.full(6, 1e300)}, "query labels: wanted integers or a 0/1 matrix, came 1e[+]300"),
+        ({"query_labels": np.full((6, 3), 2)}, "query labels: a label matrix holds 0 and 1 only, came values up to 2"),
+        (
+            {"query_labels": np.zeros((6, 3))},
+            "database labels: wanted 3 columns as the query labels have, came one int",
+        ),
+        ({"query_labels": None}, "wanted query labels and database labels, or relevance, came database labels"),
+        ({"query_labels": None, "database_labels": None}, "ground truth: .*or relevance, came none"),
+        ({"relevance": [[0]] * 6}, "came query labels and database labels and relevance"),
+        ({"metrics": ["mAP", "mAQ"]}, "unknown metric 'mAQ'"),
+        ({"convention": "none"}, "unknown convention 'none'"),
+    ],
+)
+def test_refusals(change, message):
+    good = {"query_codes": QUERY, "database_codes": DATABASE, **LABELS}
+    with pytest.raises(ProtocolError, match=message) as refused:
+        evaluate(**good | change)
+    assert "\n" not in str(refused.value)
+
+
+def csr(indptr=(0, 1, 2), indices=(0, 1), data=(1, 1), shape=(2, 3)):
+    class Rows:
+        def tocsr(self):
+            return self
+
+    rows = Rows()
+    rows.indptr, rows.indices, rows.data = (np.asarray(part) for part in (indptr, indices, data))
+    rows.shape = shape
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("relevance", "message"),
+    [
+        ([[0]], "relevance: wanted a list of neighbours for each of 2 queries, came 1"),
+        ([[0], [3]], "relevance: indices: row numbers run from 0 to 3, but there are 3 items"),
+        ([[0], [-1]], "relevance: indices: row numbers run from -1 to 0"),
+        ([[0], [1, 1]], "relevance: indices: wanted the database positions of each query ascending, each once"),
+        ([[0.5], [1]], "relevance: wanted lists of database positions, came other values than integers"),
+        ([[[0]], [[1]]], "relevance: wanted lists of database positions"),
+        (3, "relevance: wanted a list of neighbours for each query, came int"),
+        (csr(shape=(3, 3)), r"relevance: wanted shape \(n_queries, n_database\) = \(2, 3\), came \(3, 3\)"),
+        (csr(indptr=(0, 2)), "relevance: wanted indptr of n_queries [+] 1 = 3 integers, came 2"),
+        (csr(indptr=(0, 2, 1)), "relevance: indptr: wanted to rise from 0 to 2"),
+        (csr(indptr=np.array([0, 2**32 - 1, 2], dtype=np.uint32)), "relevance: indptr: wanted to rise"),
+        (csr(indices=(0, 9)), "relevance: indices: row numbers run from 0 to 9, but there are 3 items"),
+        (csr(indices=(0.0, 1.0)), r"relevance: wanted indices, integers, came shape \(2,\) of float64"),
+        (csr(data=(1, 0.5)), "relevance: wanted a level, a whole number, for each of 2 pairs"),
+        (csr(data=(1,)), "relevance: wanted a level, a whole number, for each of 2 pairs"),
+        (csr(data=(1, 0)), "relevance: levels: wanted 2 integers, at least 1"),
+    ],
+)
+def test_refused_relevance(relevance, message):
+    with pytest.raises(ProtocolError, match=message):
+        evaluate([[0], [1]], [[0], [1], [1]], relevance=relevance)
+    assert evaluate([[0], [1]], [[0], [1], [1]], relevance=csr(), metrics="mAP").metrics["mAP"] > 0
