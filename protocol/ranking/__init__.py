@@ -1,15 +1,19 @@
 """Counting: how many database items of each relevance level lie at each Hamming distance from a query."""
 
+from protocol.ranking.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.ranking.counting import count
 from protocol.ranking.counts import HammingCounts, pack_counts, unpack_counts
 from protocol.ranking.relevance import LabelRelevance, NeighbourRelevance, Relevance, relevance_from_arrays
 
 __all__ = [
+    "BucketSearch",
     "HammingCounts",
     "LabelRelevance",
     "NeighbourRelevance",
     "Relevance",
+    "bucket_search",
     "count",
+    "lookup_time",
     "pack_counts",
     "relevance_from_arrays",
     "unpack_counts",

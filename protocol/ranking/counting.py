@@ -1,14 +1,32 @@
-"""From packed codes to `HammingCounts`: one pass over the distances serves every ground truth."""
+"""From packed codes to `HammingCounts`: one pass over the distances serves every ground truth.
 
-from collections.abc import Mapping
+Three ways give the same integers, and `count` takes the one that should be done first: `Shell` needs no pairs but a
+table of all codes, `BitPlanes` is the fastest per pair but has to load a compiler's output, `Plain` starts at once.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError
+from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._buckets import Buckets
+from protocol.ranking._check import check_codes, check_relevance
+from protocol.ranking._index_order import average_precision
+from protocol.ranking._plain import Plain, gathered
+from protocol.ranking._shell import MOST_BITS, Shell
 from protocol.ranking.counts import HammingCounts
-from protocol.ranking.relevance import Relevance
+from protocol.ranking.relevance import LabelRelevance, Relevance
+
+# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the way.
+_PLAIN_PER_PAIR = 2e-9
+_PLANES_START = 0.4
+_PLANES_PER_PAIR = 0.4e-9
+_SHELL_PER_ADDITION = 0.5e-9
 
 
 def count(
@@ -16,6 +34,11 @@ def count(
     database_codes: NDArray[np.uint8],
     n_bits: int,
     relevances: Mapping[str, Relevance],
+    *,
+    largest_bucket: bool = True,
+    index_order: bool = False,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
     r"""Count, for every query, the database items at each Hamming distance, all of them and the relevant ones.
 
@@ -29,7 +52,15 @@ def count(
         Packed as by `protocol.codes.pack`.
     n_bits : int
     relevances : mapping of str to Relevance
-        Ground truths by name. Those of one call share the distances, which are computed once.
+        Ground truths by name. Those of one call share the distances.
+    largest_bucket : bool, default=True
+        Whether to look for the fullest bucket within each radius.
+    index_order : bool, default=False
+        Whether to work out the average precision with ties in the order of the database.
+    threads : int, default=1
+        The results don't depend on it.
+    progress : callable, optional
+        Called with the number of queries just done, from the calling thread.
 
     Returns
     -------
@@ -39,12 +70,12 @@ def count(
     Raises
     ------
     ProtocolError
-        If there are no queries or no database, the codes are not packed codes of `n_bits` bits, or a ground truth has
-        another number of queries or database items.
+        If there are no queries or no database, the codes are not packed codes of `n_bits` bits, a ground truth has
+        another number of queries or database items, or `threads` is below 1.
 
     Notes
     -----
-    A query at a time: memory grows with the database, never with queries x database.
+    A block of queries at a time: memory grows with the database and with the counts, never with queries x database.
 
     Examples
     --------
@@ -54,69 +85,81 @@ def count(
     >>> counts.retrieved, counts.relevant, counts.largest_bucket
     (array([[1, 2, 0, 1]]), array([[1, 1, 0, 0]]), array([[1, 2, 2, 2]]))
     """
-    _check(query_codes, database_codes, n_bits, relevances)
-    queries, database = codes.words(query_codes), np.ascontiguousarray(codes.words(database_codes).T)
-    member, sizes = _buckets(database)
-    repeated, n_repeated = member[sizes > 1], sizes[sizes > 1]
+    check_codes(query_codes, database_codes, n_bits)
+    for name, relevance in relevances.items():
+        check_relevance(relevance, len(query_codes), len(database_codes), name)
+    if threads < 1:
+        raise ProtocolError(f"counting: threads must be at least 1, came {threads}")
+    by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
+    queries, items = codes.words(query_codes), codes.words(database_codes)
+    columns = np.ascontiguousarray(items.T)
+    buckets = Buckets.of(columns)
+    way = _choose(len(queries), len(items), n_bits, by_label, largest_bucket)
+    counter = way(query_codes, database_codes, n_bits, by_label, buckets)
+    compiled = way is BitPlanes or len(queries) * len(items) * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _PLANES_START
+
     shape = (len(queries), n_bits + 1)
-    retrieved, largest = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    retrieved = np.empty(shape, dtype=np.int64)
+    largest = np.empty(shape, dtype=np.int64) if largest_bucket else None
     at_level = {
         name: np.empty((len(queries), relevance.levels.size, n_bits + 1), dtype=np.int64)
         for name, relevance in relevances.items()
     }
-    for i, query in enumerate(queries):
-        distances = _distances(query, database)
-        retrieved[i] = np.bincount(distances, minlength=n_bits + 1)
-        largest[i] = retrieved[i] > 0  # a bucket of one item, unless a repeated code says more
-        np.maximum.at(largest[i], distances[repeated], n_repeated)
+    in_order = {name: np.empty(len(queries)) if index_order else None for name in relevances}
+
+    def work(block: slice) -> int:
+        retrieved[block], labelled = counter.count(block)
+        if largest is not None:
+            largest[block] = counter.largest(block, retrieved[block])
         for name, relevance in relevances.items():
-            at_level[name][i] = _by_level(distances, relevance, i, n_bits)
-    np.maximum.accumulate(largest, axis=1, out=largest)
-    shared = {"retrieved": retrieved, "largest_bucket": largest, "bucket_sizes": np.sort(sizes)[::-1]}
+            here = labelled[name] if name in labelled else gathered(queries, items, n_bits, relevance, block)
+            at_level[name][block] = here
+            if (values := in_order[name]) is not None:
+                values[block] = average_precision(
+                    queries, columns, relevance, block, retrieved[block], here.sum(axis=1), compiled=compiled
+                )
+        return block.stop - block.start
+
+    _in_blocks(work, len(queries), counter.block_size, threads, progress)
     return {
-        name: HammingCounts(at_level=at_level[name], levels=relevance.levels, **shared)
+        name: HammingCounts(
+            retrieved=retrieved,
+            at_level=at_level[name],
+            levels=relevance.levels,
+            bucket_sizes=buckets.sizes,
+            largest_bucket=largest,
+            index_average_precision=in_order[name],
+        )
         for name, relevance in relevances.items()
     }
 
 
-def _check(
-    query_codes: NDArray[np.uint8],
-    database_codes: NDArray[np.uint8],
-    n_bits: int,
-    relevances: Mapping[str, Relevance],
+def _choose(
+    n_queries: int, n_database: int, n_bits: int, by_label: Mapping[str, LabelRelevance], largest_bucket: bool
+) -> type[Plain] | type[BitPlanes] | type[Shell]:
+    """Return the way that should be done first."""
+    pairs = n_queries * n_database
+    seconds: dict[type[Plain] | type[BitPlanes] | type[Shell], float] = {
+        Plain: _PLAIN_PER_PAIR * pairs * -(-n_bits // 64),
+        BitPlanes: _PLANES_START + _PLANES_PER_PAIR * pairs * n_bits / 64,
+    }
+    if n_bits <= MOST_BITS:
+        transforms = 1 + largest_bucket + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+        seconds[Shell] = _SHELL_PER_ADDITION * transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+    return min(seconds, key=seconds.__getitem__)
+
+
+def _in_blocks(
+    work: Callable[[slice], int],
+    n_queries: int,
+    block_size: int,
+    threads: int,
+    progress: Callable[[int], object] | None,
 ) -> None:
-    codes.check(query_codes, n_bits, "query codes")
-    codes.check(database_codes, n_bits, "database codes")
-    wanted = (len(query_codes), len(database_codes))
-    if 0 in wanted:
-        raise ProtocolError(f"counting: wanted queries and a database, came {wanted[0]} queries and {wanted[1]} items")
-    for name, relevance in relevances.items():
-        came = (relevance.n_queries, relevance.n_database)
-        if came != wanted:
-            raise ProtocolError(
-                f"relevance {name!r}: wanted {wanted[0]} queries and {wanted[1]} database items as there are codes, "
-                f"came {came[0]} and {came[1]}"
-            )
-
-
-def _distances(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """Return the Hamming distance of every database item; `query` is (n_words,), `database` (n_words, n_database)."""
-    return np.bitwise_count(database ^ query[:, None]).sum(axis=0, dtype=np.uint16)
-
-
-def _buckets(database: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Return one member of each bucket and the number of its members; `database` is (n_words, n_database)."""
-    order = np.lexsort(database)
-    ordered = database[:, order]
-    first = np.flatnonzero(np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)))
-    return order[first], np.diff(first, append=order.size)
-
-
-def _by_level(distances: NDArray[np.uint16], relevance: Relevance, query: int, n_bits: int) -> NDArray[np.int64]:
-    """Return the relevant items of a query at each level and distance, (n_levels, n_bits + 1)."""
-    positions, levels = relevance.row(query)
-    cells = distances[positions].astype(np.int64)
-    if relevance.levels.size > 1:
-        cells += np.searchsorted(relevance.levels, levels) * (n_bits + 1)
-    shape = (relevance.levels.size, n_bits + 1)
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    """Do the work of all queries, in blocks small enough for every thread to have some."""
+    size = min(block_size, -(-n_queries // threads))
+    starts = itertools.pairwise([*range(0, n_queries, size), n_queries])
+    with ThreadPoolExecutor(threads) as pool:
+        for done in pool.map(work, itertools.starmap(slice, starts)):
+            if progress is not None:
+                progress(done)

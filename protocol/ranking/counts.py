@@ -1,7 +1,7 @@
 """What every metric reads: per query, how many items of each relevance level lie at each Hamming distance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from typing import Self
 
@@ -25,10 +25,13 @@ class HammingCounts:
         Those of them that are relevant at each level.
     levels : ndarray of int64, shape (n_levels,)
         The levels, positive and ascending; level 0, not relevant, is left out.
-    largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1)
-        Items in the fullest bucket (a bucket: the items that share one code) within each radius; 0 for an empty ball.
     bucket_sizes : ndarray of int64, shape (n_buckets,)
-        Items in each bucket of the database that has any, descending.
+        Items in each bucket (a bucket: the items that share one code) of the database that has any, descending.
+    largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1), optional
+        Items in the fullest bucket within each radius; 0 for an empty ball. None if nobody asked for it.
+    index_average_precision : ndarray of float64, shape (n_queries,), optional
+        Average precision with ties in the order of the database, over all relevant items; NaN for a query without any.
+        None if nobody asked for it.
 
     Raises
     ------
@@ -40,8 +43,9 @@ class HammingCounts:
     retrieved: Counts
     at_level: Counts
     levels: Counts
-    largest_bucket: Counts
     bucket_sizes: Counts
+    largest_bucket: Counts | None = None
+    index_average_precision: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
@@ -54,10 +58,13 @@ class HammingCounts:
             "bucket sizes are not positive and descending": self.bucket_sizes.min(initial=1) < 1
             or (np.diff(self.bucket_sizes) > 0).any(),
             "bucket sizes don't add up to the database": buckets == 0 or total[0] % buckets != 0,
-            "the largest bucket is not within its ball": (
+            "the largest bucket is not within its ball": self.largest_bucket is not None
+            and (
                 (self.largest_bucket > self.retrieved_within)
                 | ((self.largest_bucket < 1) & (self.retrieved_within > 0))
             ).any(),
+            "the average precision is not NaN just where nothing is relevant": self.index_average_precision is not None
+            and (np.isnan(self.index_average_precision) != (self.n_relevant == 0)).any(),
         }
         for what, is_wrong in wrong.items():
             if is_wrong:
@@ -70,17 +77,20 @@ class HammingCounts:
                 f"{self.retrieved.shape} and {self.levels.size} levels"
             )
         n_queries, n_distances = self.retrieved.shape
-        wanted = {
-            "retrieved": (n_queries, n_distances),
-            "at_level": (n_queries, self.levels.size, n_distances),
-            "levels": (self.levels.size,),
-            "largest_bucket": (n_queries, n_distances),
-            "bucket_sizes": (self.bucket_sizes.size,),
+        wanted: dict[str, tuple[tuple[int, ...], type]] = {
+            "retrieved": ((n_queries, n_distances), np.int64),
+            "at_level": ((n_queries, self.levels.size, n_distances), np.int64),
+            "levels": ((self.levels.size,), np.int64),
+            "bucket_sizes": ((self.bucket_sizes.size,), np.int64),
+            "largest_bucket": ((n_queries, n_distances), np.int64),
+            "index_average_precision": ((n_queries,), np.float64),
         }
-        for name, shape in wanted.items():
-            array = getattr(self, name)
-            if array.shape != shape or array.dtype != np.int64:
-                raise ProtocolError(f"counts: wanted {name} int64 {shape}, came {array.dtype} {array.shape}")
+        for name, array in self.to_arrays().items():
+            shape, dtype = wanted[name]
+            if array.shape != shape or array.dtype != dtype:
+                raise ProtocolError(
+                    f"counts: wanted {name} {np.dtype(dtype)} {shape}, came {array.dtype} {array.shape}"
+                )
 
     @property
     def n_queries(self) -> int:
@@ -120,14 +130,15 @@ class HammingCounts:
     def pooled(self) -> Self:
         """Return the counts summed over the queries, as a single row: what micro averages read.
 
-        The largest buckets are summed too, so the row stays consistent, but the sum is no bucket of anything.
+        The largest buckets are summed too, so the row stays consistent, but the sum is no bucket of anything. The
+        average precision with ties in index order is dropped: it is no count.
         """
         return type(self)(
             retrieved=self.retrieved.sum(axis=0, keepdims=True),
             at_level=self.at_level.sum(axis=0, keepdims=True),
             levels=self.levels,
-            largest_bucket=self.largest_bucket.sum(axis=0, keepdims=True),
             bucket_sizes=self.bucket_sizes,
+            largest_bucket=None if self.largest_bucket is None else self.largest_bucket.sum(axis=0, keepdims=True),
         )
 
     @classmethod
@@ -166,9 +177,10 @@ class HammingCounts:
             bucket_sizes=np.sort(items[0][items[0] > 0])[::-1],
         )
 
-    def to_arrays(self) -> dict[str, Counts]:
-        """Return the arrays under their names, for storage."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the arrays under their names, for storage; those that nobody asked for are left out."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
@@ -179,17 +191,17 @@ class HammingCounts:
         ProtocolError
             If an array is missing, or the arrays are no counts.
         """
-        wanted = [field.name for field in fields(cls)]
+        wanted = [field.name for field in fields(cls) if field.default is MISSING]
         missing = [name for name in wanted if name not in arrays]
         if missing:
             raise ProtocolError(f"counts: wanted arrays {', '.join(wanted)}; missing: {', '.join(missing)}")
-        return cls(**{name: arrays[name] for name in wanted})
+        return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 
 _SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # what does not depend on the ground truth
 
 
-def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray[np.unsignedinteger]]:
+def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
     """Return one ranking's counts under several ground truths as small arrays for storage, shared ones once.
 
     Parameters
@@ -201,13 +213,17 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray[np.u
     -------
     dict of str to ndarray
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
-        the smallest unsigned integers that hold it.
+        the smallest unsigned integers that hold it; ``<truth>/index_average_precision`` in float64. What nobody asked
+        for is left out.
     """
     arrays = {}
     for truth, counts in by_truth.items():
         for name, array in counts.to_arrays().items():
             arrays[name if name in _SHARED else f"{truth}/{name}"] = array
-    return {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
+    return {
+        name: array if array.dtype == np.float64 else array.astype(np.min_scalar_type(array.max(initial=0)))
+        for name, array in arrays.items()
+    }
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
@@ -218,7 +234,7 @@ def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
     ProtocolError
         If an array is missing, or the arrays are no counts.
     """
-    whole = {name: array.astype(np.int64) for name, array in arrays.items()}
+    whole = {name: array if array.dtype == np.float64 else array.astype(np.int64) for name, array in arrays.items()}
     shared = {name: whole[name] for name in _SHARED if name in whole}
     truths = sorted({name.partition("/")[0] for name in whole if "/" in name})
     own = {

@@ -54,6 +54,10 @@ class LabelRelevance:
             )
         self.n_queries, self.n_database = len(query), len(database)
         self._query = query
+        self._groups, group = np.unique(query, axis=0, return_inverse=True)
+        self.group = group.reshape(-1)
+        """Number of each query's labels among `n_groups` different ones, (n_queries,)."""
+        self._database = database
         if query.ndim == 1:
             self.levels = np.ones(1, dtype=np.int64)
             self._positions = np.argsort(database, kind="stable")
@@ -70,9 +74,24 @@ class LabelRelevance:
         if self._query.ndim == 1:
             positions = self._positions[self._members.get(self._query[query].item(), slice(0))]
             return positions, np.ones(positions.size, dtype=np.int64)
-        shared = self._by_class[self._query[query]].sum(axis=0)
+        shared = self._shared(self._query[query])
         positions = np.flatnonzero(shared)
-        return positions, shared[positions]
+        return positions, shared[positions].astype(np.int64)
+
+    @property
+    def n_groups(self) -> int:
+        """How many different labels, or sets of labels, the queries have."""
+        return len(self._groups)
+
+    def members(self, group: int) -> NDArray[np.bool_]:
+        """Return which database items are at each level for the queries of a group, (n_levels, n_database)."""
+        if self._query.ndim == 1:
+            return (self._database == self._groups[group])[None]
+        return self._shared(self._groups[group]) == self.levels[:, None]
+
+    def _shared(self, query: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
+        """Return the number of labels that each database item shares with a query, (n_database,)."""
+        return self._by_class[query].sum(axis=0, dtype=np.min_scalar_type(query.size))
 
 
 class NeighbourRelevance:

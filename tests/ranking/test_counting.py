@@ -1,9 +1,15 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
+from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._plain import Plain
+from protocol.ranking._shell import Shell, transform
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
 DATABASE = codes.pack([[0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]])
@@ -48,3 +54,56 @@ def test_inputs_stay_as_they_are():
 def test_refusals(query, database, n_bits, truth, message):
     with pytest.raises(ProtocolError, match=message):
         count(query, database, n_bits, {"t": truth})
+
+
+def test_threads_below_one():
+    with pytest.raises(ProtocolError, match="threads must be at least 1, came 0"):
+        count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
+
+
+def test_only_what_is_asked_for():
+    plain = count(QUERY, DATABASE, 3, {"t": LABELS}, largest_bucket=False)["t"]
+    assert plain.largest_bucket is None
+    assert plain.index_average_precision is None
+    # The ranking of the first query is 0 | 1 2 | 4 | 3, with items 0 and 1 relevant; of the second 3 | 4 | 1 2 | 0.
+    ordered = count(QUERY, DATABASE, 3, {"t": LABELS}, index_order=True)["t"]
+    np.testing.assert_allclose(ordered.index_average_precision, [1, (1 + 2 / 4) / 2])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_adds_up(threads):
+    done = []
+    query = np.tile(QUERY, (100, 1))
+    truth = LabelRelevance(np.tile([5, 6], 100), [5, 5, 6, 6, 7])
+    count(query, DATABASE, 3, {"t": truth}, threads=threads, progress=done.append)
+    assert sum(done) == 200
+    assert len(done) >= threads
+
+
+def test_no_truths_no_counts():
+    assert count(QUERY, DATABASE, 3, {}) == {}
+
+
+def test_the_way_follows_the_work():
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
+    assert counting._choose(100, 1000, 64, truth, True) is Plain
+    assert counting._choose(10_000, 59_000, 64, truth, True) is BitPlanes
+    assert counting._choose(10_000, 59_000, 12, truth, True) is Shell
+    assert counting._choose(10_000, 59_000, 16, many, True) is BitPlanes
+    assert counting._choose(2, 10, 16, truth, True) is Plain
+
+
+def test_transform_with_maximum():
+    assert transform(np.array([3, 0, 0, 1]), np.maximum).tolist() == [[3, 0, 0, 1], [0, 3, 3, 0], [1, 0, 0, 3]]
+
+
+def test_counting_loads_numba_only_for_large_work():
+    code = (
+        "import sys; import numpy as np; from protocol import ranking\n"
+        "truth = {'t': ranking.LabelRelevance(np.zeros(5, int), np.zeros(9, int))}\n"
+        "ranking.count(np.zeros((5, 8), np.uint8), np.zeros((9, 8), np.uint8), 64, truth, index_order=True)\n"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -72,6 +72,41 @@ def test_counts_that_no_database_can_have(name, array, message):
         HammingCounts(**GOOD | {name: np.asarray(array)})
 
 
+def test_what_nobody_asked_for_is_absent():
+    counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
+    assert counts.largest_bucket is None
+    assert counts.pooled().largest_bucket is None
+    assert set(counts.to_arrays()) == set(GOOD) - {"largest_bucket"}
+    assert HammingCounts.from_arrays(counts.to_arrays()).largest_bucket is None
+    arrays = pack_counts({"a": counts})
+    assert "largest_bucket" not in arrays
+    assert unpack_counts(arrays)["a"].largest_bucket is None
+
+
+def test_average_precision_in_index_order_is_kept_with_its_truth():
+    values = np.array([0.1, 1 / 3])
+    counts = HammingCounts(**GOOD, index_average_precision=values)
+    arrays = pack_counts({"a": counts, "b": HammingCounts(**GOOD)})
+    assert arrays["a/index_average_precision"].dtype == np.float64
+    again = unpack_counts(arrays)
+    np.testing.assert_array_equal(again["a"].index_average_precision, values)
+    assert again["b"].index_average_precision is None
+    assert counts.pooled().index_average_precision is None
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.array([0.5, np.nan]), "NaN just where nothing is relevant"),
+        (np.array([0.5]), r"wanted index_average_precision float64 \(2,\), came float64 \(1,\)"),
+        (np.array([0, 1]), "wanted index_average_precision float64 .* came int64"),
+    ],
+)
+def test_average_precision_that_no_ranking_has(values, message):
+    with pytest.raises(ProtocolError, match=message):
+        HammingCounts(**GOOD, index_average_precision=values)
+
+
 def test_from_histograms():
     counts = HammingCounts.from_histograms([[0, 3, 1]], {3: [[0, 1, 0]], 1: [[0, 1, 1]]})
     assert counts.levels.tolist() == [1, 3]

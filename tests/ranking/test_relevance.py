@@ -21,6 +21,20 @@ def test_label_matrices_count_shared_labels():
     assert relevance.levels.tolist() == [1, 2]  # no query has three labels
 
 
+@pytest.mark.parametrize(
+    ("query", "database"),
+    [([2, 0, -1, 7, 2], [0, 2, 2, -1, 0]), ([[1, 1, 0], [0, 0, 0], [1, 1, 0]], [[1, 1, 1], [0, 1, 0], [0, 0, 0]])],
+)
+def test_members_of_groups_are_the_rows_of_their_queries(query, database):
+    relevance = LabelRelevance(query, database)
+    assert relevance.n_groups == len(np.unique(query, axis=0))
+    for i, group in enumerate(relevance.group.tolist()):
+        positions, levels = relevance.row(i)
+        wanted = np.zeros(len(database), dtype=int)
+        wanted[positions] = levels
+        np.testing.assert_array_equal(relevance.members(group), wanted == relevance.levels[:, None])
+
+
 def test_label_matrices_without_a_label_still_have_a_level():
     assert LabelRelevance(np.zeros((2, 3), bool), np.zeros((4, 3), bool)).levels.tolist() == [1]
 

@@ -1,0 +1,92 @@
+"""Counting for short codes: from the items at every code to those around every code, without a single pair."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.ranking._buckets import Buckets
+from protocol.ranking.relevance import LabelRelevance
+
+MOST_BITS = 16
+"""Longest codes whose every value can be listed."""
+
+
+class Shell:
+    """Counts blocks of queries by the shell transform; see `protocol.ranking.counting` for the names."""
+
+    block_size = 1024
+
+    def __init__(
+        self,
+        query_codes: NDArray[np.uint8],
+        database_codes: NDArray[np.uint8],
+        n_bits: int,
+        by_label: Mapping[str, LabelRelevance],
+        buckets: Buckets,
+    ) -> None:
+        query, database = (codes.words(side)[:, 0].astype(np.int64) for side in (query_codes, database_codes))
+        self._query, self._at_code = query, np.bincount(database, minlength=2**n_bits)
+        self._retrieved = transform(self._at_code, np.add)[:, query].T
+        self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
+
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        """Return the items at each distance, and those at each level of each ground truth given by labels."""
+        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
+
+    def largest(self, block: slice, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the largest bucket within each radius."""
+        return self._largest[block]
+
+    @cached_property
+    def _largest(self) -> NDArray[np.int64]:
+        return np.maximum.accumulate(transform(self._at_code, np.maximum), axis=0)[:, self._query].T
+
+
+def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int64]:
+    """Return, for every code, what is at each distance from it: the sum or the maximum of `at_code`.
+
+    Bit by bit: what is at distance d once bit i may differ was at d with bit i equal, or at d - 1 with it flipped.
+    That is b (b + 1) / 2 * 2^b operations for b bits, whatever the number of queries and items.
+
+    Parameters
+    ----------
+    at_code : ndarray of int, shape (2 ** n_bits,)
+        Items that have each code.
+    combine : {np.add, np.maximum}
+
+    Returns
+    -------
+    ndarray of int64, shape (n_bits + 1, 2 ** n_bits)
+
+    Examples
+    --------
+    Three items at code 00, one at code 11:
+
+    >>> transform(np.array([3, 0, 0, 1]), np.add)
+    array([[3, 0, 0, 1],
+           [0, 4, 4, 0],
+           [1, 0, 0, 3]])
+    """
+    n_bits = at_code.size.bit_length() - 1
+    at_distance = np.zeros((n_bits + 1, at_code.size), dtype=np.int64)
+    at_distance[0] = at_code
+    for bit in range(n_bits):
+        by_bit = at_distance.reshape(n_bits + 1, -1, 2, 2**bit)
+        for distance in range(bit + 1, 0, -1):
+            combine(by_bit[distance], by_bit[distance - 1, :, ::-1], out=by_bit[distance])
+    return at_distance
+
+
+def _by_level(
+    query: NDArray[np.int64], database: NDArray[np.int64], n_bits: int, relevance: LabelRelevance
+) -> NDArray[np.int64]:
+    at_level = np.zeros((query.size, relevance.levels.size, n_bits + 1), dtype=np.int64)
+    for group in np.unique(relevance.group).tolist():
+        asked = np.flatnonzero(relevance.group == group)
+        for level, members in enumerate(relevance.members(group)):
+            at_code = np.bincount(database[members], minlength=2**n_bits)
+            at_level[asked, level] = transform(at_code, np.add)[:, query[asked]].T
+    return at_level

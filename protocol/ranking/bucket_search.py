@@ -1,0 +1,179 @@
+"""Search by buckets: hash tables over segments of the code, and what a lookup in an inverted index costs."""
+
+import itertools
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError
+from protocol.ranking._check import check_codes, check_relevance
+from protocol.ranking.relevance import Relevance
+
+
+@dataclass(frozen=True, eq=False)
+class BucketSearch:
+    """What a bucket search returned, per query; each array is int64 (n_queries,).
+
+    Parameters
+    ----------
+    true_positives : ndarray
+        Relevant items among the retrieved ones.
+    retrieved : ndarray
+        Items that share a bucket with the query in at least one table, each counted once.
+    relevant : ndarray
+        Relevant items in the whole database.
+    """
+
+    true_positives: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+
+
+def bucket_search(
+    query_codes: NDArray[np.uint8],
+    database_codes: NDArray[np.uint8],
+    n_bits: int,
+    relevance: Relevance,
+    *,
+    bits_per_table: int,
+    n_tables: int,
+) -> BucketSearch:
+    """Search n_tables hash tables and take the union of the query's buckets.
+
+    Table l hashes by bits l K, ..., l K + K - 1 of the code, with K = `bits_per_table`; bits after K L are not used.
+    A query and an item that differ in fewer than L of the K L bits collide: some segment has none of them.
+
+    Parameters
+    ----------
+    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        Packed as by `protocol.codes.pack`.
+    n_bits : int
+    relevance : Relevance
+    bits_per_table : int
+        K, at least 1.
+    n_tables : int
+        L, at least 1; K L must not exceed `n_bits`.
+
+    Returns
+    -------
+    BucketSearch
+
+    Raises
+    ------
+    ProtocolError
+        If K or L is out of range, or as `protocol.ranking.count`.
+
+    Notes
+    -----
+    Memory grows with the database times the number of tables.
+
+    References
+    ----------
+    Thesis, sections 3.4.2 and 3.4.3, figure 3.5.
+
+    Examples
+    --------
+    Two tables of one bit: the last item collides in none.
+
+    >>> from protocol.ranking import LabelRelevance
+    >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> truth = LabelRelevance([7], [7, 8, 8, 7])
+    >>> found = bucket_search(query, database, 2, truth, bits_per_table=1, n_tables=2)
+    >>> found.true_positives, found.retrieved, found.relevant
+    (array([1]), array([3]), array([2]))
+    """
+    check_codes(query_codes, database_codes, n_bits)
+    check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
+    if bits_per_table < 1 or n_tables < 1 or bits_per_table * n_tables > n_bits:
+        raise ProtocolError(
+            f"bucket search: wanted tables of at least 1 bit that fit into {n_bits} bits, "
+            f"came {n_tables} tables of {bits_per_table} bits"
+        )
+    tables = [
+        _lookups(query, database)
+        for query, database in zip(
+            _segments(query_codes, n_bits, bits_per_table, n_tables),
+            _segments(database_codes, n_bits, bits_per_table, n_tables),
+            strict=True,
+        )
+    ]
+    totals = np.empty((3, len(query_codes)), dtype=np.int64)
+    found = np.zeros(len(database_codes), dtype=bool)
+    for query in range(len(query_codes)):
+        found[:] = False
+        for order, starts, stops in tables:
+            found[order[starts[query] : stops[query]]] = True
+        positions = relevance.row(query)[0]
+        totals[:, query] = np.count_nonzero(found[positions]), np.count_nonzero(found), positions.size
+    return BucketSearch(*totals)
+
+
+def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
+    """Return the segments of each code, as strings of bytes that sort and compare."""
+    bits = codes.unpack(packed, n_bits)
+    cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
+    return [np.ascontiguousarray(segment).view(f"V{segment.shape[1]}")[:, 0] for segment in cut]
+
+
+def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the items in order of their buckets, and where each query's bucket starts and stops."""
+    _, bucket = np.unique(np.concatenate([database, query]), return_inverse=True)
+    of_database, of_query = bucket[: database.size], bucket[database.size :]
+    order = np.argsort(of_database, kind="stable")
+    ordered = of_database[order]
+    return order, np.searchsorted(ordered, of_query), np.searchsorted(ordered, of_query, side="right")
+
+
+def lookup_time(
+    query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], n_bits: int, *, radius: int
+) -> NDArray[np.float64]:
+    """Measure how long an inverted index takes to retrieve all items within each radius.
+
+    The index is a dictionary from the code to its items; a lookup probes every code of the ball, one after another.
+    It is a time of this machine and this implementation, not a metric: the growth with the radius is what it shows.
+
+    Parameters
+    ----------
+    query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
+        Packed as by `protocol.codes.pack`.
+    n_bits : int
+    radius : int
+        The largest radius, from 0 to `n_bits`; a ball has sum_i (n_bits over i) codes, so keep it small.
+
+    Returns
+    -------
+    ndarray of float64, shape (radius + 1,)
+        Mean seconds a query, for radii 0, ..., `radius`. The time to build the index is not in it.
+
+    Raises
+    ------
+    ProtocolError
+        If `radius` is out of range, or the codes are no packed codes of `n_bits` bits.
+    """
+    check_codes(query_codes, database_codes, n_bits)
+    if not 0 <= radius <= n_bits:
+        raise ProtocolError(f"lookup time: wanted a radius from 0 to {n_bits}, came {radius}")
+    index: dict[int, list[int]] = {}
+    for item, code in enumerate(_integers(database_codes)):
+        index.setdefault(code, []).append(item)
+    queries = _integers(query_codes)
+    seconds = np.empty(radius + 1)
+    for distance in range(radius + 1):
+        flips = [sum(1 << bit for bit in bits) for bits in itertools.combinations(range(n_bits), distance)]
+        start = time.perf_counter()
+        for query in queries:
+            _probe(index, query, flips)
+        seconds[distance] = time.perf_counter() - start
+    return seconds.cumsum() / len(queries)
+
+
+def _integers(packed: NDArray[np.uint8]) -> list[int]:
+    return [int.from_bytes(code.tobytes(), "little") for code in packed]
+
+
+def _probe(index: dict[int, list[int]], query: int, flips: list[int]) -> list[int]:
+    """Return the items whose codes are `query` with one of the sets of bits flipped."""
+    return [item for flip in flips for item in index.get(query ^ flip, ())]

@@ -1,0 +1,185 @@
+"""Speed of counting beside what else people use, run by hand: `python tests/benchmarks/counting.py --help`.
+
+Absolute figures move with the machine, so everything is measured in one run, in turns, and the best turn counts.
+Each takes the same codes and single labels, and does all it needs for mean average precision, but for faiss, which
+only ranks. Those that are slow get fewer queries. What can't be imported is left out.
+"""
+
+import argparse
+import importlib.util
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from protocol import codes, metrics
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
+from protocol.ranking._plain import Plain
+
+N_CLASSES = 10
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+@dataclass
+class Case:
+    """Random codes and labels."""
+
+    n_queries: int
+    n_database: int
+    n_bits: int
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.query_bits = rng.random((self.n_queries, self.n_bits), dtype=np.float32) < 0.5
+        self.database_bits = rng.random((self.n_database, self.n_bits), dtype=np.float32) < 0.5
+        self.query, self.database = codes.pack(self.query_bits), codes.pack(self.database_bits)
+        self.query_labels = rng.integers(0, N_CLASSES, self.n_queries)
+        self.database_labels = rng.integers(0, N_CLASSES, self.n_database)
+
+    def first(self, n_queries: int) -> "Case":
+        """Return the case with fewer queries."""
+        fewer = object.__new__(Case)
+        fewer.__dict__ = self.__dict__ | {"n_queries": n_queries}
+        fewer.query_bits, fewer.query = self.query_bits[:n_queries], self.query[:n_queries]
+        fewer.query_labels = self.query_labels[:n_queries]
+        return fewer
+
+
+def ours(case: Case, threads: int) -> None:
+    truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
+    count(case.query, case.database, case.n_bits, truth, largest_bucket=False, threads=threads)
+
+
+def ours_plain(case: Case) -> None:
+    chosen = counting._choose
+    counting._choose = lambda *args: Plain
+    try:
+        ours(case, 1)
+    finally:
+        counting._choose = chosen
+
+
+def argsort_script(case: Case) -> None:
+    """Do as the field's scripts do: +-1 matrix product, argsort, cumulative sums, a query at a time."""
+    query, database = (bits.astype(np.float32) * 2 - 1 for bits in (case.query_bits, case.database_bits))
+    for row, label in zip(query, case.query_labels, strict=True):
+        distances = 0.5 * (case.n_bits - row @ database.T)
+        places = np.flatnonzero((case.database_labels == label)[np.argsort(distances)]) + 1.0
+        np.mean(np.arange(1, places.size + 1) / places)
+
+
+def faiss_ranking(case: Case) -> None:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexBinaryFlat(case.n_bits)
+    index.add(case.database)
+    index.search(case.query, case.n_database)
+
+
+def torchmetrics_map(case: Case) -> None:
+    import torch
+    from torchmetrics.functional.retrieval import retrieval_average_precision
+
+    torch.set_num_threads(1)
+    query, database = (
+        torch.from_numpy(bits.astype(np.float32) * 2 - 1) for bits in (case.query_bits, case.database_bits)
+    )
+    labels = torch.from_numpy(case.database_labels)
+    for row, label in zip(query, case.query_labels.tolist(), strict=True):
+        retrieval_average_precision(database @ row, labels == label)
+
+
+def sklearn_map(case: Case) -> None:
+    from sklearn.metrics import average_precision_score
+
+    query, database = (bits.astype(np.float32) * 2 - 1 for bits in (case.query_bits, case.database_bits))
+    for row, label in zip(query, case.query_labels, strict=True):
+        average_precision_score(case.database_labels == label, database @ row)
+
+
+def contenders(case: Case) -> dict[str, tuple[Callable[[], None], int]]:
+    """Return what to run, with the number of queries it gets."""
+    few, some = case.first(40), case.first(1000)
+    found = {
+        "ours, 1 thread": (lambda: ours(case, 1), case.n_queries),
+        "ours, 2 threads": (lambda: ours(case, 2), case.n_queries),
+        "ours, numpy only": (lambda: ours_plain(some), some.n_queries),
+        "numpy script (matmul, argsort)": (lambda: argsort_script(few), few.n_queries),
+        "faiss IndexBinaryFlat, full ranking": (lambda: faiss_ranking(few), few.n_queries),
+        "torchmetrics, per query": (lambda: torchmetrics_map(few), few.n_queries),
+        "scikit-learn, per query": (lambda: sklearn_map(few), few.n_queries),
+    }
+    needed = {"faiss IndexBinaryFlat, full ranking": "faiss", "torchmetrics, per query": "torchmetrics"}
+    needed["scikit-learn, per query"] = "sklearn"
+    return {name: run for name, run in found.items() if name not in needed or importlib.util.find_spec(needed[name])}
+
+
+def compare(case: Case, turns: int) -> None:
+    """Print the best of the turns of each contender."""
+    running = contenders(case)
+    for run, _ in running.values():
+        run()  # loads and compiles
+    best = dict.fromkeys(running, np.inf)
+    for _ in range(turns):
+        for name, (run, _) in running.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    speed = {name: running[name][1] * case.n_database / best[name] / 1e9 for name in running}
+    _say(f"\n{case.n_bits} bits, {case.n_queries} queries x {case.n_database} items, {N_CLASSES} classes")
+    for name, pairs in speed.items():
+        _say(f"  {name:38} {pairs:9.4f} G pairs/s   ours is {speed['ours, 1 thread'] / pairs:8.2f} times that")
+
+
+def sift1m(threads: int) -> None:
+    """Print time and peak memory at the scale of SIFT1M, with about 50 relevant items a query."""
+    rng = np.random.default_rng(0)
+    n_queries, n_database, n_bits = 10_000, 1_000_000, 64
+    query = rng.integers(0, 256, (n_queries, n_bits // 8), dtype=np.uint8)
+    database = rng.integers(0, 256, (n_database, n_bits // 8), dtype=np.uint8)
+    listed = [np.unique(rng.integers(0, n_database, rng.poisson(50))) for _ in range(n_queries)]
+    truth = NeighbourRelevance(
+        np.append(0, np.cumsum([row.size for row in listed])), np.concatenate(listed), n_database
+    )
+    start = time.perf_counter()
+    counts = count(query, database, n_bits, {"ball": truth}, threads=threads)["ball"]
+    counted = time.perf_counter()
+    names = ["mAP", "AUPRC[trapezoid]", "AUPRC[sum]", "nDCG", "utilisation"]
+    names += [
+        name for radius in (0, 1, 2) for name in (f"precision@r{radius}", f"recall@r{radius}", f"mLGAP@r{radius}")
+    ]
+    metrics.evaluate(counts, names)
+    done = time.perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    pairs = n_queries * n_database / (counted - start) / 1e9
+    _say(f"\n{n_queries} queries x {n_database} items, {n_bits} bits, {threads} threads, about 50 relevant a query")
+    _say(
+        f"  counting {counted - start:.2f} s ({pairs:.2f} G pairs/s), {len(names)} metrics {done - counted:.2f} s, "
+        f"peak memory {peak:.2f} GB"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", choices=["cifar10", "sift1m"], default="cifar10", help="default: cifar10")
+    parser.add_argument("--n-bits", type=int, nargs="+", default=[32, 64], help="code lengths; default: 32 64")
+    parser.add_argument("--turns", type=int, default=5, help="turns of which the best counts; default: 5")
+    parser.add_argument("--threads", type=int, default=2, help="threads at the scale of SIFT1M; default: 2")
+    arguments = parser.parse_args()
+    if arguments.scale == "sift1m":
+        sift1m(arguments.threads)
+    else:
+        for n_bits in arguments.n_bits:
+            compare(Case(10_000, 59_000, n_bits), arguments.turns)
+
+
+if __name__ == "__main__":
+    main()
