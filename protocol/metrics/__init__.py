@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol import registry
+from protocol.metrics._rows import COLUMNS, DIGITS, write_rows
 from protocol.ranking import HammingCounts
 
-__all__ = ["evaluate", "mean"]
+__all__ = ["COLUMNS", "DIGITS", "evaluate", "mean", "write_rows"]
 
 
 def mean(values: ArrayLike) -> float:
