@@ -83,11 +83,12 @@ def _umask() -> int:
 
 
 def check_writable(folder: str | Path) -> None:
-    """Raise ProtocolError if nothing can be written in `folder`, which is made if it is missing."""
-    probe = Path(folder) / ".writable"
-    with replacing(probe):
-        pass
-    probe.unlink()
+    """Raise ProtocolError if `folder` can't be written, or can't be made where it is missing; writes nothing."""
+    nearest = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS['ENOTDIR']} ({nearest})")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise ProtocolError(f"{folder}: can't be written: {_HINTS['EACCES']} ({nearest})")
 
 
 def file_sha256(path: str | Path) -> str:
@@ -162,13 +163,24 @@ def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, An
             packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compress and array.ndim else {}
             dataset = file.create_dataset(name, data=array, **packing)
             dataset.attrs["sha256"] = digests[name] = array_digest(array)
-        text = json.dumps(passport, sort_keys=True)
-        file.attrs["passport"] = text
-        file.attrs["digest"] = hashlib.sha256((json.dumps(digests, sort_keys=True) + text).encode()).hexdigest()
+        file.attrs["passport"] = json.dumps(passport, sort_keys=True)
+        file.attrs["digest"] = _whole_digest(digests, file.attrs["passport"])
+
+
+def _whole_digest(digests: Mapping[str, str], passport: str) -> str:
+    """Return the digest of a file's content: of the digests of its arrays and of its passport."""
+    return hashlib.sha256((json.dumps(digests, sort_keys=True) + passport).encode()).hexdigest()
+
+
+def _arrays_of(file: h5py.File) -> dict[str, h5py.Dataset]:
+    found: dict[str, h5py.Dataset] = {}
+    file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
+    return found
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[h5py.File]:
+def _opened(path: str | Path) -> Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]:
+    """Open a file whose passport and list of arrays are those that were written, and give it with its arrays."""
     if not Path(path).exists():
         raise ProtocolError(f"{path}: no such file; run the stage that makes it")
     try:
@@ -178,7 +190,11 @@ def _opened(path: str | Path) -> Iterator[h5py.File]:
     with file:
         if "digest" not in file.attrs or "passport" not in file.attrs:
             raise ProtocolError(f"{path}: has no passport, so this project did not write it; delete it and run again")
-        yield file
+        arrays = _arrays_of(file)
+        digests = {name: str(array.attrs.get("sha256")) for name, array in arrays.items()}
+        if file.attrs["digest"] != _whole_digest(digests, file.attrs["passport"]):
+            raise ProtocolError(f"{path}: was altered after writing; delete the file and run again")
+        yield file, arrays
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -190,9 +206,7 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         If the file is missing, not HDF5, has no passport, lacks an array (the known ones are listed), or an array's
         bytes are not those that were written.
     """
-    with _opened(path) as file:
-        found: dict[str, h5py.Dataset] = {}
-        file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
+    with _opened(path) as (_, found):
         missing = sorted(set(names or ()) - set(found))
         if missing:
             raise ProtocolError(f"{path}: has no array {missing[0]!r}; it has: {', '.join(sorted(found))}")
@@ -224,5 +238,5 @@ def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
 
 def read_passport(path: str | Path) -> dict[str, Any]:
     """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
-    with _opened(path) as file:
+    with _opened(path) as (file, _):
         return json.loads(file.attrs["passport"]) | {"digest": str(file.attrs["digest"])}

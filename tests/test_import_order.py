@@ -101,3 +101,34 @@ def test_scripts_are_thin():
         lines = main.end_lineno - main.body[0].end_lineno
         assert main.name == "main"
         assert lines <= 25, f"{path.name}: {lines} lines"
+
+
+@pytest.mark.parametrize(
+    "script", [p for p in (ROOT / "workflow" / "scripts").glob("*.py") if p.name != "job.py"], ids=lambda p: p.stem
+)
+def test_a_rule_depends_on_the_sources_of_every_room_its_script_calls(script):
+    """The digest in `params` is what makes an edit rerun a rule; a room left out of it leaves stale results."""
+    from protocol.registry import ROOMS
+
+    rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    (rule,) = [part for part in rules.split("\nrule ") if f'"../scripts/{script.name}"' in part]
+    kinds = {room: kind for kind, room in ROOMS.items()}
+    fetched = {f'{kinds[room]}"' for room in ROOMS.values() if f'registry.get("{kinds[room]}"' in script.read_text()}
+    called = {f'{kinds.get(room, room)}"' for room in imported_rooms(script) - HALL - {"codes"}} | fetched
+    if script.stem == "download":
+        return  # a file that is checked by its digest can't be stale
+    missing = {
+        name for name in called if f'digest("{name}' not in rule and name.rstrip('"') not in digested_rooms(rule)
+    }
+    assert not missing
+
+
+def digested_rooms(rule: str) -> set[str]:
+    """Return the names in the calls of room_digest, rooms by their kind."""
+    import re
+
+    from protocol.registry import ROOMS
+
+    kinds = {room: kind for kind, room in ROOMS.items()}
+    named = {name for call in re.findall(r"room_digest\((.*?)\)", rule, re.S) for name in re.findall(r'"(\w+)"', call)}
+    return {kinds.get(name, name) for name in named} | (set(ROOMS) if "registry.ROOMS" in rule else set())

@@ -11,6 +11,7 @@ import yaml
 
 from protocol import registry
 from protocol.checks import ProtocolError, known
+from protocol.splits import DRAWN
 
 DEFAULT = "workflow/config/digits.yaml"
 _SCHEMA = Path(__file__).parent / "schemas" / "setting.schema.yaml"
@@ -52,24 +53,36 @@ class Setting:
         return [cell for grid in self.grids.values() for cell in grid.cells()]
 
 
-def load(config: Mapping[str, Any]) -> Setting:
-    """Return the checked setting for Snakemake's `config`: the embedded default unless it names a setting.
+def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
+    """Return the checked setting for Snakemake's `config`.
+
+    Parameters
+    ----------
+    config : mapping
+        What --configfile and --config gave.
+    from_file : bool, default=True
+        Whether a --configfile was given; if not, `config` refines the embedded default.
 
     Raises
     ------
     ProtocolError
         With one line that says which key is wrong, what was wanted and what came.
     """
-    if "setting" not in config:  # no --configfile: --config refines the default
-        config = yaml.safe_load((Path(__file__).parents[1] / DEFAULT).read_text()) | dict(config)
+    if not from_file:
+        default = yaml.safe_load((Path(__file__).parents[1] / DEFAULT).read_text())
+        if config.get("dataset", default["dataset"]) != default["dataset"] and "setting" not in config:
+            raise ProtocolError("another dataset needs results of its own: give a name with --config setting=NAME")
+        config = default | dict(config)
     schema = yaml.safe_load(_SCHEMA.read_text())
+    config = _coerced(config, schema, schema)
     _check_schema(config, schema)
-    filled = _with_defaults(config, schema, schema)
+    filled = _canonical(_with_defaults(config, schema, schema))
+    _check_names(filled)
+    filled = _with_options(filled)
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
-    _check_names(filled, grids)
     for grid in grids.values():
         _check_lengths(grid, filled["metrics"])
-    _check_sizes(filled)
+        _check_sizes(grid, filled)
     return Setting(filled, grids)
 
 
@@ -87,6 +100,26 @@ def _with_defaults(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any
     return {key: _with_defaults(item, properties.get(key, others) or {}, root) for key, item in filled.items()}
 
 
+def _coerced(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """Return the value with integers where the schema wants them: in lists, --config hands on text."""
+    schema = _resolved(schema, root)
+    if isinstance(value, Mapping):
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        return {key: _coerced(item, properties.get(key, others) or {}, root) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_coerced(item, schema.get("items", {}), root) for item in value]
+    return int(value) if schema.get("type") == "integer" and isinstance(value, str) and value.isdecimal() else value
+
+
+def _canonical(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting with what has no order in a fixed one, so that another order makes nothing run again."""
+    for part in (config, *config["features"].values()):
+        for key in ("n_bits", "extension_bits"):
+            if key in part:
+                part[key] = sorted(part[key])
+    return config | {"split_sizes": {name: config["split_sizes"][name] for name in DRAWN}}
+
+
 def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     validator = jsonschema.Draft202012Validator(schema)
     error = jsonschema.exceptions.best_match(validator.iter_errors(config))
@@ -96,7 +129,9 @@ def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     if error.validator == "additionalProperties" and "properties" in error.schema:
         for key in error.instance:
             known(key, error.schema["properties"], f"key in {where}:")
-    wanted = "" if error.validator == "required" else f"; wanted: {error.schema.get('description', error.validator)}"
+    top = _resolved(schema["properties"].get(next(iter(error.absolute_path), ""), {}), schema)
+    description = error.schema.get("description") or top.get("description")
+    wanted = f"; wanted: {description}" if description and error.validator != "required" else ""
     raise ProtocolError(f"{where}: {error.message}{wanted}")
 
 
@@ -105,29 +140,49 @@ def _grid(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> Grid:
     return Grid(feature=name, **{**shared, **own})
 
 
-def _check_names(config: Mapping[str, Any], grids: Mapping[str, Grid]) -> None:
+def _check_names(config: Mapping[str, Any]) -> None:
     registry.get("dataset", config["dataset"])
+    files = [file.name for file in registry.entry("dataset", config["dataset"]).facts["files"]]
+    for file in config["mirror_sha256"]:
+        known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
     for metric in config["metrics"]:
         if registry.get("metric", metric) is registry.entry("metric", metric).plugin and "@" in metric:
             raise ProtocolError(f"metric {metric!r}: put a number where the name has K or R, as in mAP@100[all]")
-    for grid in grids.values():
-        _check_options("feature", grid.feature, grid.options)
-        for kind, names in (("split", grid.splits), ("ground_truth", grid.ground_truths), ("hasher", grid.hashers)):
-            for name in names:
+    for part in (config, *config["features"].values()):
+        for key, kind in (("splits", "split"), ("ground_truths", "ground_truth"), ("hashers", "hasher")):
+            for name in part.get(key, []):
                 registry.get(kind, name)
-    for kind in ("hasher", "ground_truth"):
-        for name, options in config[f"{kind}_options"].items():
-            _check_options(kind, name, options)
 
 
-def _check_options(kind: str, name: str, options: Mapping[str, Any]) -> None:
-    accepted = set(inspect.signature(registry.get(kind, name)).parameters) - _GIVEN
-    for option in options:
-        known(option, accepted, f"option of {kind} {name!r}:")
+def _with_options(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting with every option of every plug-in it uses, so that results state the defaults too."""
+    features = {
+        name: own | {"options": _options("feature", name, own["options"])} for name, own in config["features"].items()
+    }
+    filled = config | {"features": features}
+    for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth")):
+        given = config[f"{kind}_options"]
+        used = {name for part in (config, *features.values()) for name in part.get(key, [])}
+        filled[f"{kind}_options"] = {
+            name: _options(kind, name, given.get(name, {})) for name in sorted(used | set(given))
+        }
+    return filled
+
+
+def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = inspect.signature(registry.get(kind, name)).parameters
+    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
+    for option in given:
+        known(option, defaults, f"option of {kind} {name!r}:")
+    return defaults | dict(given)
 
 
 def _check_lengths(grid: Grid, metrics: list[str]) -> None:
     dimension = registry.get("feature", grid.feature)(**grid.options).dimension
+    if not isinstance(dimension, int) or dimension < 1:
+        raise ProtocolError(
+            f"options of feature {grid.feature!r}: {grid.options} can't be used: {dimension!r} dimensions"
+        )
     for hasher in grid.hashers:
         if registry.entry("hasher", hasher).facts["bits_within_features"] and max(grid.n_bits) > dimension:
             raise ProtocolError(
@@ -140,11 +195,13 @@ def _check_lengths(grid: Grid, metrics: list[str]) -> None:
             raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
 
 
-def _check_sizes(config: Mapping[str, Any]) -> None:
+def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:
     sizes, n_items = config["split_sizes"], registry.entry("dataset", config["dataset"]).facts["statistics"]["n"]
-    if sum(sizes.values()) >= n_items:
-        asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
-        raise ProtocolError(
-            f"split_sizes: {asked} = {sum(sizes.values())} leave no database of the {n_items} items of "
-            f"{config['dataset']!r}"
-        )
+    asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
+    for split in grid.splits:
+        outside = sum(sizes[name] for name in registry.get("split", split).database_without)
+        if sum(sizes.values()) > n_items or outside >= n_items:
+            raise ProtocolError(
+                f"split_sizes: {asked} = {sum(sizes.values())} leave no database under split {split!r}: dataset "
+                f"{config['dataset']!r} has {n_items} items"
+            )

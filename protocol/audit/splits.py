@@ -94,20 +94,19 @@ def _class_findings(parts: Mapping[str, NDArray], y: NDArray, sizes: Mapping[str
     return made
 
 
-def audit_fit(passport: Mapping[str, Any], trained: Mapping[str, NDArray]) -> list[Finding]:
-    """Return a finding if something was fitted on other rows than the training set of its split.
+def audit_fit(passport: Mapping[str, Any], training: NDArray) -> list[Finding]:
+    """Return a finding if something was fitted on other data than the training set of its split.
 
     Parameters
     ----------
     passport : mapping
-        Of a file that holds something fitted: says ``fitted_on``, and its split among its inputs.
-    trained : mapping of str to ndarray
-        Training rows of every split, by the digest of the split's file.
+        Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on.
+    training : ndarray
+        The data of the training set, made again from the split.
     """
-    train = trained.get(passport["inputs"]["splits"])
-    if train is not None and passport["fitted_on"] == array_digest(train):
+    if passport["fitted_on"] == array_digest(training):
         return []
-    consequence = f"The {passport['maker']} was fitted on other rows than this split's training set."
+    consequence = f"The {passport['maker']} was fitted on other data than this split's training set."
     return [Finding("preprocessing-leak", "error", 1, (), consequence)]
 
 

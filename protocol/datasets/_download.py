@@ -16,9 +16,7 @@ class _UnavailableError(Exception):
     """A source that does not give the file; the next one may."""
 
 
-def fetch(
-    file: File, folder: str | Path, *, mirror: str | None = None, mirror_sha256: str | None = None
-) -> dict[str, Any]:
+def fetch(file: File, folder: str | Path, *, mirror: str | None = None, sha256: str | None = None) -> dict[str, Any]:
     """Put a dataset's file into `folder` under its official name, and say where it came from.
 
     Parameters
@@ -29,8 +27,8 @@ def fetch(
         Made if missing. The file appears in it only when whole and checked.
     mirror : str or None
         A folder or URL that has the file under its name; tried first.
-    mirror_sha256 : str or None
-        The checksum of the mirror's file where it is not the official file.
+    sha256 : str or None
+        The checksum of the wanted bytes; the official one if None. Other bytes can come from the mirror only.
 
     Returns
     -------
@@ -40,29 +38,24 @@ def fetch(
     Raises
     ------
     ProtocolError
-        If the mirror's file has another checksum, or no source gave the file; says what was tried and where to put the
+        If a source's file has another checksum, or no source gave the file; says what was tried and where to put the
         file by hand.
     """
-    target = Path(folder) / file.name
+    target, wanted = Path(folder) / file.name, sha256 or file.sha256
+    official = wanted == file.sha256
+    sources = [f"{mirror.rstrip('/')}/{file.name}"] if mirror else []
     tried = []
-    if mirror is not None:
-        wanted = mirror_sha256 or file.sha256
-        is_url = "://" in mirror
-        source = f"{mirror.rstrip('/')}/{file.name}"
+    for source in (*sources, *(file.urls if official else ())):
         try:
-            (_download if is_url else _copy)(source, target, wanted)
-            return {"file": file.name, "source": source, "sha256": wanted, "official": wanted == file.sha256}
+            (_download if "://" in source else _copy)(source, target, wanted)
         except _UnavailableError as error:
             tried.append(str(error))
-    for url in file.urls:
-        try:
-            _download(url, target, file.sha256)
-            return {"file": file.name, "source": url, "sha256": file.sha256, "official": True}
-        except _UnavailableError as error:
-            tried.append(str(error))
+        else:
+            return {"file": file.name, "source": source, "sha256": wanted, "official": official}
+    what = f"{file.size:,} bytes, " if official else ""
     raise ProtocolError(
-        f"{file.name}: no source gave the file; tried {'; '.join(tried)}. Fetch it by hand ({file.size:,} bytes, "
-        f"sha256 {file.sha256}), put it in a folder and name that folder as `mirror` in the setting"
+        f"{file.name}: no source gave the file; tried {'; '.join(tried) or 'none, because no mirror is named'}. Fetch "
+        f"it by hand ({what}sha256 {wanted}), put it in a folder and name that folder as `mirror` in the setting"
     )
 
 
@@ -100,7 +93,4 @@ def provenance_note(fetched: Mapping[str, Any]) -> str | None:
     """Return what a reader of the results must know of a fetched file that is not the official one, else None."""
     if fetched["official"]:
         return None
-    return (
-        f"{fetched['file']} is not the official file: it came from the mirror {fetched['source']}, "
-        f"sha256 {fetched['sha256']}"
-    )
+    return f"{fetched['file']} is not the official file: it came from a mirror and has sha256 {fetched['sha256']}"

@@ -77,7 +77,7 @@ class Feature(ABC):
         Raises
         ------
         ProtocolError
-            If the images have another shape or dtype, or an option is out of its range.
+            If the images have another shape or dtype, an option is out of its range, or a descriptor is not finite.
         """
         check_images(images)
         describe = self._describer(images)
@@ -85,6 +85,9 @@ class Feature(ABC):
         for start in range(0, len(images), self.block):
             block = images[start : start + self.block]
             rows, owner = describe(block)
+            bad = owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
+            if bad.size:
+                raise ProtocolError(f"{self}: image {bad[0] + start} gives NaN or infinity")
             parts.append(rows)
             owners.append(owner + start)
             if progress is not None:

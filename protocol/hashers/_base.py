@@ -128,6 +128,14 @@ class Hasher(abc.ABC):
             setattr(self, name, value)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn, which asks in pipelines, that this is a transformer that needs no target."""
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer", target_tags=TargetTags(required=False), transformer_tags=TransformerTags()
+        )
+
     def __repr__(self) -> str:
         defaults = self._defaults()
         shown = {

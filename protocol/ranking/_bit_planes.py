@@ -15,7 +15,7 @@ _LINE = 64
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
 
-_MOST_QUERIES = 512
+_MOST_QUERIES = 1024
 """Queries in a block: enough for what is done once a block not to count, few enough for progress and threads."""
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MISSING = "n/a"
-_GRID = ("runs", "splits", "hashers", "n_bits", "extensions")
 
 
 def page(
@@ -58,8 +57,16 @@ def page(
     )
     environment.filters["cell"] = _cell
     figures: dict[str, Any] = {}
+
+    def options(kind: str, name: str) -> dict[str, Any]:
+        return (
+            setting["features"][name]["options"]
+            if kind == "feature"
+            else setting.get(f"{kind}_options", {}).get(name, {})
+        )
+
     return environment.get_template("page.html.j2").render(
-        setting=setting,
+        setting={key: value for key, value in setting.items() if key != "mirror"},  # a place on one machine
         passport=passport,
         n_items=len(items["ids"]),
         class_names=[name.decode() for name in items["class_names"]],
@@ -71,6 +78,7 @@ def page(
         findings=_findings(findings),
         sizes=_sizes(splits),
         published=_beside(summary, tables).to_dict("records"),
+        options=options,
         vega=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
     )
 
@@ -107,7 +115,7 @@ def _section(key: Any, rows: "pd.DataFrame", setting: Mapping[str, Any], figures
         "tables": {metric: _table(rows[rows["metric"] == metric]) for metric in setting["metrics"]},
         "lengths": lengths,
         "n_runs": int(rows["n_runs"].max()),
-        "reduced": [key for key in _GRID if key in setting["features"][feature]],
+        "reduced": [key for key in setting["features"][feature] if key not in ("options", "preprocessing")],
     }
 
 

@@ -1,32 +1,22 @@
 """The result tables: one row per value, and their mean and standard deviation over runs."""
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from protocol.metrics import COLUMNS, DIGITS
 from protocol.storage import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CELL = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric")
-COLUMNS = (*CELL[:4], "run", *CELL[4:], "value")
-_DIGITS = "%.9g"  # enough to tell any two results apart, not so many that the last bits of a sum show
-
-
-def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows in the order of `COLUMNS` as CSV; the value, last in a row, with nine digits."""
-    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows((*row[:-1], _DIGITS % row[-1]) for row in rows)
+_CELL = [column for column in COLUMNS if column not in ("run", "value")]
 
 
 def write_table(path: str | Path, table: "pd.DataFrame") -> None:
     """Write a table as CSV with nine digits."""
     with replacing(path) as temporary:
-        table.to_csv(temporary, index=False, float_format=_DIGITS, lineterminator="\n")
+        table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
@@ -42,5 +32,5 @@ def summarise(metrics: "pd.DataFrame") -> "pd.DataFrame":
 
     The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing.
     """
-    groups = metrics.groupby(list(CELL), sort=True)["value"]
+    groups = metrics.groupby(_CELL, sort=True)["value"]
     return groups.agg(mean="mean", std="std", n_runs="size").reset_index()

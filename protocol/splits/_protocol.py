@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, labels, rows
+from protocol.checks import ProtocolError, labels
 
 DRAWN = ("query", "validation_query", "validation_database", "train")
 PARTITIONS = (*DRAWN, "database")
@@ -87,28 +87,3 @@ def _balanced_order(n_items: int, y: NDArray | None, rng: np.random.Generator) -
     turn = np.empty(n_items, dtype=np.int64)
     turn[by_class] = np.arange(n_items) - np.repeat(starts, count)
     return order[np.lexsort((rng.permutation(len(names))[code], turn))]
-
-
-def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows of the items that come from a partition's images.
-
-    Splits divide images, so that all items of one image (SIFT1M's local descriptors) fall in the same partition.
-
-    Parameters
-    ----------
-    images : ndarray of int64
-        Image numbers of the partition.
-    image : ndarray of int64, shape (n_items,)
-        The image that each item comes from.
-
-    Raises
-    ------
-    ProtocolError
-        If none of the partition's images has an item.
-
-    Examples
-    --------
-    >>> items_of(np.array([0, 2]), np.array([0, 0, 1, 2]))
-    array([0, 1, 3])
-    """
-    return rows(np.flatnonzero(np.isin(image, images)), len(image), "items of the partition")

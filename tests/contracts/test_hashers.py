@@ -141,6 +141,18 @@ def check_clones(make):
     np.testing.assert_array_equal(twin.fit(X).transform(X), hasher.transform(X))
 
 
+def check_works_in_a_pipeline(make):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    scaled = StandardScaler().fit_transform(X)
+    try:
+        bits = make_pipeline(StandardScaler(), make(n_bits=8)).fit(X).transform(X)
+    except (AttributeError, TypeError) as error:
+        pytest.fail(f"no scikit-learn transformer: {error}")
+    assert (bits == make(n_bits=8).fit(scaled).transform(scaled)).all()
+
+
 def check_constructor_only_stores(make):
     odd = object()
     hasher = make(n_bits=odd, seed=odd)
@@ -194,6 +206,7 @@ PLAIN = [
     check_constant_features,
     check_duplicate_rows,
     check_clones,
+    check_works_in_a_pipeline,
     check_constructor_only_stores,
     check_set_params,
     check_repr,
@@ -232,6 +245,11 @@ def test_the_registration_names_source_and_deviations(name):
 
 
 class Right:
+    def __sklearn_tags__(self):
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+
+        return Tags("transformer", TargetTags(required=False), TransformerTags())
+
     def __init__(self, n_bits=32, *, seed=0):
         self.n_bits = n_bits
         self.seed = seed
@@ -392,6 +410,10 @@ class Jitters(Right):
         return (X + np.random.default_rng(0).normal(size=X.shape)) @ self.W_ > 0
 
 
+class NoTags(Right):
+    __sklearn_tags__ = None
+
+
 class OtherDefault(Right):
     def get_params(self, deep=True):
         return {"n_bits": self.n_bits}
@@ -482,6 +504,7 @@ def test_the_right_hasher_passes(check):
         (check_duplicate_rows, RowNumbers),
         (check_duplicate_rows, Jitters),
         (check_clones, OtherDefault),
+        (check_works_in_a_pipeline, NoTags),
         (check_constructor_only_stores, Converts),
         (check_constructor_only_stores, Prepares),
         (check_set_params, IgnoresUnknown),

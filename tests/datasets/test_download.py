@@ -52,7 +52,7 @@ def test_official_source(server, tmp_path):
 def test_mirror_folder_comes_first_and_is_noted_where_it_is_not_official(tmp_path):
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror" / "data.bin").write_bytes(OTHER)
-    fetched = fetch(file(), tmp_path / "out", mirror=str(tmp_path / "mirror"), mirror_sha256=sha256(OTHER))
+    fetched = fetch(file(), tmp_path / "out", mirror=str(tmp_path / "mirror"), sha256=sha256(OTHER))
     assert (tmp_path / "out" / "data.bin").read_bytes() == OTHER
     assert fetched["official"] is False
     assert "data.bin is not the official file" in provenance_note(fetched)
@@ -96,3 +96,12 @@ def test_no_source_says_what_was_tried_and_what_to_do(server, tmp_path):
         fetch(file(f"{address}/data.bin", "http://127.0.0.1:9/data.bin"), tmp_path / "out")
     assert "127.0.0.1:9" in str(caught.value).replace("host='127.0.0.1', port=9", "127.0.0.1:9")
     assert os.listdir(tmp_path / "out") == []
+
+
+def test_other_bytes_than_the_official_ones_are_never_taken_from_the_official_source(server, tmp_path):
+    address, folder = server
+    (folder / "data.bin").write_bytes(CONTENT)
+    with pytest.raises(
+        ProtocolError, match=f"no source gave the file; tried none, because no mirror .*{sha256(OTHER)}"
+    ):
+        fetch(file(f"{address}/data.bin"), tmp_path / "out", sha256=sha256(OTHER))

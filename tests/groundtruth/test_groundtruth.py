@@ -117,3 +117,11 @@ def test_class_label_hands_on_the_labels():
 def test_class_label_needs_labels():
     with pytest.raises(ProtocolError, match="the dataset has no labels; use 'epsilon_ball'"):
         registry.get("ground_truth", "class_label")(items(LINE), items(LINE), items(LINE))
+
+
+def test_too_few_training_points_for_the_database_are_refused():
+    with pytest.raises(
+        ProtocolError,
+        match=r"11 training points are too few .* wanted at least 21, a larger n_neighbours, or count_in='train'",
+    ):
+        ball(LINE, database=np.zeros((40, 1)), n_neighbours=2)

@@ -65,6 +65,20 @@ def test_altered_array_is_refused(tmp_path):
         storage.read(path)
 
 
+@pytest.mark.parametrize("harm", ["passport", "array"])
+def test_an_altered_passport_or_a_lost_array_is_refused(tmp_path, harm):
+    path = tmp_path / "a.h5"
+    storage.write(path, {"x": np.arange(3), "y": np.arange(3)}, PASSPORT)
+    with h5py.File(path, "r+") as file:
+        if harm == "passport":
+            file.attrs["passport"] = file.attrs["passport"].replace("7", "8")
+        else:
+            del file["y"]
+    for read in (storage.read, storage.read_passport):
+        with pytest.raises(ProtocolError, match="was altered after writing"):
+            read(path)
+
+
 def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
     path = tmp_path / "a.h5"
     storage.write(path, {"x": np.arange(30_000)}, PASSPORT)
@@ -99,6 +113,8 @@ def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
     (tmp_path / "results").write_text("")
     with pytest.raises(ProtocolError, match="a file stands where a folder is needed"):
         storage.check_writable(tmp_path / "results" / "digits")
+    storage.check_writable(tmp_path / "new" / "folder")
+    assert os.listdir(tmp_path) == ["results"]
 
 
 def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path):

@@ -3,9 +3,9 @@ import itertools
 import pandas as pd
 import pytest
 
-from protocol.report import collect, summarise, write_rows, write_table
+from protocol.metrics import COLUMNS, write_rows
+from protocol.report import collect, summarise, write_table
 from protocol.report.identities import check_identities
-from protocol.report.tables import COLUMNS
 
 CELL = ("digits", "gist", "class_label", "standard")
 
@@ -58,8 +58,12 @@ def summary_of(**means):
 
 GOOD = {
     **{f"{extension}_mAP": 0.5 for extension in ("none", "same", "different")},
-    "none_RAMAP@r2": 0.3, "same_RAMAP@r2": 0.2, "different_RAMAP@r2": 0.1,
-    "none_precision@r2": 0.4, "same_precision@r2": 0.4, "different_precision@r2": 0.1,
+    "none_RAMAP@r2": 0.3,
+    "same_RAMAP@r2": 0.2,
+    "different_RAMAP@r2": 0.1,
+    "none_precision@r2": 0.4,
+    "same_precision@r2": 0.4,
+    "different_precision@r2": 0.1,
 }
 
 

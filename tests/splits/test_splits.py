@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.splits import DRAWN, PARTITIONS, items_of
+from protocol.splits import DRAWN, PARTITIONS
 
 SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
 Y = np.random.default_rng(0).integers(0, 5, 400)
@@ -109,10 +109,3 @@ def test_labels_of_another_length_and_multi_labels_are_refused():
         draw("standard", y=Y[:-1])
     with pytest.raises(ProtocolError, match="multi-label"):
         draw("standard", y=np.ones((400, 2), dtype=bool))
-
-
-def test_items_follow_their_images():
-    image = np.array([0, 0, 1, 3, 3, 3])
-    assert items_of(np.array([0, 3]), image).tolist() == [0, 1, 3, 4, 5]
-    with pytest.raises(ProtocolError, match="partition is empty"):
-        items_of(np.array([2]), image)

@@ -39,7 +39,7 @@ def test_defaults_come_from_the_schema_and_features_refine_the_grid(settings):
 
 
 def test_without_a_setting_the_default_is_refined(settings):
-    config = settings.load({"runs": 1}).config
+    config = settings.load({"runs": 1}, from_file=False).config
     assert config["setting"] == "digits"
     assert config["runs"] == 1
 
@@ -64,11 +64,21 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"n_bits": [0]}, r"n_bits\.0: 0 is less than the minimum of 1"),
         ({"n_bits": "[16]"}, r"n_bits: '\[16\]' is not of type 'array'; wanted: Code lengths"),
         ({"runs": 0}, "runs: 0 is less than the minimum of 1"),
-        ({"extensions": ["other"]}, r"extensions\.0: 'other' is not one of"),
+        ({"extensions": ["other"]}, "extensions.*'other'"),
+        ({"extensions": ["same"]}, "extensions: .*wanted: Codes to evaluate; none, the plain ones"),
+        ({"setting": "downloads"}, "setting: 'downloads' should not be valid"),
+        (
+            {"mirror_sha256": {"cifar.tar.gz": "0" * 64}},
+            "unknown file of dataset 'digits' in mirror_sha256: 'cifar.tar.gz'",
+        ),
+        (
+            {"features": {"bow": {"options": {"n_words": "200"}}}, "hashers": ["itq"]},
+            "options of feature 'bow': .*can't be used",
+        ),
         ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
         (
             {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
-            "= 5200 leave no database of the 1797 items of 'digits'",
+            "= 5200 leave no database under split 'standard': dataset 'digits' has 1797 items",
         ),
         (
             {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
@@ -107,3 +117,40 @@ def test_every_key_of_the_schema_is_described(settings):
 
     for key, part in schema["properties"].items():
         described(part, key)
+
+
+def test_a_file_without_a_setting_is_not_taken_for_the_default(settings):
+    nameless = copy.deepcopy(SMALL)
+    del nameless["setting"]
+    with pytest.raises(ProtocolError, match="'setting' is a required property"):
+        settings.load(nameless)
+
+
+def test_another_dataset_needs_a_name_of_its_own(settings):
+    with pytest.raises(ProtocolError, match="give a name with --config setting=NAME"):
+        settings.load({"dataset": "cifar10"}, from_file=False)
+    assert settings.load({"dataset": "cifar10", "setting": "mine"}, from_file=False).config["setting"] == "mine"
+
+
+def test_digits_in_lists_from_the_command_line_become_integers(settings):
+    assert settings.load({"n_bits": ["16", "8"]}, from_file=False).config["n_bits"] == [8, 16]
+
+
+def test_another_order_of_what_has_none_is_the_same_setting(settings):
+    sizes = dict(reversed(SMALL["split_sizes"].items()))
+    other = settings.load(changed(n_bits=[16, 8], split_sizes=sizes))
+    assert str(other) == str(settings.load(SMALL))
+
+
+def test_options_left_at_their_default_are_stated(settings):
+    config = settings.load(changed(hasher_options={"itq": {"n_iter": 3}})).config
+    assert config["hasher_options"] == {"itq": {"n_iter": 3}, "lsh": {}}
+    assert config["ground_truth_options"]["epsilon_ball"]["reading"] == "mean_distance"
+    assert config["features"]["gist"]["options"]["border"] == 32
+
+
+def test_the_standard_split_may_draw_all_items_the_improved_may_not(settings):
+    sizes = SMALL["split_sizes"] | {"train": 1597}
+    settings.load(changed(split_sizes=sizes, splits=["standard"]))
+    with pytest.raises(ProtocolError, match="= 1797 leave no database under split 'improved'"):
+        settings.load(changed(split_sizes=sizes, splits=["improved"]))

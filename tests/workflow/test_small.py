@@ -5,11 +5,13 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from project import SMALL
 
-from protocol import storage
+from protocol import codes, registry, storage
+from protocol.groundtruth import Items
 
 pytestmark = pytest.mark.workflow
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
@@ -127,10 +129,49 @@ def test_editing_a_metric_recounts_nothing(project):
     assert project.jobs("evaluate") == {"score": 4, "collect": 1, "evaluate": 1}
 
 
-def test_another_seed_reruns_what_is_random(small, project):
+def test_another_seed_reruns_what_is_random_and_nothing_else(small, project):
+    assert project.run("evaluate").returncode == 0
     project.write(SMALL | {"seed": 1})
+    assert set(project.jobs("codes")) == {"split", "preprocess", "hash", "codes"}
     assert project.run("evaluate").returncode == 0
     assert read(project) != read(small)
+
+
+def test_everything_is_fitted_on_the_training_set_alone(small):
+    """One cell made again from the features and the split, without the pipeline's scripts."""
+    cell = small.folder / RESULTS / "gist" / "improved" / "run1"
+    X = storage.read(small.folder / RESULTS / "gist" / "features.h5")["X"]
+    split = storage.read(small.folder / RESULTS / "splits" / "improved" / "run1" / "splits.h5")
+    mean = X[split["train"]].mean(axis=0, dtype=np.float64)
+    np.testing.assert_array_equal(storage.read(cell / "preprocessing.h5")["mean"], mean)
+    centred = (X - mean).astype(np.float32)
+    model = registry.get("hasher", "itq")(
+        n_bits=16, seed=storage.read_passport(cell / "itq" / "codes.h5")["fits"]["16"]["seed"]
+    )
+    model.fit(centred[split["train"]])
+    packed = storage.read(cell / "itq" / "codes.h5")
+    for part in ("query", "database"):
+        different = codes.unpack(packed[f"16/{part}"], 16) != model.transform(centred[split[part]])
+        assert different.mean() < 1e-4  # a bit on the border may fall otherwise in a product of another shape
+    truth = storage.read(cell / "groundtruth.h5")
+    items = {name: Items(centred[split[name]], None) for name in ("query", "database", "train")}
+    seed = storage.read_passport(cell / "groundtruth.h5")["seed"]
+    ball = registry.get("ground_truth", "epsilon_ball")(**items, seed=seed)
+    np.testing.assert_allclose(truth["epsilon_ball/radius"], ball["radius"], rtol=1e-6)
+
+
+def test_a_fit_on_other_rows_is_found_by_the_audit(project):
+    script = project.folder / "workflow" / "scripts" / "preprocess.py"
+    leaking = script.read_text().replace(
+        "Preprocessing.fit(feature, raw,", "Preprocessing.fit(feature, raw := arrays['X'],"
+    )
+    assert leaking != script.read_text()
+    script.write_text(leaking)
+    project.write(SMALL | {"runs": 1, "splits": ["improved"]})
+    assert project.run("audit").returncode == 0
+    findings = pd.read_csv(project.folder / RESULTS / "audit.csv")
+    assert "preprocessing-leak" in set(findings["finding"])
+    assert set(findings["severity"]) == {"error"}
 
 
 @pytest.mark.parametrize(
@@ -214,5 +255,5 @@ def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tm
         "wrong checksum: wanted sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd" in done.stderr
     )
     assert "Traceback" not in done.stderr
-    downloads = project.folder / "results" / "downloads" / "cifar10"
-    assert [path.name for path in downloads.iterdir()] == ["logs"]
+    left = [path.name for path in (project.folder / "results" / "downloads").rglob("*") if path.is_file()]
+    assert left == ["cifar-10-binary.tar.gz.log"]

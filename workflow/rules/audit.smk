@@ -2,6 +2,7 @@ rule findings:
     input:
         labels="<results>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
+        features=each("<results>/{feature}/features.h5"),
         preprocessing=each("<results>/{feature}/{split}/run{run}/preprocessing.h5"),
         groundtruth=each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
     output:
@@ -17,7 +18,7 @@ rule findings:
         mem_mb=1000,
     params:
         sizes=SET["split_sizes"],
-        code=room_digest("audit"),
+        code=room_digest("audit", "features", "splits"),
     message:
         "audit: every split of the setting"
     script:

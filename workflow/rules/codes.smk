@@ -17,7 +17,7 @@ rule hash:
     params:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
-        hasher_options=lambda wc: SET["hasher_options"].get(wc.hasher, {}),
+        hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
         # One seed a code length, whatever other lengths there are; the split protocol is left out, so that standard
         # and improved runs train the same model and differ in the database only.
         seeds=lambda wc: {

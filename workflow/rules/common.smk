@@ -23,7 +23,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
 try:
-    SETTING = settings.load(config)
+    SETTING = settings.load(config, from_file=bool(workflow.configfiles))
     SET = SETTING.config
     DATASET = registry.entry("dataset", SET["dataset"])
     check_writable(f"results/{SET['setting']}")
@@ -43,7 +43,7 @@ room_digest = functools.cache(registry.room_digest)
 
 
 wildcard_constraints:
-    feature="|".join(registry.names("feature")),
+    feature="|".join(SETTING.grids),
     split="|".join(registry.names("split")),
     hasher="|".join(registry.names("hasher")),
     run="[0-9]+",

@@ -1,13 +1,22 @@
+# An archive's place says which bytes it holds, so settings that want others don't take it from one another; where it
+# came from is no parameter, so a moved mirror makes nothing run again.
+ARCHIVES = [
+    f"<downloads>/{SET['mirror_sha256'].get(file.name, file.sha256)}/{file.name}"
+    for file in DATASET.facts["files"]
+]
+
+
 rule download:
     output:
-        file="<downloads>/{file}",
-        provenance="<downloads>/{file}.json",
+        file="<downloads>/{sha256}/{file}",
+        provenance="<downloads>/{sha256}/{file}.json",
     log:
-        "<downloads>/logs/{file}.log",
+        "<downloads>/{sha256}/logs/{file}.log",
     benchmark:
-        "<downloads>/logs/{file}.tsv"
+        "<downloads>/{sha256}/logs/{file}.tsv"
     wildcard_constraints:
-        file="|".join(map(re.escape, [f.name for f in DATASET.facts["files"]])) or "-",
+        sha256="[0-9a-f]{64}",
+        file="|".join(re.escape(file.name) for file in DATASET.facts["files"]) or "-",
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -15,8 +24,6 @@ rule download:
         mem_mb=500,
     params:
         dataset=SET["dataset"],
-        mirror=SET["mirror"],
-        mirror_sha256=lambda wc: SET["mirror_sha256"].get(wc.file),
     message:
         "download: {wildcards.file}"
     script:
@@ -25,8 +32,8 @@ rule download:
 
 rule dataset:
     input:
-        files=[f"<downloads>/{f.name}" for f in DATASET.facts["files"]],
-        provenance=[f"<downloads>/{f.name}.json" for f in DATASET.facts["files"]],
+        files=ARCHIVES,
+        provenance=[f"{path}.json" for path in ARCHIVES],
     output:
         images="<results>/images.h5",
         labels="<results>/items.h5",

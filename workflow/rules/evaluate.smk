@@ -47,6 +47,7 @@ rule score:
     params:
         dataset=SET["dataset"],
         metrics=SET["metrics"],
+        empty=SET["empty"],
         code=digest("metric", *SET["metrics"]) + room_digest("ranking"),
     message:
         "metrics: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split"

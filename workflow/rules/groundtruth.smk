@@ -17,8 +17,7 @@ rule relevance:
         mem_mb=2000,
     params:
         truths=lambda wc: {
-            name: SET["ground_truth_options"].get(name, {})
-            for name in grid(wc).ground_truths
+            name: SET["ground_truth_options"][name] for name in grid(wc).ground_truths
         },
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,

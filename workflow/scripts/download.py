@@ -11,8 +11,8 @@ def main(job):
     """Fetch the file that the wildcard names."""
     files = registry.entry("dataset", job.params.dataset).facts["files"]
     file = next(file for file in files if file.name == job.wildcards.file)
-    mirror = job.params.mirror and f"{job.params.mirror}/{job.params.dataset}"
-    provenance = fetch(file, Path(job.output.file).parent, mirror=mirror, mirror_sha256=job.params.mirror_sha256)
+    mirror = job.config.get("mirror") and f"{job.config['mirror']}/{job.params.dataset}"
+    provenance = fetch(file, Path(job.output.file).parent, mirror=mirror, sha256=job.wildcards.sha256)
     with storage.replacing(job.output.provenance) as path:
         path.write_text(json.dumps(provenance, indent=1))
 

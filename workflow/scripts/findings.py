@@ -2,22 +2,28 @@
 
 from protocol import registry, storage
 from protocol.audit import audit_fit, audit_split, audit_truth, write_findings
+from protocol.features import Prepared, items_of
 
 
 def main(job):
-    """Write the findings, with the place where each was made."""
+    """Write the findings, with the file each was made in; what a fit should have seen is made again from the split."""
     y = storage.read(job.input.labels).get("labels")
-    findings = {}
+    findings, trained = {}, {}
     for path in job.input.splits:
-        protocol = registry.get("split", storage.read_passport(path)["maker"].removeprefix("split "))
-        findings[path] = audit_split(storage.read(path), protocol, y=y, sizes=job.params.sizes)
-    trained = {
-        storage.read_passport(path)["digest"]: storage.read(path, ["train"])["train"] for path in job.input.splits
-    }
-    for path in (*job.input.preprocessing, *job.input.groundtruth):
-        findings[path] = audit_fit(storage.read_passport(path), trained)
-    for path in job.input.groundtruth:
-        findings[path] += audit_truth(storage.grouped(storage.read(path)))
+        parts, passport = storage.read(path), storage.read_passport(path)
+        protocol = registry.get("split", passport["maker"].removeprefix("split "))
+        findings[path] = audit_split(parts, protocol, y=y, sizes=job.params.sizes)
+        trained[passport["digest"]] = parts["train"]
+    features = {storage.read_passport(path)["digest"]: path for path in job.input.features}
+    for fitted, truth in zip(job.input.preprocessing, job.input.groundtruth, strict=True):
+        passport = storage.read_passport(fitted)
+        path, train = features[passport["inputs"]["features"]], trained[passport["inputs"]["splits"]]
+        name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
+        raw = storage.read(path)
+        prepared = Prepared(registry.get("feature", name)(**options), passport["parameters"]["steps"], path, fitted)
+        findings[fitted] = audit_fit(passport, raw["X"][items_of(train, raw["image"])])
+        findings[truth] = audit_fit(storage.read_passport(truth), prepared.vectors(train))
+        findings[truth] += audit_truth(storage.grouped(storage.read(truth)))
     write_findings(job.output.findings, findings)
 
 

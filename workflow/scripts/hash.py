@@ -1,18 +1,16 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
 from protocol import codes, registry, storage
-from protocol.features import Preprocessing
-from protocol.splits import items_of
+from protocol.features import Prepared
 
 
 def main(job):
     """Write packed codes for every length, and what the fits did."""
     name, options = job.wildcards.hasher, job.params.hasher_options
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    raw = storage.read(job.input.features)
-    prepared = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
-    parts = storage.read(job.input.splits, ["train", "query", "database"])
-    train, query, database = (prepared.transform(raw["X"][items_of(part, raw["image"])]) for part in parts.values())
+    prepared = Prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
+    images = storage.read(job.input.splits, ["train", "query", "database"])
+    train, query, database = map(prepared.vectors, images.values())
     arrays, fits = {}, {}
     for n_bits, seed in job.params.seeds.items():
         model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)
@@ -24,7 +22,7 @@ def main(job):
         parameters={"n_bits": list(fits), **options},
         inputs=dict(job.input.items()),
         fits=fits,
-        fitted_on=storage.array_digest(parts["train"]),
+        fitted_on=storage.array_digest(train),
     )
     storage.write(job.output.codes, arrays, passport)
 

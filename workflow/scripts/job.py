@@ -13,11 +13,18 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     """Run `main(job)`; a ProtocolError ends the job with its message alone, anything else with a traceback."""
     log = Path(str(job.log))
     log.parent.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(
-        level=logging.INFO, format="%(message)s", handlers=[logging.StreamHandler(), logging.FileHandler(log, mode="w")]
-    )
+    terminal, file = logging.StreamHandler(), logging.FileHandler(log, mode="w")
+    terminal.setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", handlers=[file])
+    terminal.setFormatter(logging.Formatter("%(message)s"))
+    logging.getLogger().addHandler(terminal)
+    logging.captureWarnings(True)
+    logging.info("%s %s", job.rule, dict(job.wildcards.items()))
+    logging.info("parameters: %s", dict(job.params.items()))
     try:
         main(job)
+        for path in job.output:
+            logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
     except ProtocolError as error:
         logging.error("error: %s", error)
         sys.exit(1)

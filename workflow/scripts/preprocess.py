@@ -1,8 +1,7 @@
 """Fit the preprocessing of one feature on the training set of one run."""
 
 from protocol import registry, storage
-from protocol.features import Preprocessing
-from protocol.splits import items_of
+from protocol.features import Preprocessing, items_of
 
 
 def main(job):
@@ -10,14 +9,14 @@ def main(job):
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     arrays = storage.read(job.input.features)
     train = storage.read(job.input.splits, ["train"])["train"]
-    rows = items_of(train, arrays["image"])
-    fitted = Preprocessing.fit(feature, arrays["X"][rows], steps=job.params.steps, seed=job.params.seed)
+    raw = arrays["X"][items_of(train, arrays["image"])]
+    fitted = Preprocessing.fit(feature, raw, steps=job.params.steps, seed=job.params.seed)
     passport = storage.passport(
         "preprocessing",
         parameters={"steps": list(job.params.steps), "options": job.params.options},
         inputs=dict(job.input.items()),
         seed=job.params.seed,
-        fitted_on=storage.array_digest(train),
+        fitted_on=storage.array_digest(raw),
     )
     storage.write(job.output.preprocessing, fitted.to_arrays(), passport)
 

@@ -1,22 +1,18 @@
 """Build the ground truths of one run."""
 
 from protocol import registry, storage
-from protocol.features import Preprocessing
+from protocol.features import Prepared
 from protocol.groundtruth import Items
-from protocol.splits import items_of
 
 
 def main(job):
     """Write, for every ground truth, the rule that says which database items are relevant to which query."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    raw = storage.read(job.input.features)
-    prepared = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
+    prepared = Prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
     y = storage.read(job.input.labels).get("labels")
-    parts = storage.read(job.input.splits, ["query", "database", "train"])
     items = {}
-    for name, part in parts.items():
-        rows = items_of(part, raw["image"])
-        items[name] = Items(prepared.transform(raw["X"][rows]), None if y is None else y[raw["image"][rows]])
+    for name, images in storage.read(job.input.splits, ["query", "database", "train"]).items():
+        items[name] = Items(prepared.vectors(images), None if y is None else prepared.per_item(images, y))
     arrays = {}
     for truth, options in job.params.truths.items():
         built = registry.get("ground_truth", truth)(**items, seed=job.params.seed, **options)
@@ -26,7 +22,7 @@ def main(job):
         parameters=job.params.truths,
         inputs=dict(job.input.items()),
         seed=job.params.seed,
-        fitted_on=storage.array_digest(parts["train"]),
+        fitted_on=storage.array_digest(items["train"].X),
     )
     storage.write(job.output.groundtruth, arrays, passport)
 

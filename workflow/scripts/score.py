@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from protocol import storage
-from protocol.metrics import evaluate, mean
+from protocol.metrics import evaluate, mean, write_rows
 from protocol.ranking import unpack_counts
-from protocol.report import write_rows
 
 
 def main(job):
@@ -16,7 +15,8 @@ def main(job):
         for place, arrays in storage.grouped(storage.read(path)).items():
             for truth, counts in unpack_counts(arrays).items():
                 cell = (job.params.dataset, wc.feature, truth, wc.split, run, wc.hasher, *place.split())
-                rows += [(*cell, name, mean(values)) for name, values in evaluate(counts, job.params.metrics).items()]
+                scores = evaluate(counts, job.params.metrics, empty=job.params.empty)
+                rows += [(*cell, name, mean(values)) for name, values in scores.items()]
     write_rows(job.output.scores, rows)
 
 
