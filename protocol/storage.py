@@ -16,13 +16,15 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
+
+if TYPE_CHECKING:
+    import h5py
 
 _LIBRARIES = ("hashing-protocol", "h5py", "numpy", "scipy")
 _HINTS = {
@@ -154,6 +156,8 @@ def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, An
     ProtocolError
         If the file can't be written; nothing is left behind.
     """
+    import h5py
+
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
         digests = {}
         for name, values in sorted(arrays.items()):
@@ -172,15 +176,19 @@ def _whole_digest(digests: Mapping[str, str], passport: str) -> str:
     return hashlib.sha256((json.dumps(digests, sort_keys=True) + passport).encode()).hexdigest()
 
 
-def _arrays_of(file: h5py.File) -> dict[str, h5py.Dataset]:
+def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
+    import h5py
+
     found: dict[str, h5py.Dataset] = {}
     file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
     return found
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]:
+def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]":
     """Open a file whose passport and list of arrays are those that were written, and give it with its arrays."""
+    import h5py
+
     if not Path(path).exists():
         raise ProtocolError(f"{path}: no such file; run the stage that makes it")
     try:

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }
 HEAVY = (
+    "h5py",
     "sklearn",
     "pandas",
     "cv2",
