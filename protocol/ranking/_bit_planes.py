@@ -111,18 +111,13 @@ class BitPlanes:
         self, flips: NDArray[np.uint64], masks: NDArray[np.uint64], chosen: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the items of each query's masks at each distance, (n_queries, n_chosen, n_bits + 1)."""
-        n_octaves = -(-self._n_bits // 8)
-        counts = np.zeros((*chosen.shape, n_octaves, 2, 2, 2), dtype=np.int64)
+        counts = np.zeros((*chosen.shape, -(-self._n_bits // 8), 8), dtype=np.int64)
         n_digits = 4 + self._n_steps.bit_length()
         scratch = _aligned((2 * n_digits, self._kernels.TILE))
-        by_octave = counts.reshape(*chosen.shape, n_octaves, 8)
-        self._kernels.count_planes(self._planes, flips, masks, chosen, scratch, by_octave)
-        for digit in (-1, -2, -3):  # items with the digit, or not known to have it: from these, items without
-            without, with_digit = np.moveaxis(counts, digit, 0)
-            without -= with_digit
+        self._kernels.count_planes(self._planes, flips, masks, chosen, scratch, counts)
         # The kernel leaves out the last distance where it would be an octave of its own: it has what remains.
         histograms = np.empty((*chosen.shape, self._n_bits + 1), dtype=np.int64)
-        histograms[..., :-1] = by_octave.reshape(*chosen.shape, -1)[..., : self._n_bits]
+        histograms[..., :-1] = counts.reshape(*chosen.shape, -1)[..., : self._n_bits]
         sizes = np.append(np.bitwise_count(masks).sum(axis=(1, 2), dtype=np.int64), 0)
         histograms[..., -1] = sizes[chosen] - histograms[..., :-1].sum(axis=-1)
         return histograms

@@ -119,7 +119,7 @@ def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> None:
 def _count_lowest(items: Any, mask: Any, digits: Any, counts: Any) -> None:
     """Add up the items of a mask that have each set of the three lowest digits, whatever their others.
 
-    That takes fewer operations than telling the eight values apart, which a few subtractions do in the end.
+    That takes fewer operations than telling the eight values apart, which `_tell_apart` does in the end.
     """
     n = n1 = n2 = n12 = n4 = n14 = n24 = n124 = uint64(0)
     for w in range(TILE):
@@ -150,6 +150,16 @@ def _measure_tile(planes: Any, flips: Any, tile: int, query: int, digits: Any, s
 
 
 @njit(cache=True, nogil=True)
+def _tell_apart(counts: Any) -> None:
+    """Turn what `_count_lowest` added up into the items that have a set of the three digits and no other of them."""
+    for octave in range(len(counts)):
+        for digit in (1, 2, 4):
+            for value in range(8):
+                if not value & digit:
+                    counts[octave, value] -= counts[octave, value | digit]
+
+
+@njit(cache=True, nogil=True)
 def _find_octave(octave: int, digits: Any, kept: Any) -> None:
     """Write the items at distances 8 * octave, ..., 8 * octave + 7 to the first row of `kept`.
 
@@ -177,7 +187,7 @@ def count_planes(planes: Any, flips: Any, masks: Any, chosen: Any, scratch: Any,
     scratch : uint64 (2 * n_digits, TILE)
         Where n_digits binary digits hold a distance, at least 4 of them.
     counts : int64 (n_queries, n_chosen, n_octaves, 8)
-        Items at distances 8 * octave, ..., 8 * octave + 7 are added here, in the last axis as `_count_lowest` does.
+        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
     """
     n_digits = len(scratch) // 2
     digits, lowest, kept = scratch[:n_digits], scratch[:4].reshape(-1), scratch[n_digits:]
@@ -190,6 +200,7 @@ def count_planes(planes: Any, flips: Any, masks: Any, chosen: Any, scratch: Any,
                 for k in range(chosen.shape[1]):
                     if chosen[query, k] >= 0:
                         _count_lowest(kept[0], masks[chosen[query, k], tile], lowest, counts[query, k, octave])
+    _tell_apart(counts.reshape(-1, 8))
 
 
 @njit(cache=True, nogil=True)
