@@ -1,5 +1,7 @@
 import subprocess
 import sys
+import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,10 @@ from protocol.cli import main
 from protocol.evaluation import CONVENTIONS
 
 
-@pytest.mark.parametrize("arguments", [["protocol"], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
+SCRIPT = Path(sysconfig.get_path("scripts")) / "protocol"
+
+
+@pytest.mark.parametrize("arguments", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
 def test_help_teaches(arguments):
     done = subprocess.run([*arguments, "--help"], capture_output=True, text=True, check=True)
     for word in ("list", "examples:", "protocol list hashers", "snakemake --cores all"):
