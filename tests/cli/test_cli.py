@@ -9,7 +9,6 @@ from protocol import __version__, registry
 from protocol.cli import main
 from protocol.evaluation import CONVENTIONS
 
-
 SCRIPT = Path(sysconfig.get_path("scripts")) / "protocol"
 
 
