@@ -15,6 +15,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ from protocol.checks import ProtocolError
 if TYPE_CHECKING:
     import h5py
 
+_CHUNK_BYTES = 1 << 20
+_BLOCK_BYTES = 16 << 20
+_PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _LIBRARIES = ("hashing-protocol", "h5py", "numpy", "scipy")
 _HINTS = {
     "ENOSPC": "the disk is full: free some space and run again",
@@ -99,11 +103,26 @@ def file_sha256(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class _Digest:
+    """The SHA-256 of an array whose rows come block by block: of its dtype, its shape, and its bytes in C order."""
+
+    def __init__(self) -> None:
+        self._content = hashlib.sha256()
+
+    def update(self, rows: NDArray) -> None:
+        if rows.size:
+            self._content.update(np.ascontiguousarray(rows).data.cast("B"))
+
+    def of(self, array: "NDArray | h5py.Dataset") -> str:
+        """Return the digest as hexadecimal digits; the dtype and shape are those of the whole `array`."""
+        return hashlib.sha256(f"{array.dtype.str} {array.shape} {self._content.hexdigest()}".encode()).hexdigest()
+
+
 def array_digest(array: NDArray) -> str:
     """Return the SHA-256 of an array's dtype, shape and bytes in C order."""
-    content = hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode())
-    content.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
-    return content.hexdigest()
+    digest = _Digest()
+    digest.update(array)
+    return digest.of(array)
 
 
 def passport(
@@ -146,29 +165,97 @@ def passport(
     }
 
 
-def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any], *, compress: bool = False) -> None:
-    """Write arrays (names may hold ``/``) and a passport as one HDF5 file, which appears under `path` only when whole.
+class Writer:
+    """An HDF5 file on its way to its name: arrays are put whole, or grow by blocks of rows. Made by `writing`."""
 
-    `compress` suits counts, which are mostly zero; features and codes don't shrink and are slower to read then.
+    def __init__(self, file: "h5py.File", *, compress: bool) -> None:
+        self._file, self._compress = file, compress
+        self._growing: dict[str, _Digest] = {}
+        self._digests: dict[str, str] = {}
+
+    def put(self, name: str, values: Any) -> None:
+        """Write a whole array; strings are stored as UTF-8."""
+        array = np.asarray(values)
+        if array.dtype.kind == "U":
+            array = np.char.encode(array, "utf-8")
+        packing = _PACKED if self._compress and array.ndim else {}
+        self._file.create_dataset(name, data=array, **packing)
+        self._digests[name] = array_digest(array)
+
+    def append(self, name: str, rows: NDArray) -> None:
+        """Add rows to an array, which the first call begins; the file is the same whatever the blocks.
+
+        Raises
+        ------
+        ProtocolError
+            If the rows have another dtype or width than those before.
+        """
+        if name not in self._growing:
+            n_rows = max(1, _CHUNK_BYTES // max(1, rows.dtype.itemsize * prod(rows.shape[1:])))
+            self._file.create_dataset(
+                name,
+                shape=(0, *rows.shape[1:]),
+                maxshape=(None, *rows.shape[1:]),
+                chunks=(n_rows, *rows.shape[1:]),
+                dtype=rows.dtype,
+                **(_PACKED if self._compress else {}),
+            )
+            self._growing[name] = _Digest()
+        array = self._file[name]
+        if rows.dtype != array.dtype or rows.shape[1:] != array.shape[1:]:
+            raise ProtocolError(
+                f"array {name!r}: wanted rows of shape {array.shape[1:]} and {array.dtype} as before, "
+                f"came {rows.shape[1:]} and {rows.dtype}"
+            )
+        if len(rows):
+            array.resize(len(array) + len(rows), axis=0)
+            array[-len(rows) :] = rows
+            self._growing[name].update(rows)
+
+    def _finish(self, passport: Mapping[str, Any]) -> None:
+        self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
+        for name, digest in self._digests.items():
+            self._file[name].attrs["sha256"] = digest
+        self._file.attrs["passport"] = json.dumps(passport, sort_keys=True)
+        self._file.attrs["digest"] = _whole_digest(self._digests, self._file.attrs["passport"])
+
+
+@contextlib.contextmanager
+def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = False) -> Iterator[Writer]:
+    """Give a writer of one HDF5 file, which appears under `path` only when the block ends without an error.
+
+    `compress` suits counts, which are mostly zero; features and codes don't shrink and are slower to read then. The
+    passport is read at the end of the block, so what is learned on the way may still be added to it.
 
     Raises
     ------
     ProtocolError
         If the file can't be written; nothing is left behind.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "x.h5")
+    ...     with writing(path, passport("doctest", parameters={}, inputs={})) as file:
+    ...         for block in range(3):
+    ...             file.append("X", np.full((2, 4), block))
+    ...     with streamed(path, "X") as X:
+    ...         print(X.shape, X[4:6, 0])
+    (6, 4) [2 2]
     """
     import h5py
 
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        digests = {}
+        writer = Writer(file, compress=compress)
+        yield writer
+        writer._finish(passport)
+
+
+def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any], *, compress: bool = False) -> None:
+    """Write arrays (names may hold ``/``) and a passport as one HDF5 file; as `writing`, with every array whole."""
+    with writing(path, passport, compress=compress) as file:
         for name, values in sorted(arrays.items()):
-            array = np.asarray(values)
-            if array.dtype.kind == "U":
-                array = np.char.encode(array, "utf-8")
-            packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compress and array.ndim else {}
-            dataset = file.create_dataset(name, data=array, **packing)
-            dataset.attrs["sha256"] = digests[name] = array_digest(array)
-        file.attrs["passport"] = json.dumps(passport, sort_keys=True)
-        file.attrs["digest"] = _whole_digest(digests, file.attrs["passport"])
+            file.put(name, values)
 
 
 def _whole_digest(digests: Mapping[str, str], passport: str) -> str:
@@ -227,6 +314,25 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
             if array_digest(arrays[name]) != found[name].attrs.get("sha256"):
                 raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
         return arrays
+
+
+@contextlib.contextmanager
+def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
+    """Give one array of a file to be read by slices of rows, checked against its digest before; errors as `read`."""
+    with _opened(path) as (_, found):
+        if name not in found:
+            raise ProtocolError(f"{path}: has no array {name!r}; it has: {', '.join(sorted(found))}")
+        array = found[name]
+        n_rows = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+        digest = _Digest()
+        try:
+            for start in range(0, len(array), n_rows):
+                digest.update(array[start : start + n_rows])
+        except OSError as error:
+            raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
+        if digest.of(array) != array.attrs.get("sha256"):
+            raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
+        yield array
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:

@@ -153,3 +153,46 @@ def test_a_passport_has_the_digests_of_its_inputs_and_hands_on_their_notes(tmp_p
     made = storage.passport("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
     assert made["notes"] == ["rebuilt", "own"]
     assert made["inputs"] == {n: storage.read_passport(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
+
+
+def test_growing_by_any_blocks_leaves_the_same_file_as_putting_it_whole(tmp_path):
+    X = np.arange(60, dtype=np.float32).reshape(20, 3)
+    told = PASSPORT
+    storage.write(tmp_path / "whole.h5", {"X": X}, told)
+    for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
+        with storage.writing(tmp_path / f"{name}.h5", told) as file:
+            for start in range(0, len(X), size):
+                file.append("X", X[start : start + size])
+        assert storage.read_passport(tmp_path / f"{name}.h5") == storage.read_passport(tmp_path / "whole.h5")
+        np.testing.assert_array_equal(storage.read(tmp_path / f"{name}.h5")["X"], X)
+
+
+def test_an_array_of_no_rows_may_grow_to_none(tmp_path):
+    with storage.writing(tmp_path / "x.h5", PASSPORT) as file:
+        file.append("X", np.empty((0, 128), dtype=np.uint8))
+    assert storage.read(tmp_path / "x.h5")["X"].shape == (0, 128)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((2, 4)), np.zeros((2, 3), dtype=np.float32)])
+def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
+    def grow():
+        with storage.writing(tmp_path / "x.h5", PASSPORT) as file:
+            file.append("X", np.zeros((2, 3)))
+            file.append("X", rows)
+
+    with pytest.raises(ProtocolError, match="as before"):
+        grow()
+    assert not list(tmp_path.iterdir())
+
+
+def test_streaming_checks_what_it_reads(tmp_path):
+    path = tmp_path / "x.h5"
+    storage.write(path, {"X": np.arange(10)}, PASSPORT)
+    with storage.streamed(path, "X") as X:
+        assert X[3:5].tolist() == [3, 4]
+    with pytest.raises(ProtocolError, match="has no array 'Y'; it has: X"), storage.streamed(path, "Y"):
+        pass
+    with h5py.File(path, "r+") as file:
+        file["X"][7] = 0
+    with pytest.raises(ProtocolError, match="altered"), storage.streamed(path, "X"):
+        pass
