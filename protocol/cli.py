@@ -51,7 +51,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _evaluate(arguments: argparse.Namespace) -> None:
     from protocol import evaluation
 
-    for path in filter(None, (arguments.json, arguments.per_query)):
+    for path in filter(None, (arguments.json, arguments.per_query, arguments.pr_curves)):
         from protocol.storage import check_writable
 
         check_writable(path.parent)  # now, not after minutes of counting
@@ -67,6 +67,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
+            tables=arguments.tables,
+            lookup_radius=arguments.lookup_radius,
             threads=arguments.threads,
             progress=progress,
         )
@@ -74,6 +76,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         evaluation.write_json(arguments.json, found)
     if arguments.per_query:
         evaluation.write_per_query(arguments.per_query, found)
+    if arguments.pr_curves:
+        evaluation.write_pr_curves(arguments.pr_curves, found)
     sys.stdout.write(evaluation.table(found) + "\n")
 
 
@@ -163,8 +167,10 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
               ... --metric mAP@5000[retrieved] --metric precision@r2      some metrics; `protocol list metrics`
+              ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
               ... --convention hashnet                                   as a tool does; `protocol list conventions`
               ... --spread                                               what every convention calls mAP
+              ... --tables 16x4 --lookup-radius 2                        buckets: what they return, how fast
               ... --json means.json --per-query values.csv               for a script, or a test of significance
             """
         ),
@@ -179,10 +185,24 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "--bit-order", default="little", metavar="little|big", help="of packed codes: weight 1 or 128 first (little)"
     )
     command.add_argument(
-        "--metric", action="append", metavar="NAME", help="a metric; repeat it for more (those of the convention)"
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="a metric, or all; repeat it for more (those of the convention)",
     )
     command.add_argument("--convention", default="protocol", metavar="NAME", help="a convention (protocol)")
     command.add_argument("--spread", action="store_true", help="show what every convention calls mAP, too")
+    command.add_argument(
+        "--tables",
+        action="append",
+        default=[],
+        metavar="KxL",
+        help="search L hash tables of K bits each, too; repeatable",
+    )
+    command.add_argument(
+        "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R, too"
+    )
+    command.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
     command.add_argument("--json", type=Path, metavar="F", help="write the means")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")

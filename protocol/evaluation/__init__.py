@@ -2,7 +2,7 @@
 
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import Evaluation, evaluate
-from protocol.evaluation.results import table, write_json, write_per_query
+from protocol.evaluation.results import table, write_json, write_per_query, write_pr_curves
 from protocol.evaluation.spread import SpreadRow
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "table",
     "write_json",
     "write_per_query",
+    "write_pr_curves",
 ]

@@ -1,7 +1,7 @@
 """One call from codes and a ground truth to named numbers."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from protocol import metrics as scoring
 from protocol.checks import ProtocolError
-from protocol.evaluation.conventions import find
+from protocol.evaluation.buckets import Tables, search
+from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
-from protocol.evaluation.names import keywords
+from protocol.evaluation.names import ALL, everything, keywords
 from protocol.evaluation.spread import SpreadRow, spread_of
-from protocol.ranking import LabelRelevance, Relevance, count
+from protocol.ranking import LabelRelevance, Relevance, count, lookup_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,16 @@ class Evaluation:
     per_query : dict of str to ndarray of float64
         The values behind the means, NaN where a query is left out; (n_queries,), or (1,) where a metric is about the
         pooled queries or the database.
+    pr_curves : dict of str to PRCurve
+        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
     spread : tuple of SpreadRow
         What else goes by the name of mAP, largest first; empty unless asked for.
+    bucket_search : dict of str to dict of str to float
+        Of each kind of tables asked for, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro`` of
+        what the tables return.
+    lookup_seconds : tuple of float
+        Mean seconds a query that an inverted index took at radius 0, 1, ...; empty unless asked for. A time of this
+        machine, not a metric.
     """
 
     n_queries: int
@@ -40,7 +49,10 @@ class Evaluation:
     convention: str
     metrics: dict[str, float]
     per_query: dict[str, NDArray[np.float64]]
+    pr_curves: dict[str, scoring.PRCurve]
     spread: tuple[SpreadRow, ...] = ()
+    bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    lookup_seconds: tuple[float, ...] = ()
 
 
 def evaluate(
@@ -55,6 +67,8 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
+    tables: Sequence[str] = (),
+    lookup_radius: int | None = None,
     threads: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> Evaluation:
@@ -79,12 +93,16 @@ def evaluate(
         Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
         128 (``np.packbits``).
     metrics : sequence of str, optional
-        Registered metrics, for example ``["mAP", "precision@r2"]``. Those of the convention if None, but for the ones
-        with a radius above `n_bits`.
+        Registered metrics, for example ``["mAP", "precision@r2"]``, or ``["all"]``: every one, with K = 1000 and
+        R = 0, 1, 2. Those of the convention if None. Of the last two, without the ones with a radius above `n_bits`.
     convention : str, default="protocol"
         What becomes of undefined values, and which metrics there are; ``protocol list conventions`` lists them.
     spread : bool, default=False
         Whether to compute what every convention calls mAP, too.
+    tables : sequence of str, default=()
+        Bucket searches to do, ``KxL`` each: L hash tables over segments of K bits, as ``16x4``.
+    lookup_radius : int, optional
+        Measure how long an inverted index takes to retrieve what is within radius 0, 1, ..., this one.
     threads : int, default=1
         For the counting.
     progress : callable, optional
@@ -109,14 +127,19 @@ def evaluate(
     rules = find(convention)
     chosen = [metrics] if isinstance(metrics, str) else metrics
     for name in chosen or ():
-        keywords(name)  # refuses an unknown one before any file is read
+        if name != ALL:
+            keywords(name)  # refuses an unknown one before any file is read
+    searches = [Tables.parse(text) for text in tables]
     query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
     database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
     if of_database != length:
         name = named(database_codes, "database codes")
         raise ProtocolError(f"{name}: wanted {length} bits as the query codes have, came {of_database}")
     truth = _truth(query_labels, database_labels, relevance, len(query), len(database))
-    names = list(chosen or (name for name in rules.metrics if keywords(name).get("radius", 0) <= length))
+    for wanted in searches:
+        wanted.check(length)
+    seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
+    names = _named(chosen, rules, length)
     counts = count(
         query,
         database,
@@ -134,8 +157,25 @@ def evaluate(
         convention=convention,
         metrics={name: scoring.mean(of_queries) for name, of_queries in values.items()},
         per_query=values,
+        pr_curves={
+            average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
+            for average in scoring.AVERAGES
+        },
         spread=spread_of(counts) if spread else (),
+        bucket_search={
+            str(wanted): search(query, database, length, truth, wanted, empty=rules.empty("precision_micro@rR"))
+            for wanted in searches
+        },
+        lookup_seconds=tuple(seconds.tolist()),
     )
+
+
+def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
+    """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
+    if chosen and ALL not in chosen:
+        return list(chosen)
+    names = everything() if chosen else rules.metrics
+    return [name for name in names if keywords(name).get("radius", 0) <= n_bits]
 
 
 def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:

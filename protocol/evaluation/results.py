@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -36,13 +37,18 @@ def table(evaluation: Evaluation) -> str:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     if evaluation.spread:
         parts.append(_spread(evaluation))
+    if evaluation.bucket_search:
+        parts.append(_bucket_search(evaluation))
+    if evaluation.lookup_seconds:
+        parts.append(_lookups(evaluation))
     return "\n\n".join(parts)
 
 
 def write_json(path: str | Path, evaluation: Evaluation) -> None:
     """Write sizes, convention and means as JSON, which appears under `path` only when whole; NaN as null.
 
-    Keys: ``n_queries``, ``n_database``, ``n_bits``, ``convention``, ``metrics``; and ``spread`` if it was asked for.
+    Keys: ``n_queries``, ``n_database``, ``n_bits``, ``convention``, ``metrics``; and ``spread``, ``bucket_search``,
+    ``lookup_seconds`` where they were asked for.
     """
     from protocol.storage import replacing
 
@@ -50,6 +56,13 @@ def write_json(path: str | Path, evaluation: Evaluation) -> None:
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
+    if evaluation.bucket_search:
+        content["bucket_search"] = {
+            tables: {name: _or_none(value) for name, value in values.items()}
+            for tables, values in evaluation.bucket_search.items()
+        }
+    if evaluation.lookup_seconds:
+        content["lookup_seconds"] = list(evaluation.lookup_seconds)
     text = json.dumps(content, indent=2, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n")
@@ -68,6 +81,22 @@ def write_per_query(path: str | Path, evaluation: Evaluation) -> None:
         writer.writerow(("query", *columns))
         for query in range(evaluation.n_queries):
             writer.writerow((query, *(_cell(of_queries[query]) for of_queries in columns.values())))
+
+
+def write_pr_curves(path: str | Path, evaluation: Evaluation) -> None:
+    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty."""
+    from protocol.storage import replacing
+
+    columns = {
+        f"{kind}_{average}": values
+        for average, curve in evaluation.pr_curves.items()
+        for kind, values in curve._asdict().items()
+    }
+    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("radius", *columns))
+        for radius in range(evaluation.n_bits + 1):
+            writer.writerow((radius, *(_cell(values[radius]) for values in columns.values())))
 
 
 def _cell(value: float) -> str:
@@ -103,6 +132,22 @@ def _spread(evaluation: Evaluation) -> str:
     ]
     values = [row.value for row in evaluation.spread if not math.isnan(row.value)]
     return f"what goes by the name of mAP, from {min(values):.4f} to {max(values):.4f}:\n{_aligned(rows)}"
+
+
+def _bucket_search(evaluation: Evaluation) -> str:
+    names = list(next(iter(evaluation.bucket_search.values())))
+    rows = [("tables", *names)]
+    rows += [(tables, *map(_number, values.values())) for tables, values in evaluation.bucket_search.items()]
+    return f"bucket search, union of L tables of K bits (KxL), all queries pooled:\n{_aligned(rows)}"
+
+
+def _lookups(evaluation: Evaluation) -> str:
+    rows = [("radius", "buckets probed", "ms a query")]
+    probed = 0
+    for radius, seconds in enumerate(evaluation.lookup_seconds):
+        probed += comb(evaluation.n_bits, radius)
+        rows.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
+    return f"lookups in an inverted index; a time of this machine, not a metric:\n{_aligned(rows)}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

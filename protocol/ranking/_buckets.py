@@ -30,10 +30,9 @@ class Buckets:
     @classmethod
     def of(cls, database: NDArray[np.uint64]) -> Self:
         """Return the buckets of a database (n_words, n_database)."""
-        order = np.lexsort(database)
-        ordered = database[:, order]
+        ordered = np.sort(database) if len(database) == 1 else database[:, np.lexsort(database)]
         first = np.flatnonzero(np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)))
-        sizes = np.diff(first, append=order.size)
+        sizes = np.diff(first, append=database.shape[1])
         descending = np.argsort(-sizes, kind="stable")
         repeated = descending[: np.count_nonzero(sizes > 1)]
         return cls(sizes[descending], np.ascontiguousarray(ordered[:, first[repeated]]))

@@ -109,20 +109,23 @@ def _add_carry(digit: Any, carry: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> None:
-    """Keep the items whose digit, xored with `flip`, is 1."""
+def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> bool:
+    """Keep the items whose digit, xored with `flip`, is 1; return whether there are any."""
+    some = uint64(0)
     for w in range(TILE):
         kept[w] = items[w] & (digit[w] ^ flip)
+        some |= kept[w]
+    return some != 0
 
 
-@njit(cache=True, nogil=True)
-def _count_lowest(items: Any, mask: Any, digits: Any, counts: Any) -> None:
-    """Add up the items of a mask that have each set of the three lowest digits, whatever their others.
+@njit(cache=True, nogil=True, forceinline=True)
+def _count_lowest(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
+    """Add up the items of a mask that have each set of the three lowest digits, whatever their others; in some words.
 
     That takes fewer operations than telling the eight values apart, which `_tell_apart` does in the end.
     """
     n = n1 = n2 = n12 = n4 = n14 = n24 = n124 = uint64(0)
-    for w in range(TILE):
+    for w in range(first, stop):
         item, one, two, four = items[w] & mask[w], digits[w], digits[TILE + w], digits[2 * TILE + w]
         n += _popcount(item)
         n1 += _popcount(item & one)
@@ -134,6 +137,18 @@ def _count_lowest(items: Any, mask: Any, digits: Any, counts: Any) -> None:
         n124 += _popcount(item & one & two & four)
     for value, found in enumerate((n, n1, n2, n12, n4, n14, n24, n124)):
         counts[value] += np.int64(found)
+
+
+@njit(cache=True, nogil=True)
+def _count_tile(items: Any, mask: Any, digits: Any, counts: Any) -> None:
+    """Add up the items of a whole tile: a loop of known length, which the compiler does much better."""
+    _count_lowest(items, mask, digits, 0, TILE, counts)
+
+
+@njit(cache=True, nogil=True)
+def _count_part(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
+    """Add up the items of some words of a tile."""
+    _count_lowest(items, mask, digits, first, stop, counts)
 
 
 @njit(cache=True, nogil=True)
@@ -160,18 +175,21 @@ def _tell_apart(counts: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _find_octave(octave: int, digits: Any, kept: Any) -> None:
-    """Write the items at distances 8 * octave, ..., 8 * octave + 7 to the first row of `kept`.
+def _find_octave(octave: int, digits: Any, kept: Any, found: Any) -> bool:
+    """Write the items at distances 8 * octave, ..., 8 * octave + 7 to the first row of `kept`, if there are any.
 
-    Depth first through a tree of ands: what the last octave shares in its highest digits is there already.
+    Depth first through a tree of ands: what the last octave shares in its highest digits is there already, and what
+    is below a branch without items is not looked at.
     """
     for digit in range(len(digits) - 4, -1, -1):
         if octave == 0 or (octave ^ (octave - 1)) >> digit:
-            _keep(kept[digit + 1], digits[digit + 3], uint64((octave >> digit) & 1) - uint64(1), kept[digit])
+            flip = uint64((octave >> digit) & 1) - uint64(1)
+            found[digit] = found[digit + 1] and _keep(kept[digit + 1], digits[digit + 3], flip, kept[digit])
+    return found[0]
 
 
 @njit(cache=True, nogil=True)
-def count_planes(planes: Any, flips: Any, masks: Any, chosen: Any, scratch: Any, counts: Any) -> None:
+def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any, scratch: Any, counts: Any) -> None:
     """Count the items of each query's masks by distance.
 
     Parameters
@@ -181,25 +199,31 @@ def count_planes(planes: Any, flips: Any, masks: Any, chosen: Any, scratch: Any,
     flips : uint64 (n_queries, n_steps * STEP)
         All ones where the query's bit is set.
     masks : uint64 (n_masks, n_tiles, TILE)
-        Sets of items to count.
+        Sets of items to count, the first of them for every query: all items.
+    extents : int64 (n_masks, n_tiles, 2)
+        The words of each tile, from one to before another, outside which a mask is zero.
     chosen : int64 (n_queries, n_chosen)
-        The masks of each query; -1 for one that is empty.
+        The other masks of each query.
     scratch : uint64 (2 * n_digits, TILE)
         Where n_digits binary digits hold a distance, at least 4 of them.
-    counts : int64 (n_queries, n_chosen, n_octaves, 8)
+    counts : int64 (n_queries, 1 + n_chosen, n_octaves, 8)
         Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
     """
     n_digits = len(scratch) // 2
     digits, lowest, kept = scratch[:n_digits], scratch[:4].reshape(-1), scratch[n_digits:]
+    found = np.ones(n_digits - 2, np.bool_)
     kept[n_digits - 3] = ~uint64(0)
     for tile in range(len(planes)):
         for query in range(len(flips)):
             _measure_tile(planes, flips, tile, query, digits, kept)
             for octave in range(counts.shape[2]):
-                _find_octave(octave, digits, kept)
-                for k in range(chosen.shape[1]):
-                    if chosen[query, k] >= 0:
-                        _count_lowest(kept[0], masks[chosen[query, k], tile], lowest, counts[query, k, octave])
+                if _find_octave(octave, digits, kept, found):
+                    _count_tile(kept[0], masks[0, tile], lowest, counts[query, 0, octave])
+                    for k in range(chosen.shape[1]):
+                        mask = chosen[query, k]
+                        first, stop = extents[mask, tile]
+                        if first < stop:
+                            _count_part(kept[0], masks[mask, tile], lowest, first, stop, counts[query, 1 + k, octave])
     _tell_apart(counts.reshape(-1, 8))
 
 

@@ -1,6 +1,7 @@
 """Search by buckets: hash tables over segments of the code, and what a lookup in an inverted index costs."""
 
 import itertools
+import math
 import time
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.ranking._check import check_codes, check_relevance
 from protocol.ranking.relevance import Relevance
+
+_MOST_PROBES = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +154,18 @@ def lookup_time(
     Raises
     ------
     ProtocolError
-        If `radius` is out of range, or the codes are no packed codes of `n_bits` bits.
+        If `radius` is out of range or its ball has more than a million codes, or the codes are no packed codes of
+        `n_bits` bits.
     """
     check_codes(query_codes, database_codes, n_bits)
     if not 0 <= radius <= n_bits:
         raise ProtocolError(f"lookup time: wanted a radius from 0 to {n_bits}, came {radius}")
+    ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
+    if ball > _MOST_PROBES:
+        raise ProtocolError(
+            f"lookup time: a ball of radius {radius} around {n_bits} bits has {ball:,} codes to probe; wanted at most "
+            f"{_MOST_PROBES:,}, a smaller radius"
+        )
     index: dict[int, list[int]] = {}
     for item, code in enumerate(_integers(database_codes)):
         index.setdefault(code, []).append(item)

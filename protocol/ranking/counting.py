@@ -25,7 +25,7 @@ from protocol.ranking.relevance import LabelRelevance, Relevance
 # Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the way.
 _PLAIN_PER_PAIR = 2e-9
 _PLANES_START = 0.4
-_PLANES_PER_PAIR = 0.4e-9
+_PLANES_PER_PAIR = 0.3e-9
 _SHELL_PER_ADDITION = 0.5e-9
 
 
@@ -37,6 +37,7 @@ def count(
     *,
     largest_bucket: bool = True,
     index_order: bool = False,
+    calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
@@ -57,6 +58,9 @@ def count(
         Whether to look for the fullest bucket within each radius.
     index_order : bool, default=False
         Whether to work out the average precision with ties in the order of the database.
+    calls : int, default=1
+        How many calls like this one the process makes: what has to be loaded for the fastest way is loaded once for
+        all of them. The results don't depend on it.
     threads : int, default=1
         The results don't depend on it.
     progress : callable, optional
@@ -94,9 +98,10 @@ def count(
     queries, items = codes.words(query_codes), codes.words(database_codes)
     columns = np.ascontiguousarray(items.T)
     buckets = Buckets.of(columns)
-    way = _choose(len(queries), len(items), n_bits, by_label, largest_bucket)
+    pairs = len(queries) * len(items)
+    way = _choose(pairs, n_bits, by_label, largest_bucket, calls)
     counter = way(query_codes, database_codes, n_bits, by_label, buckets)
-    compiled = way is BitPlanes or len(queries) * len(items) * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _PLANES_START
+    compiled = way is BitPlanes or calls * pairs * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _PLANES_START
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -135,13 +140,12 @@ def count(
 
 
 def _choose(
-    n_queries: int, n_database: int, n_bits: int, by_label: Mapping[str, LabelRelevance], largest_bucket: bool
+    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], largest_bucket: bool, calls: int
 ) -> type[Plain] | type[BitPlanes] | type[Shell]:
     """Return the way that should be done first."""
-    pairs = n_queries * n_database
     seconds: dict[type[Plain] | type[BitPlanes] | type[Shell], float] = {
         Plain: _PLAIN_PER_PAIR * pairs * -(-n_bits // 64),
-        BitPlanes: _PLANES_START + _PLANES_PER_PAIR * pairs * n_bits / 64,
+        BitPlanes: _PLANES_START / calls + _PLANES_PER_PAIR * pairs * n_bits / 64,
     }
     if n_bits <= MOST_BITS:
         transforms = 1 + largest_bucket + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
@@ -156,10 +160,11 @@ def _in_blocks(
     threads: int,
     progress: Callable[[int], object] | None,
 ) -> None:
-    """Do the work of all queries, in blocks small enough for every thread to have some."""
-    size = min(block_size, -(-n_queries // threads))
-    starts = itertools.pairwise([*range(0, n_queries, size), n_queries])
+    """Do the work of all queries, in equal blocks, as many for every thread."""
+    n_blocks = threads * -(-n_queries // (block_size * threads))
+    edges = [n_queries * block // n_blocks for block in range(n_blocks + 1)]
+    blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]
     with ThreadPoolExecutor(threads) as pool:
-        for done in pool.map(work, itertools.starmap(slice, starts)):
+        for done in pool.map(work, blocks):
             if progress is not None:
                 progress(done)

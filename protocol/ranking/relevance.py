@@ -89,6 +89,20 @@ class LabelRelevance:
             return (self._database == self._groups[group])[None]
         return self._shared(self._groups[group]) == self.levels[:, None]
 
+    def labels_of(self, group: int) -> list[int]:
+        """Return the labels of the queries of a group: classes, or columns of the label matrix."""
+        labels = self._groups[group]
+        return [labels.item()] if self._query.ndim == 1 else np.flatnonzero(labels).tolist()
+
+    def labelled(self, label: int) -> NDArray[np.bool_]:
+        """Return which database items have a label, (n_database,)."""
+        return self._database == label if self._query.ndim == 1 else self._by_class[label]
+
+    @property
+    def side_by_side(self) -> NDArray[np.int64]:
+        """The database positions in an order that has items of equal labels side by side, (n_database,)."""
+        return self._positions if self._query.ndim == 1 else np.lexsort(self._by_class)
+
     def _shared(self, query: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
         """Return the number of labels that each database item shares with a query, (n_database,)."""
         return self._by_class[query].sum(axis=0, dtype=np.min_scalar_type(query.size))

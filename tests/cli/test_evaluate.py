@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from protocol import codes
+from protocol import codes, registry
 from protocol.cli import main
 from protocol.evaluation import CONVENTIONS, evaluate
 
@@ -139,6 +139,41 @@ def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
     np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
     assert "what goes by the name of mAP" in capsys.readouterr().out
+
+
+def test_all_metrics_are_every_registered_one(folder):
+    found = scores("--metric", "all")["metrics"]
+    for name in registry.names("metric"):
+        if not name.startswith("F_beta"):
+            assert name.replace("@K", "@1000").replace("@rR", "@r1") in found
+    short = evaluate([[0], [1]], [[0], [1]], query_labels=[0, 1], database_labels=[0, 1], metrics=["all"]).metrics
+    assert "precision@r1" in short
+    assert "precision@r2" not in short
+
+
+def test_bucket_search_lookups_and_curves(folder, capsys):
+    """A single table of all bits is the ball of radius 0; the curves end with the whole database."""
+    content = scores(
+        *("--tables", "12x1", "--tables", "1x12", "--lookup-radius", "2", "--pr-curves", "c.csv"),
+        *("--metric", "precision_micro@r0", "--metric", "recall_micro@r0", "--metric", "precision_micro@r11"),
+    )
+    found, means = content["bucket_search"], content["metrics"]
+    assert found["12x1"]["precision_micro"] == means["precision_micro@r0"]
+    assert found["12x1"]["recall_micro"] == means["recall_micro@r0"]
+    # one bit a table: everything that agrees anywhere
+    assert found["1x12"]["precision_micro"] == pytest.approx(means["precision_micro@r11"], rel=1e-12)
+    assert found["1x12"]["F1_micro"] > 0
+    assert len(content["lookup_seconds"]) == 3
+    assert sorted(content["lookup_seconds"]) == content["lookup_seconds"]
+    with open("c.csv") as file:
+        curve = list(csv.DictReader(file))
+    assert [row["radius"] for row in curve] == [str(radius) for radius in range(13)]
+    relevant = (OF_QUERY[:, None] == OF_DATABASE).mean()
+    assert float(curve[-1]["precision_micro"]) == pytest.approx(relevant, rel=1e-8)
+    assert float(curve[0]["recall_micro"]) == pytest.approx(means["recall_micro@r0"], rel=1e-8)
+    out = capsys.readouterr().out
+    for line in ("12x1", "buckets probed", "not a metric"):
+        assert line in out
 
 
 def saved(name, array, **options):
@@ -317,6 +352,11 @@ BAD = {
         lambda: {"convention": "hashnt"},
         r"unknown convention 'hashnt' \(did you mean 'hashnet'\?\)",
     ),
+    "tables without number": (lambda: {"tables": "16"}, "tables: wanted KxL, .* as 16x4; came '16'"),
+    "tables of no bit": (lambda: {"tables": "0x4"}, "tables: wanted KxL, .*came '0x4'"),
+    "tables beyond the code": (lambda: {"tables": "5x3"}, "tables 5x3: wanted at most 12 bits in all, came 15"),
+    "lookups beyond the code": (lambda: {"lookup_radius": "13"}, "wanted a radius from 0 to 12, came 13"),
+    "curves in the way": (lambda: {"pr_curves": folder_called("c") + "/"}, "c: can't be written"),
     "no thread": (lambda: {"threads": "0"}, "threads.* at least 1, came 0"),
     "unknown option": (lambda: {"labels": "ql.npy"}, "unrecognized arguments: --labels ql.npy"),
     "json in the way": (lambda: {"json": folder_called("j")}, "j: can't be written"),

@@ -9,7 +9,8 @@ from protocol.ranking import HammingCounts, LabelRelevance, count
 
 
 def histograms(retrieved, relevant, **more):
-    return HammingCounts.from_histograms(np.atleast_2d(retrieved), np.atleast_2d(relevant), **more)
+    relevant = relevant if isinstance(relevant, dict) else np.atleast_2d(relevant)
+    return HammingCounts.from_histograms(np.atleast_2d(retrieved), relevant, **more)
 
 
 def untied(signs):
@@ -57,6 +58,63 @@ def test_s0_02_penalty_is_one_for_even_buckets_only():
     alone = holds_the_smaller_one & (np.arange(5) == 0)  # a ball of one code is even whatever it holds
     np.testing.assert_array_equal(np.isclose(uneven, 1), ~holds_the_smaller_one | alone)
     assert counts.n_database == 47
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_s0_03_the_order_of_the_items_moves_map_but_not_mlgap(seed):
+    rng = np.random.default_rng(seed)
+    query, database = codes.pack(rng.random((4, 5)) < 0.5), codes.pack(rng.random((60, 5)) < 0.5)
+    of_query, of_database = rng.integers(0, 2, 4), rng.integers(0, 2, 60)
+
+    def values(order):
+        truth = LabelRelevance(of_query, of_database[order])
+        counts = count(query, database[order], 5, {"t": truth}, index_order=True)["t"]
+        return [value(counts, name) for name in ("mLGAP@r3", "mAP[index]")]
+
+    (before, in_order), (after, reordered) = values(np.arange(60)), values(rng.permutation(60))
+    assert before == after
+    assert in_order != reordered
+
+
+@pytest.mark.parametrize("n_bits", [2, 3])
+def test_s0_06_perfect_map_leaves_half_of_the_codes_unused(n_bits):
+    """The bound printed is 2/3; trying all ways to give the codes to two classes finds 1/2."""
+    n_codes = 2**n_bits
+    every_code = codes.pack(np.array(list(np.ndindex(*[2] * n_bits))))
+    distances = codes.hamming_distance(every_code, every_code)
+
+    def perfect(of_code):  # every item of the own class is nearer than any of the other
+        used = np.flatnonzero(of_code)
+        same = of_code[used, None] == of_code[used]
+        apart = distances[np.ix_(used, used)]
+        farthest = np.where(same, apart, -1).max(axis=1)
+        nearest = np.where(same, n_bits + 1, apart).min(axis=1)
+        return (farthest < nearest).all()
+
+    both = (of_code for of_code in np.ndindex(*[3] * n_codes) if {1, 2} <= set(of_code))
+    best = max((of_code for of_code in map(np.array, both) if perfect(of_code)), key=np.count_nonzero)
+    used = np.flatnonzero(best)
+    counts = count(every_code[used], every_code[used], n_bits, {"t": LabelRelevance(best[used], best[used])})["t"]
+    assert value(counts, "mAP[worst]") == 1
+    assert value(counts, "utilisation") == 1 / 2 <= 2 / 3
+
+
+def test_s0_07_orthodrome_of_four_bits():
+    path = np.cumsum([np.eye(4, dtype=int)[bit - 1] for bit in (2, 4, 1, 3) * 2], axis=0) % 2
+    packed = codes.pack(path)
+    assert len(np.unique(packed)) == 8
+    np.testing.assert_array_equal(np.diag(codes.hamming_distance(packed, np.roll(packed, 1, axis=0))), 1)
+
+
+@pytest.mark.parametrize("n_bits", [1, 12, 64])
+def test_s1_01_and_s3_01_hamming_distance_from_products(n_bits):
+    rng = np.random.default_rng(n_bits)
+    bits = rng.random((2, 9, n_bits)) < 0.5
+    query, database = np.where(bits, 1.0, -1.0)
+    distances = codes.hamming_distance(codes.pack(bits[0]), codes.pack(bits[1]))
+    np.testing.assert_array_equal(distances, (n_bits - query @ database.T) / 2)
+    unit = (query[:, None] - database) / np.sqrt(n_bits)
+    np.testing.assert_allclose(distances, n_bits / 4 * (unit**2).sum(axis=2), atol=1e-12)
 
 
 def test_s0_04_one_bucket_of_ten():
@@ -197,6 +255,25 @@ def test_s3_04_tie_aware_dcg_at_a_cutoff():
     counts = HammingCounts.from_histograms([[3, 1]], {1: [[1, 0]], 2: [[0, 1]]})
     second = 1 / np.log2(3)
     assert value(counts, "nDCG@2") == pytest.approx((1 / 3) * (1 + second) / (3 + second))
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (5, 9), (100, 1000), (10**6 - 50, 10**6)])
+def test_s3_07_the_logarithm_overestimates_the_precisions_of_a_tie(before, after):
+    """AP of a tie of relevant items needs H(after) - H(before); the paper's logarithm is above by about n/(2 a b)."""
+    harmonic = (1 / np.arange(before + 1, after + 1)).sum()
+    error = np.log(after / before) - harmonic
+    assert error > 0
+    assert abs(error - (after - before) / (2 * before * after)) <= 1 / (12 * before**2)
+
+
+def test_s3_19_gains_of_graded_relevance():
+    """Levels 1, 2, 5, 10: alone at the top, each has the DCG of its gain over the sum of all in the best order."""
+    gains = np.array([1, 3, 31, 1023])
+    counts = histograms(
+        [1, 1, 1, 1], {level: [row] for level, row in zip((1, 2, 5, 10), np.eye(4, dtype=int), strict=True)}
+    )
+    discounts = 1 / np.log2(np.arange(2, 6))
+    assert value(counts, "nDCG") == pytest.approx(gains @ discounts / (gains[::-1] @ discounts), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -86,3 +86,9 @@ def test_lookup_time_of_an_impossible_radius(radius):
     one = codes.pack([[0, 0, 1]])
     with pytest.raises(ProtocolError, match=f"wanted a radius from 0 to 3, came {radius}"):
         lookup_time(one, one, 3, radius=radius)
+
+
+def test_lookup_time_of_too_large_a_ball():
+    one = codes.pack(np.zeros((1, 64), dtype=bool))
+    with pytest.raises(ProtocolError, match="radius 5 around 64 bits has 8,303,633 codes to probe; wanted at most"):
+        lookup_time(one, one, 64, radius=5)

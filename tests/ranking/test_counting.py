@@ -87,11 +87,13 @@ def test_no_truths_no_counts():
 def test_the_way_follows_the_work():
     truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
     many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
-    assert counting._choose(100, 1000, 64, truth, True) is Plain
-    assert counting._choose(10_000, 59_000, 64, truth, True) is BitPlanes
-    assert counting._choose(10_000, 59_000, 12, truth, True) is Shell
-    assert counting._choose(10_000, 59_000, 16, many, True) is BitPlanes
-    assert counting._choose(2, 10, 16, truth, True) is Plain
+    assert counting._choose(100 * 1000, 64, truth, True, 1) is Plain
+    assert counting._choose(10_000 * 59_000, 64, truth, True, 1) is BitPlanes
+    assert counting._choose(10_000 * 59_000, 12, truth, True, 1) is Shell
+    assert counting._choose(10_000 * 59_000, 16, many, True, 1) is BitPlanes
+    assert counting._choose(2 * 10, 16, truth, True, 1) is Plain
+    assert counting._choose(1000 * 59_000, 32, truth, True, 1) is Plain
+    assert counting._choose(1000 * 59_000, 32, truth, True, 15) is BitPlanes
 
 
 def test_transform_with_maximum():

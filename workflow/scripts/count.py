@@ -7,12 +7,14 @@ from protocol.ranking import count, pack_counts, relevance_from_arrays
 def main(job):
     """Write the counts; the extension codes are made here and really counted."""
     rules = storage.grouped(storage.read(job.input.groundtruth))
+    pairs = storage.grouped(storage.read(job.input.codes))
+    calls = len(pairs) * len(job.params.extensions)
     arrays = {}
-    for n_bits, pair in storage.grouped(storage.read(job.input.codes)).items():
+    for n_bits, pair in pairs.items():
         truths = {truth: relevance_from_arrays(rule, len(pair["database"])) for truth, rule in rules.items()}
         for extension, s in job.params.extensions:
             extended = codes.extend(**pair, n_bits=int(n_bits), extension=extension, extension_bits=s)
-            packed = pack_counts(count(*extended, truths))
+            packed = pack_counts(count(*extended, truths, calls=calls))
             arrays |= {f"{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
     passport = storage.passport(
         "counts",

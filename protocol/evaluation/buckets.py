@@ -1,0 +1,77 @@
+"""Bucket search under a convention: precision, recall and F of what hash tables return."""
+
+import re
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import metrics
+from protocol.checks import ProtocolError
+from protocol.ranking import HammingCounts, Relevance, bucket_search
+
+_METRICS = {"precision_micro": "precision_micro@r0", "recall_micro": "recall_micro@r0", "F1_micro": "F1_micro@r0"}
+
+
+class Tables(NamedTuple):
+    """L hash tables over segments of K bits, written ``KxL``."""
+
+    bits_per_table: int
+    n_tables: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what is written as ``16x4``.
+
+        Raises
+        ------
+        ProtocolError
+            If it is written otherwise, or a number is 0.
+        """
+        parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
+        if not parts:
+            raise ProtocolError(f"tables: wanted KxL, bits of a table and number of tables, as 16x4; came {text!r}")
+        return cls(int(parts[1]), int(parts[2]))
+
+    def check(self, n_bits: int) -> None:
+        """Raise ProtocolError if codes are too short for the tables."""
+        if self.bits_per_table * self.n_tables > n_bits:
+            raise ProtocolError(f"tables {self}: wanted at most {n_bits} bits in all, came {self[0] * self[1]}")
+
+    def __str__(self) -> str:
+        return f"{self.bits_per_table}x{self.n_tables}"
+
+
+def search(
+    query: NDArray[np.uint8],
+    database: NDArray[np.uint8],
+    n_bits: int,
+    truth: Relevance,
+    tables: Tables,
+    *,
+    empty: str,
+) -> dict[str, float]:
+    """Return the micro precision, recall and F1 of the union of the queries' buckets.
+
+    Parameters
+    ----------
+    query, database : ndarray of uint8, shape (n, ceil(n_bits / 8))
+    n_bits : int
+    truth : Relevance
+    tables : Tables
+    empty : {"zero", "drop"}
+        What 0/0 is: 0 or NaN.
+
+    References
+    ----------
+    Moran 2016, thesis, sections 3.4.2, 3.4.3 and 3.6.1.
+    """
+    found = bucket_search(query, database, n_bits, truth, **tables._asdict())
+    # What is found stands at distance 0 and the rest at 1, so that the metrics of a ball are those of the search.
+    split = HammingCounts.from_histograms(
+        np.stack([found.retrieved, len(database) - found.retrieved], axis=1),
+        np.stack([found.true_positives, found.relevant - found.true_positives], axis=1),
+    )
+    return {
+        name: metrics.mean(metrics.evaluate(split, [metric], empty=empty)[metric]) for name, metric in _METRICS.items()
+    }
