@@ -11,9 +11,10 @@ pair (see `_Fold`), and those pairs alone are computed again from the items as t
 that of float64, whatever the tiles, the threads, and the order in which the product adds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
 CHUNK = 1 << 15
 """Numbers at a time in float64: 256 KB, so that they stay in cache."""
+_Rows = NDArray[np.int64]
+_Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows of the queries, and of a tile of the database
 _MOST_FEATURES = 1 << 20  # up to here the bound of the rounding error holds
 
 
@@ -84,7 +87,12 @@ def neighbours_within(
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     fold = _Fold(query, database, radius)
-    search = partial(_search, fold, fold.queries(query), query, database, radius, strict)
+    left = fold.queries(query)
+
+    def search(start: int) -> _Pairs:
+        tile = database[start : start + TILE]
+        return _search(left, fold.items(tile), partial(_decide, query, tile, radius, strict))
+
     starts = range(0, len(database), TILE)
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(search, starts))
@@ -94,6 +102,13 @@ def neighbours_within(
 def distances(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the Euclidean distance of each row of `A` to that of `B`, or to `B` if it is a single item: (n,)."""
     return np.sqrt(((A.astype(np.float64) - B) ** 2).sum(axis=1))
+
+
+class _Folded(NamedTuple):
+    """Folded items (n, d + 2), and the share of each (n,) in twice the bound of their products' errors."""
+
+    vectors: NDArray[np.float32]
+    doubt: NDArray[np.float64]
 
 
 class _Fold:
@@ -123,32 +138,34 @@ class _Fold:
         reach = max(
             np.linalg.norm(np.maximum(X.max(axis=0) - centre, centre - X.min(axis=0))) for X in (query, database)
         )
-        exponent = int(np.frexp(reach)[1])  # no centred norm is above 2^exponent
-        self.scale = np.float32(2.0 ** min(0, 32 - exponent))
+        exponent = int(np.frexp(reach)[1])
+        # No norm is above 2^32: none is above 2^exponent, nor above four times that once the centre is rounded.
+        self.scale = np.float32(2.0 ** min(0, 30 - exponent))
         self.centre = (centre * self.scale).astype(np.float32)
         # A larger radius than 2^34 holds every pair, as 2^34 does.
         self.squared_radius = min(radius * float(self.scale), 2.0**34) ** 2
         m = database.shape[1] + 2
         self.relative, self.absolute = (3 * m + 8) * 2.0**-24, m * 2.0**-89
 
-    def queries(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the left side of the product (n, d + 2), and its share in twice the error's bound (n,)."""
+    def queries(self, X: NDArray[np.float32]) -> _Folded:
+        """Return the left side of the product."""
         folded, squared = self._centred(X)
         error = self.relative * (squared + self.squared_radius) + self.absolute
         folded[:, :-2] *= -2
         folded[:, -2] = squared - self.squared_radius - error
         folded[:, -1] = 1
-        return folded, 2 * error
+        return _Folded(folded, 2 * error)
 
-    def items(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the right side of the product (n, d + 2), and its share in twice the error's bound (n,)."""
+    def items(self, X: NDArray[np.float32]) -> _Folded:
+        """Return the right side of the product."""
         folded, squared = self._centred(X)
         error = self.relative * squared
         folded[:, -2] = 1
         folded[:, -1] = squared - error
-        return folded, 2 * error
+        return _Folded(folded, 2 * error)
 
     def _centred(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the items moved and scaled, with room for two columns, and their squared norms."""
         folded = np.empty((len(X), X.shape[1] + 2), dtype=np.float32)
         centred = folded[:, :-2]
         np.multiply(X, self.scale, out=centred)
@@ -156,44 +173,30 @@ class _Fold:
         return folded, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
 
 
-def _search(
-    fold: _Fold,
-    left: tuple[NDArray[np.float32], NDArray[np.float64]],
-    query: NDArray[np.float32],
-    database: NDArray[np.float32],
-    radius: float,
-    strict: bool,
-    start: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the pairs (query, row of the database's tile at `start`) within the radius, in order."""
-    (queries, query_error), tile = left, database[start : start + TILE]
-    items, item_error = fold.items(tile)
-    product = np.empty((min(TILE, len(query)), len(tile)), dtype=np.float32)
-    found = [(np.empty(0, dtype=np.int32),) * 2]
-    for first in range(0, len(query), TILE):
-        part = queries[first : first + TILE]
-        values = np.matmul(part, items.T, out=product[: len(part)])
+def _search(left: _Folded, right: _Folded, decide: Callable[[_Rows, _Rows], NDArray[np.bool_]]) -> _Pairs:
+    """Return the pairs of a query and an item of one tile that are within the radius, in order."""
+    n_items = len(right.vectors)
+    product = np.empty((min(TILE, len(left.vectors)), n_items), dtype=np.float32)
+    found: list[_Pairs] = [(np.empty(0, dtype=np.int32),) * 2]
+    for first in range(0, len(left.vectors), TILE):
+        part = left.vectors[first : first + TILE]
+        values = np.matmul(part, right.vectors.T, out=product[: len(part)])
         pairs = np.flatnonzero(values <= 0)
         if pairs.size:
-            rows, columns = np.divmod(pairs, len(tile))
+            rows, columns = np.divmod(pairs, n_items)
             rows += first
-            inside = values.ravel()[pairs] < -(query_error[rows] + item_error[columns])
+            inside = values.ravel()[pairs] < -(left.doubt[rows] + right.doubt[columns])
             borderline = np.flatnonzero(~inside)
-            inside[borderline] = _decide(query, rows[borderline], tile, columns[borderline], radius, strict)
+            inside[borderline] = decide(rows[borderline], columns[borderline])
             found.append((rows[inside].astype(np.int32), columns[inside].astype(np.int32)))
-    rows, columns = (np.concatenate(numbers) for numbers in zip(*found, strict=True))
-    return rows, columns
+    found_rows, found_columns = zip(*found, strict=True)
+    return np.concatenate(found_rows), np.concatenate(found_columns)
 
 
 def _decide(
-    query: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    tile: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    radius: float,
-    strict: bool,
+    query: NDArray[np.float32], tile: NDArray[np.float32], radius: float, strict: bool, rows: _Rows, columns: _Rows
 ) -> NDArray[np.bool_]:
-    """Return which of the pairs are within the radius, in float64, a bounded number at a time."""
+    """Return which of the pairs (row of `query`, row of `tile`) are within the radius, in float64, chunk by chunk."""
     inside = np.empty(rows.size, dtype=bool)
     size = max(1, CHUNK // query.shape[1])
     for start in range(0, rows.size, size):
@@ -204,7 +207,7 @@ def _decide(
 
 
 def _compressed(
-    found: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: Iterable[int], n_queries: int
+    found: Sequence[_Pairs], starts: Iterable[int], n_queries: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
     indptr = np.zeros(n_queries + 1, dtype=np.int64)

@@ -67,11 +67,11 @@ def test_the_product_stays_within_the_bound_of_its_error(seed, d, offset):
     query, database = X[:20], X[20:]
     radius = distance(query[0], database[0])
     fold = _Fold(query, database, radius)
-    (left, left_error), (right, right_error) = fold.queries(query), fold.items(database)
-    values = left @ right.T
+    left, right = fold.queries(query), fold.items(database)
+    values = left.vectors @ right.vectors.T
     exact = np.array([[distance(a, b) ** 2 - radius**2 for b in database] for a in query])
     assert (values <= exact).all()
-    assert (values >= exact - left_error[:, None] - right_error).all()
+    assert (values >= exact - left.doubt[:, None] - right.doubt).all()
 
 
 @pytest.mark.parametrize("d", [1, 3, 16, 130])
@@ -107,6 +107,15 @@ def test_a_radius_beyond_all_items_finds_them_all(radius):
 def test_items_too_large_to_square_in_float32_are_told_apart():
     X = np.array([[-3e38], [0], [2e38], [3e38]], dtype=np.float32)
     assert as_lists(*neighbours_within(X, X, distance(X[0], X[1]))) == [[0, 1], [0, 1, 2, 3], [1, 2, 3], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-21, 1e-22, 1e-23, 1e-30, 1e-44])
+def test_items_whose_squares_underflow_in_float32_are_told_apart(scale):
+    X = (scale * np.random.default_rng(0).standard_normal((60, 3))).astype(np.float32)
+    query, database = X[:20], X[20:]
+    for i in range(20):
+        radius = distance(query[i], database[i])
+        assert as_lists(*neighbours_within(query, database, radius)) == obvious(query, database, radius, False)
 
 
 def test_the_answer_depends_on_neither_tiles_nor_threads(monkeypatch):
