@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.groundtruth._items import Items
+from protocol.groundtruth._radius_search import CHUNK, distances, neighbours_within
 from protocol.registry import register
-
-_BLOCK = 256  # queries at a time: 256 x 60,000 distances are 61 MB
 
 
 @register(
@@ -92,14 +91,14 @@ def epsilon_ball(
 def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str, seed: int) -> float:
     """Return the radius that holds a `share` of the other points, by either reading."""
     drawn = np.random.default_rng(seed).permutation(len(X))[:n_sample]
-    points = X.astype(np.float64)
-    distances = np.array([np.sqrt(((points - points[row]) ** 2).sum(axis=1)) for row in drawn])
-    distances[np.arange(len(drawn)), drawn] = np.inf  # a point is not its own neighbour
     n_others = len(X) - 1
-    if reading == "average_count":
-        rank = max(1, round(share * n_others * len(drawn)))
-        return float(np.partition(distances.ravel(), rank - 1)[rank - 1])
     wanted = share * n_others
+    if reading == "average_count":
+        rank = max(1, round(wanted * len(drawn)))
+        nearest = np.empty(0)  # pairs, of which never more than `rank` can matter
+        for row in drawn:
+            nearest = _smallest(np.concatenate([nearest, _distances_to_others(X, row)]), rank)
+        return float(nearest.max())
     rank = int(wanted)
     if rank < 1:
         raise ProtocolError(
@@ -107,37 +106,18 @@ def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str
             f"database ({share:.2g}); wanted at least {math.ceil(1 / share) + 1}, a larger n_neighbours, or "
             "count_in='train'"
         )
-    distances.sort(axis=1)
-    below, above = distances[:, rank - 1], distances[:, min(rank, n_others - 1)]
+    ranks = [rank - 1, min(rank, n_others - 1)]
+    below, above = np.array([np.partition(_distances_to_others(X, row), ranks)[ranks] for row in drawn]).T
     return float((below + (wanted - rank) * (above - below)).mean())
 
 
-def neighbours_within(
-    query: NDArray[np.float32], database: NDArray[np.float32], radius: float, *, strict: bool = False
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the database rows within `radius` of each query as CSR (indptr, indices), exact, in blocks of queries.
+def _distances_to_others(X: NDArray[np.float32], row: int) -> NDArray[np.float64]:
+    """Return the distances of one point to the other points: (n - 1,)."""
+    size = max(1, CHUNK // X.shape[1])
+    to_all = [distances(X[start : start + size], X[row]) for start in range(0, len(X), size)]
+    return np.delete(np.concatenate(to_all), row)
 
-    Squared distances come from one float32 product a block; where its rounding error could change the answer, the pair
-    is computed again in float64.
-    """
-    limit = radius * radius
-    database_norm = np.einsum("ij,ij->i", database, database, dtype=np.float64)
-    counts, found = [np.zeros(1, dtype=np.int64)], []
-    for start in range(0, len(query), _BLOCK):
-        block = query[start : start + _BLOCK]
-        norm = np.einsum("ij,ij->i", block, block, dtype=np.float64)
-        squared = (
-            (block @ database.T) * np.float32(-2) + database_norm.astype(np.float32) + norm[:, None].astype(np.float32)
-        )
-        # the error of a float32 dot product of length d is below d * eps * |a| |b| <= d * eps * (|a|^2 + |b|^2) / 2
-        slack = (block.shape[1] + 4) * np.finfo(np.float32).eps * (norm.max() + database_norm.max())
-        inside = squared < np.float32(limit - slack)
-        rows, columns = np.nonzero(np.abs(squared - np.float32(limit)) <= np.float32(2 * slack))
-        for i in range(0, len(rows), 1 << 14):
-            r, c = rows[i : i + (1 << 14)], columns[i : i + (1 << 14)]
-            exact = np.sqrt(((block[r].astype(np.float64) - database[c]) ** 2).sum(axis=1))
-            inside[r, c] = exact < radius if strict else exact <= radius
-        hit_rows, hit_columns = np.nonzero(inside)
-        counts.append(np.bincount(hit_rows, minlength=len(block)))
-        found.append(hit_columns)
-    return np.cumsum(np.concatenate(counts)), np.concatenate(found).astype(np.int64)
+
+def _smallest(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return the `n` smallest values in any order, or all where there are fewer."""
+    return np.partition(values, n - 1)[:n] if values.size > n else values

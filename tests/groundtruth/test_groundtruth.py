@@ -3,8 +3,7 @@ import pytest
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.groundtruth import Items
-from protocol.groundtruth.epsilon_ball import neighbours_within
+from protocol.groundtruth import Items, epsilon_ball
 
 LINE = np.arange(11, dtype=np.float32)[:, None]  # points 0, 1, ..., 10 on a line
 
@@ -62,28 +61,26 @@ def test_comparison_decides_about_the_boundary():
     assert rows(ball(LINE, **options, comparison="<"))[5] == [4, 5, 6]
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_neighbours_equal_the_obvious_loop_with_duplicates_and_boundary_points(strict):
-    rng = np.random.default_rng(0)
-    database = np.round(rng.standard_normal((300, 3)), 1).astype(np.float32)
-    database[50:60] = database[0]
-    query = np.concatenate([database[:5], np.round(rng.standard_normal((300, 3)), 1).astype(np.float32)])
-    radius = float(np.linalg.norm(database[0].astype(np.float64) - database[1]))
-    indptr, indices = neighbours_within(query, database, radius, strict=strict)
-    for i, point in enumerate(query.astype(np.float64)):
-        distance = np.array([np.sqrt(((point - other) ** 2).sum()) for other in database])
-        expected = np.flatnonzero(distance < radius if strict else distance <= radius)
-        assert indices[indptr[i] : indptr[i + 1]].tolist() == expected.tolist()
-
-
-def test_neighbours_equal_scikit_learn_far_from_the_origin():
-    from sklearn.neighbors import NearestNeighbors
-
-    X = (np.random.default_rng(1).standard_normal((400, 16)) + 100).astype(np.float32)
-    indptr, indices = neighbours_within(X[:50], X, 4.5)
-    wanted = NearestNeighbors(radius=4.5, algorithm="brute").fit(X.astype(np.float64))
-    for i, expected in enumerate(wanted.radius_neighbors(X[:50].astype(np.float64), return_distance=False)):
-        assert indices[indptr[i] : indptr[i + 1]].tolist() == sorted(expected.tolist())
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 15])
+@pytest.mark.parametrize("count_in", ["train", "database"])
+@pytest.mark.parametrize("reading", ["mean_distance", "average_count"])
+def test_the_radius_is_that_of_the_whole_matrix_of_distances(reading, count_in, chunk, monkeypatch):
+    monkeypatch.setattr(epsilon_ball, "CHUNK", chunk)
+    X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    X[10:20] = X[0]
+    radius = ball(
+        X, database=np.zeros((90, 5)), n_neighbours=4, n_sample=60, reading=reading, count_in=count_in, seed=3
+    )["radius"][0]
+    points = X.astype(np.float64)
+    rows = np.array(
+        [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
+    )
+    wanted = 4 * 59 / (90 if count_in == "database" else 59)
+    if reading == "average_count":
+        assert radius == np.sort(rows.ravel())[round(wanted * 60) - 1]
+    else:
+        rows.sort(axis=1)
+        assert radius == pytest.approx(np.mean([np.interp(wanted, np.arange(1, 60), row) for row in rows]), rel=1e-14)
 
 
 def test_radius_depends_on_training_points_only_and_on_the_seed():
