@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.groundtruth._items import Items
-from protocol.groundtruth._radius_search import CHUNK, distances, neighbours_within
+from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_within
 from protocol.registry import register
 
 

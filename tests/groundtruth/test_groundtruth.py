@@ -122,3 +122,48 @@ def test_too_few_training_points_for_the_database_are_refused():
         match=r"11 training points are too few .* wanted at least 21, a larger n_neighbours, or count_in='train'",
     ):
         ball(LINE, database=np.zeros((40, 1)), n_neighbours=2)
+
+
+def test_nearest_neighbours_with_ties_at_the_last():
+    build = registry.get("ground_truth", "nearest_neighbours")
+    truth = build(items([[0], [5]]), items(LINE), items(LINE), n_neighbours=2)
+    assert rows(truth) == [[0, 1], [4, 5, 6]]
+
+
+def test_graded_distance_gives_the_level_of_the_smallest_radius():
+    build = registry.get("ground_truth", "graded_distance")
+    # 55 pairs of 11 points: 10 at distance 1, 9 at 2, ...; the percentiles 70, 30, 10 of them are 5, 2 and 1
+    options = {"percentiles": (70, 30, 10), "levels": (1, 2, 5), "n_sample": 11}
+    truth = build(items([[0]]), items(LINE), items(LINE), **options)
+    assert truth["radii"].tolist() == [5, 2, 1]
+    assert rows(truth) == [[0, 1, 2, 3, 4, 5]]
+    assert truth["levels"].tolist() == [5, 5, 2, 1, 1, 1]
+
+
+def test_graded_distance_against_all_distances():
+    rng = np.random.default_rng(0)
+    X, query = rng.standard_normal((200, 6)).astype(np.float32), rng.standard_normal((7, 6)).astype(np.float32)
+    truth = registry.get("ground_truth", "graded_distance")(items(query), items(X), items(X), seed=3)
+    apart = np.linalg.norm(query[:, None].astype(float) - X, axis=2)
+    level_of = np.zeros(apart.shape, dtype=int)
+    for radius, level in zip(truth["radii"], (1, 2, 5, 10), strict=True):
+        level_of[apart <= radius] = level
+    pairs = np.linalg.norm(X[:, None].astype(float) - X, axis=2)[np.triu_indices(200, 1)]
+    np.testing.assert_allclose(truth["radii"], np.percentile(pairs, [5, 1, 0.2, 0.1]))
+    assert rows(truth) == [np.flatnonzero(row).tolist() for row in level_of]
+    assert truth["levels"].tolist() == level_of[level_of > 0].tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"percentiles": (1, 5), "levels": (1, 2)},
+        {"percentiles": (5,), "levels": (1, 2)},
+        {"percentiles": (5, 0), "levels": (1, 2)},
+        {"percentiles": (5, 1), "levels": (0, 2)},
+        {"percentiles": (), "levels": ()},
+    ],
+)
+def test_graded_distance_refuses(options):
+    with pytest.raises(ProtocolError, match=r"wanted descending percentiles in .* and as many ascending levels"):
+        registry.get("ground_truth", "graded_distance")(items(LINE), items(LINE), items(LINE), **options)

@@ -1,4 +1,4 @@
-r"""Exact radius search at the speed of a matrix product.
+r"""Exact search for neighbours, within a radius or the nearest ones, at the speed of a matrix product.
 
 Whether two items lie within the radius of each other is the sign of one inner product of d + 2 numbers,
 
@@ -25,6 +25,8 @@ TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
 CHUNK = 1 << 15
 """Numbers at a time in float64: 256 KB, so that they stay in cache."""
+_BLOCK = 1 << 24
+"""Products at a time where whole rows of them are needed: 64 MB."""
 _Rows = NDArray[np.int64]
 _Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows of the queries, and of a tile of the database
 _MOST_FEATURES = 1 << 20  # up to here the bound of the rounding error holds
@@ -73,13 +75,7 @@ def neighbours_within(
     >>> neighbours_within(line[:2], line, 1.0)
     (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
     """
-    query, database = matrix(query, "query"), matrix(database, "database")
-    d = database.shape[1]
-    if query.shape[1] != d or d > _MOST_FEATURES:
-        raise ProtocolError(
-            f"radius search: wanted queries and database items of the same number of features, at most "
-            f"{_MOST_FEATURES}, came {query.shape[1]} and {d}"
-        )
+    query, database = _matched(query, database)
     if not radius >= 0:
         raise ProtocolError(f"radius search: wanted a radius of at least 0, came {radius}")
     if threads < 1:
@@ -97,6 +93,70 @@ def neighbours_within(
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(search, starts))
     return _compressed(found, starts, len(query))
+
+
+def nearest(
+    query: NDArray[np.float32], database: NDArray[np.float32], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the database rows that are no farther from each query than its k-th neighbour, exactly as float64 decides.
+
+    Parameters
+    ----------
+    query, database : (n_queries, d) and (n_database, d) float32
+        Finite, of any magnitude.
+    k : int
+        From 1 to n_database. Where several items are as far as the k-th there are more than k.
+
+    Returns
+    -------
+    indptr : (n_queries + 1,) int64
+    indices : int64
+        Query i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, ascending.
+
+    Raises
+    ------
+    ProtocolError
+        If an item is not finite, the numbers of features differ or are above a million, or `k` is out of its range.
+
+    Notes
+    -----
+    A folded product with radius 0 is a lower bound of the squared distance, and is short of it by no more than the
+    pair's doubt. So what is nearer than the k-th smallest product and the largest doubt is all that can be among the
+    nearest, and is measured in float64.
+
+    Examples
+    --------
+    >>> line = np.arange(5, dtype=np.float32)[:, None]
+    >>> nearest(line[:2], line, 2)
+    (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
+    """
+    query, database = _matched(query, database)
+    if not 1 <= k <= len(database):
+        raise ProtocolError(f"nearest neighbours: wanted k from 1 to {len(database)} database items, came {k}")
+    fold = _Fold(query, database, 0.0)
+    left, right = fold.queries(query), fold.items(database)
+    block = max(1, _BLOCK // len(database))
+    found = []
+    for start in range(0, len(query), block):
+        products = left.vectors[start : start + block] @ right.vectors.T
+        reach = np.partition(products, k - 1, axis=1)[:, k - 1] + left.doubt[start : start + block] + right.doubt.max()
+        for row, (values, farthest) in enumerate(zip(products, reach, strict=True), start=start):
+            candidates = np.flatnonzero(values <= farthest)
+            apart = distances(database[candidates], query[row])
+            found.append(candidates[apart <= np.partition(apart, k - 1)[k - 1]])
+    return np.cumsum([0, *map(len, found)]), np.concatenate(found)
+
+
+def _matched(query: NDArray, database: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return queries and database as finite matrices of the same width."""
+    query, database = matrix(query, "query"), matrix(database, "database")
+    d = database.shape[1]
+    if query.shape[1] != d or d > _MOST_FEATURES:
+        raise ProtocolError(
+            f"neighbour search: wanted queries and database items of the same number of features, at most "
+            f"{_MOST_FEATURES}, came {query.shape[1]} and {d}"
+        )
+    return query, database
 
 
 def distances(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from protocol.checks import ProtocolError
-from protocol.groundtruth import _radius_search
-from protocol.groundtruth._radius_search import _Fold, neighbours_within
+from protocol.groundtruth import _neighbour_search
+from protocol.groundtruth._neighbour_search import _Fold, nearest, neighbours_within
 
 
 def distance(a, b):
@@ -52,8 +52,8 @@ def searches(draw):
 def test_neighbours_equal_the_obvious_loop(search, strict, tile, chunk):
     query, database, radius = search
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_radius_search, "TILE", tile)
-        patch.setattr(_radius_search, "CHUNK", chunk)
+        patch.setattr(_neighbour_search, "TILE", tile)
+        patch.setattr(_neighbour_search, "CHUNK", chunk)
         found = neighbours_within(query, database, radius, strict=strict)
     assert as_lists(*found) == obvious(query, database, radius, strict)
 
@@ -123,8 +123,8 @@ def test_the_answer_depends_on_neither_tiles_nor_threads(monkeypatch):
     radius = distance(X[0], X[1])
     wanted = neighbours_within(X[:300], X, radius)
     for tile, chunk in ((3, 1), (64, 100), (299, 1 << 15), (1000, 1 << 20)):
-        monkeypatch.setattr(_radius_search, "TILE", tile)
-        monkeypatch.setattr(_radius_search, "CHUNK", chunk)
+        monkeypatch.setattr(_neighbour_search, "TILE", tile)
+        monkeypatch.setattr(_neighbour_search, "CHUNK", chunk)
         for threads in (1, 2, 3):
             found = neighbours_within(X[:300], X, radius, threads=threads)
             assert [array.tobytes() for array in found] == [array.tobytes() for array in wanted]
@@ -177,3 +177,24 @@ def test_search_refuses(options, message):
     given = {"query": np.zeros((2, 3)), "database": np.zeros((2, 3)), "radius": 1.0} | options
     with pytest.raises(ProtocolError, match=message):
         neighbours_within(**given)
+
+
+@settings(deadline=None, max_examples=300)
+@given(searches(), st.integers(1, 40), st.sampled_from([1, 50, 1 << 24]))
+def test_the_nearest_equal_the_obvious_loop(search, k, block):
+    query, database, _ = search
+    k = min(k, len(database))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_neighbour_search, "_BLOCK", block)
+        found = nearest(query, database, k)
+    wanted = []
+    for a in query:
+        apart = [distance(a, b) for b in database]
+        wanted.append([j for j, it in enumerate(apart) if it <= sorted(apart)[k - 1]])
+    assert as_lists(*found) == wanted
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_more_or_fewer_neighbours_than_there_are_are_refused(k):
+    with pytest.raises(ProtocolError, match=f"wanted k from 1 to 3 database items, came {k}"):
+        nearest(np.zeros((2, 3)), np.zeros((3, 3)), k)

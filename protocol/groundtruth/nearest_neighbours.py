@@ -1,0 +1,45 @@
+"""Nearest-neighbour ground truth: relevant items are the k nearest to the query in feature space."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.groundtruth._items import Items
+from protocol.groundtruth._neighbour_search import nearest
+from protocol.registry import register
+
+
+@register(
+    "ground_truth",
+    "nearest_neighbours",
+    source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
+    deviations="All items as far as the k-th are relevant, where published lists cut ties at k.",
+)
+def nearest_neighbours(
+    query: Items, database: Items, train: Items, *, seed: int = 0, n_neighbours: int = 100
+) -> dict[str, NDArray[np.int64]]:
+    """Relevant items are no farther from the query than its k-th nearest neighbour, by Euclidean distance.
+
+    Parameters
+    ----------
+    query, database : Items
+        Prepared features (n, d).
+    train : Items
+        Not used: nothing is fitted.
+    seed : int, default=0
+        Not used: nothing is random.
+    n_neighbours : int, default=100
+        k, from 1 to the size of the database.
+
+    Returns
+    -------
+    dict
+        ``indptr`` int64 (n_queries + 1,) and ``indices`` int64: the relevant database positions of each query,
+        ascending.
+
+    Raises
+    ------
+    ProtocolError
+        If `n_neighbours` is out of its range.
+    """
+    indptr, indices = nearest(query.X, database.X, n_neighbours)
+    return {"indptr": indptr, "indices": indices}
