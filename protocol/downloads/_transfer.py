@@ -232,10 +232,10 @@ class _Answer:
             clear(self._part)
             raise _BrokenError("the file changed on the server")
         self._check_end(total)
+        self._check_space(total or self._size or 0)
         if not start:
             clear(self._part)
             origin_path(Path(self._part.name)).write_text(json.dumps(origin))
-        self._check_space((total or self._size or 0) - start)
         self._part.seek(start)
         self.offset = start
         self._bar = self._progress(start, total or self._size)
@@ -249,8 +249,9 @@ class _Answer:
                 "short would not be noticed"
             )
 
-    def _check_space(self, needed: int) -> None:
+    def _check_space(self, total: int) -> None:
         folder = Path(self._part.name).parent
+        needed = total - os.fstat(self._part.fileno()).st_size  # what is there is kept or thrown away
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ProtocolError(
