@@ -161,12 +161,9 @@ class _Answer:
     def _prepare(self, curl: "pycurl.Curl", patience: Patience) -> None:
         import pycurl
 
-        network = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS | pycurl.PROTO_FTP | pycurl.PROTO_FTPS
         options = {
             pycurl.URL: self._url,
-            pycurl.PROTOCOLS: network | pycurl.PROTO_FILE,
-            pycurl.REDIR_PROTOCOLS: network,
-            pycurl.FOLLOWLOCATION: True,
+            pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
             pycurl.MAXREDIRS: _REDIRECTS,
             pycurl.FAILONERROR: True,
             pycurl.OPT_FILETIME: True,  # makes an ftp server say when the file was modified
