@@ -1,4 +1,4 @@
-"""What the datasets of this room share: a file to download, and what a loader returns."""
+"""What the datasets of this room share: what a loader returns."""
 
 from dataclasses import dataclass
 
@@ -7,28 +7,6 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
-
-
-@dataclass(frozen=True)
-class File:
-    """A file to download.
-
-    Parameters
-    ----------
-    name : str
-        The official file name; the loader finds the file under this key of its `paths`.
-    urls : tuple of str
-        Where it is to be had, in the order to try.
-    sha256 : str
-        Checksum of its bytes, 64 hexadecimal digits.
-    size : int
-        Length in bytes.
-    """
-
-    name: str
-    urls: tuple[str, ...]
-    sha256: str
-    size: int
 
 
 @dataclass(frozen=True, eq=False)

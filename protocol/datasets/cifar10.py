@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data
+from protocol.downloads import File
 from protocol.registry import register
 
 ARCHIVE = "cifar-10-binary.tar.gz"

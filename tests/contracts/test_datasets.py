@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.datasets import Data, File
+from protocol.datasets import Data
+from protocol.downloads import File
 from protocol.registry import Entry
 
 

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from protocol import registry, storage
-from protocol.datasets import provenance_note
 
 
 def main(job):
@@ -19,7 +18,7 @@ def main(job):
         parameters={},
         inputs={},
         sources=fetched,
-        notes=[*data.notes, *filter(None, map(provenance_note, fetched))],
+        notes=[*data.notes, *(file["note"] for file in fetched if file["note"])],
     )
     storage.write(job.output.images, {"images": data.images}, passport)
     storage.write(job.output.labels, items, passport)
