@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.evaluation.files import is_whole, read_array, read_csr, read_lists
+from protocol.formats.arrays import is_whole, read_array, read_csr, read_lists
 from protocol.ranking import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.evaluation import matlab
+from protocol.formats import matlab
 
 LIMIT = 4 << 30
 """Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
