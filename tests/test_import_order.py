@@ -15,6 +15,7 @@ MAY_IMPORT = {
     "hall": set(),
     "codes": set(),
     "formats": set(),
+    "downloads": set(),
     "datasets": {"formats", "downloads"},
     "features": {"codes", "formats"},
     **{room: {"codes"} for room in ("groundtruth", "splits", "hashers", "ranking")},

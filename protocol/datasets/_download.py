@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError
-from protocol.datasets._dataset import File
+from protocol.downloads import File
 from protocol.storage import file_sha256, replacing
 
 _TIMEOUT = 60  # seconds without an answer
@@ -41,7 +41,7 @@ def fetch(file: File, folder: str | Path, *, mirror: str | None = None, sha256: 
         If a source's file has another checksum, or no source gave the file; says what was tried and where to put the
         file by hand.
     """
-    target, wanted = Path(folder) / file.name, sha256 or file.sha256
+    target, wanted = Path(folder) / file.name, sha256 or file.sha256 or ""
     official = wanted == file.sha256
     sources = [f"{mirror.rstrip('/')}/{file.name}"] if mirror else []
     tried = []

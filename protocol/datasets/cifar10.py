@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data, File
+from protocol.datasets import Data
+from protocol.downloads import File
 from protocol.registry import register
 
 ARCHIVE = "cifar-10-binary.tar.gz"
@@ -81,7 +82,7 @@ def _read_archive(path: Path, n_records: int) -> Data:
     if missing:
         raise ProtocolError(f"{path}: the archive lacks {', '.join(missing)}")
     ids = np.array([f"{batch}/{number:05d}" for batch in BATCHES for number in range(n_records)])
-    return Data(images.reshape(-1, 32, 32, 3), labels.ravel(), ids, class_names=names)
+    return Data(ids, labels.ravel(), class_names=names, images=images.reshape(-1, 32, 32, 3))
 
 
 @register(

@@ -114,6 +114,11 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     return lists
 
 
+def path_of(file: str | Path) -> Path:
+    """Return the path of the file in ``F.npz:key`` or the like."""
+    return _split(file)[0]
+
+
 def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
     """Return which numbers are whole, and small enough for a float64 to tell them from their neighbours."""
     return (np.abs(numbers) <= _LARGEST_INTEGER) & (np.trunc(numbers) == numbers)

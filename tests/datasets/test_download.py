@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.datasets import File, fetch, provenance_note
+from protocol.datasets import fetch, provenance_note
+from protocol.downloads import File
 
 CONTENT = b"the official bytes" * 1000
 OTHER = b"a mirror's own bytes" * 1000

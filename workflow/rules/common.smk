@@ -13,7 +13,7 @@ sys.path.insert(0, workflow.basedir)
 
 import settings
 
-from protocol import registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError
 from protocol.seeds import derive
 from protocol.storage import check_writable
@@ -26,6 +26,9 @@ try:
     SETTING = settings.load(config, from_file=bool(workflow.configfiles))
     SET = SETTING.config
     DATASET = registry.entry("dataset", SET["dataset"])
+    USER_FILES, USER_FOLDERS = datasets.user_paths(
+        SET["dataset"], SET["dataset_options"]
+    )
     check_writable(f"results/{SET['setting']}")
 except ProtocolError as error:
     raise WorkflowError(str(error))

@@ -8,7 +8,7 @@ from protocol import registry, storage
 def main(job):
     """Write what the feature extracts before anything is learned from a training set."""
     name, options = job.wildcards.feature, job.params.options
-    images = storage.read(job.input.images)["images"]
+    images = storage.read(job.input.content, ["images"])["images"]
     with tqdm(total=len(images), desc=name, unit="image", disable=None) as bar:
         arrays = registry.get("feature", name)(**options).extract(images, progress=bar.update)
     passport = storage.passport(f"feature {name}", parameters=options, inputs=dict(job.input.items()))
