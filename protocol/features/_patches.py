@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.formats.images import square
+
 LENGTH = 128
 _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
@@ -25,15 +27,8 @@ def keypoint(x: float, y: float, side: float) -> Any:
 
 
 def grey_square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return an image's central square in grey (luma), resized to `size`: by area to shrink, else bilinearly."""
+    """Return an image's central square in grey (luma), resized to `size` as `protocol.formats.images.square` does."""
     import cv2
 
-    height, width = image.shape[:2]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    square: Any = np.ascontiguousarray(image[top : top + side, left : left + side])
-    if square.ndim == 3:
-        square = cv2.cvtColor(square, cv2.COLOR_RGB2GRAY)
-    if side == size:
-        return square
-    return cv2.resize(square, (size, size), interpolation=cv2.INTER_AREA if size < side else cv2.INTER_LINEAR)
+    grey: Any = image
+    return square(cv2.cvtColor(grey, cv2.COLOR_RGB2GRAY) if image.ndim == 3 else image, size)
