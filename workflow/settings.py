@@ -16,7 +16,7 @@ from protocol.splits import DRAWN
 DEFAULT = "workflow/config/digits.yaml"
 _SCHEMA = Path(__file__).parent / "schemas" / "setting.schema.yaml"
 _GRID = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
-_GIVEN = {"self", "paths", "seed", "n_bits", "query", "database", "train"}  # what the pipeline passes itself
+_GIVEN = {"self", "seed", "n_bits", "query", "database", "train"}  # what the pipeline passes itself
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,8 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
 
 def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     parameters = inspect.signature(registry.get(kind, name)).parameters
-    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
+    passed = {"paths"} if kind == "dataset" else _GIVEN
+    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in passed}
     for option in given:
         known(option, defaults, f"option of {kind} {name!r}:")
     return defaults | dict(given)

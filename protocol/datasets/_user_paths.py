@@ -8,6 +8,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.datasets._image_files import files_below
 from protocol.formats.arrays import path_of
 
 
@@ -51,11 +52,7 @@ def _existing(name: str, option: str, options: Mapping[str, Any], there: Any, wa
 def folder_digest(folder: str | Path) -> str:
     """Return a digest of the names, sizes and times of change of all files below a folder; it reads none of them."""
     content = hashlib.sha256()
-    for path, _, names in sorted(os.walk(folder)):
-        for name in sorted(names):
-            file = Path(path, name)
-            seen = file.lstat()
-            content.update(
-                f"{file.relative_to(folder)}\0{seen.st_size}\0{seen.st_mtime_ns}\0".encode(errors="surrogateescape")
-            )
+    for name in files_below(folder):
+        seen = os.stat(Path(folder, name))
+        content.update(f"{name}\0{seen.st_size}\0{seen.st_mtime_ns}\0".encode())
     return content.hexdigest()[:16]
