@@ -35,8 +35,7 @@ HEAVY = (
     "altair",
     "vl_convert",
     "jinja2",
-    "pooch",
-    "requests",
+    "pycurl",
     "tqdm",
 )
 
@@ -121,7 +120,7 @@ def test_a_rule_depends_on_the_sources_of_every_room_its_script_calls(script):
     kinds = {room: kind for kind, room in ROOMS.items()}
     fetched = {f'{kinds[room]}"' for room in ROOMS.values() if f'registry.get("{kinds[room]}"' in script.read_text()}
     called = {f'{kinds.get(room, room)}"' for room in imported_rooms(script) - HALL - {"codes"}} | fetched
-    if script.stem == "download":
+    if script.stem == "fetch":
         return  # a file that is checked by its digest can't be stale
     missing = {
         name for name in called if f'digest("{name}' not in rule and name.rstrip('"') not in digested_rooms(rule)

@@ -51,7 +51,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"features": {"gist": {"run": 3}}}, r"unknown key in features.gist: 'run' \(did you mean 'runs'\?\)"),
         ({"hashers": ["lsh", "itqq"]}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: dsh, itq, lsh"),
         ({"features": {"gits": {}}}, r"unknown feature 'gits' \(did you mean 'gist'\?\)"),
-        ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: cifar10, digits"),
+        ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: arrays, cifar10, cifar100, digits"),
         ({"ground_truths": ["class"]}, "unknown ground_truth 'class'"),
         ({"splits": ["improve"]}, "unknown split 'improve'"),
         ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),

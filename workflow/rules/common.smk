@@ -15,6 +15,7 @@ import settings
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
+from protocol.downloads import path_of
 from protocol.seeds import derive
 from protocol.storage import check_writable
 

@@ -1,12 +1,11 @@
-# An archive's place says which bytes it holds, so settings that want others don't take it from one another; where it
-# came from is no parameter, so a moved mirror makes nothing run again.
+# Where a file came from is no parameter, so a moved mirror makes nothing run again.
 ARCHIVES = [
-    f"<downloads>/{SET['mirror_sha256'].get(file.name, file.sha256) or 'unknown'}/{file.name}"
+    f"<downloads>/{path_of(file, SET['mirror_sha256'].get(file.name, file.sha256))}"
     for file in DATASET.facts["files"]
 ]
 
 
-rule download:
+rule fetch:
     output:
         file="<downloads>/{sha256}/{file}",
         provenance="<downloads>/{sha256}/{file}.json",
@@ -15,7 +14,7 @@ rule download:
     benchmark:
         "<downloads>/{sha256}/logs/{file}.tsv"
     wildcard_constraints:
-        sha256="[0-9a-f]{64}|unknown",
+        sha256="[0-9a-f]{64}|recorded",
         file="|".join(re.escape(file.name) for file in DATASET.facts["files"]) or "-",
     conda:
         "../../envs/protocol.yaml"
@@ -25,15 +24,22 @@ rule download:
     params:
         dataset=SET["dataset"],
     message:
-        "download: {wildcards.file}"
+        "fetch: {wildcards.file}"
     script:
-        "../scripts/download.py"
+        "../scripts/fetch.py"
+
+
+rule download:
+    input:
+        files=ARCHIVES,
+        provenance=[f"{path}.json" for path in ARCHIVES],
+    localrule: True
 
 
 rule dataset:
     input:
-        files=ARCHIVES,
-        provenance=[f"{path}.json" for path in ARCHIVES],
+        files=rules.download.input.files,
+        provenance=rules.download.input.provenance,
         # A function's paths are taken as they are, whatever braces are in them.
         user=lambda wc: [str(path) for path in USER_FILES],
     output:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from protocol import storage
-from protocol.datasets import blocks, load, provenance_note
+from protocol.datasets import blocks, load
 
 
 def main(job):
@@ -14,7 +14,7 @@ def main(job):
     fetched = [json.loads(Path(path).read_text()) for path in job.input.provenance]
     name, options = job.params.dataset, job.params.options
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
-    notes = [*data.notes, *filter(None, map(provenance_note, fetched))]
+    notes = [*data.notes, *(file["note"] for file in fetched if file["note"])]
     passport = storage.passport(f"dataset {name}", parameters=options, inputs={}, sources=fetched, notes=notes)
     with storage.writing(job.output.content, passport) as file:
         for array, rows in data.arrays.items():
