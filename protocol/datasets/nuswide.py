@@ -46,10 +46,10 @@ def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
     labels = np.empty((n_items, len(concepts)), dtype=bool)
     for name, lines in _lines(path, *files).items():
         values = np.array(lines)
-        if len(values) != n_items or not np.isin(values, (b"0", b"1")).all():
-            raise ProtocolError(
-                f"{path}: {name}: wanted 0 or 1 for each of {n_items:,} images, came {len(values):,} lines"
-            )
+        other = values[~np.isin(values, (b"0", b"1"))]
+        if len(values) != n_items or other.size:
+            came = repr(other[0].decode(errors="replace")) if other.size else f"{len(values):,} lines"
+            raise ProtocolError(f"{path}: {name}: wanted 0 or 1 for each of {n_items:,} images, came {came}")
         labels[:, files[name]] = values == b"1"
     return labels
 

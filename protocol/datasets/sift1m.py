@@ -22,11 +22,12 @@ _LARGEST = 255
 def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     """Yield the descriptors of a file as bytes, block by block; refuse one that would not be the same as bytes."""
     for block in read_blocks(stream, name):
-        descriptors = block.clip(0, _LARGEST).astype(np.uint8)
-        if (descriptors != block).any():
-            other = block[descriptors != block][0]
-            raise ProtocolError(f"{name}: wanted SIFT descriptors, whole numbers 0 to {_LARGEST}, came {other}")
-        yield descriptors
+        fits = (block >= 0) & (block <= _LARGEST) & (np.trunc(block) == block)
+        if not fits.all():
+            raise ProtocolError(
+                f"{name}: wanted SIFT descriptors, whole numbers 0 to {_LARGEST}, came {block[~fits][0]}"
+            )
+        yield block.astype(np.uint8)
 
 
 @register(
