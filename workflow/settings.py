@@ -179,7 +179,15 @@ def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {key: parameter.default for key, parameter in parameters.items() if key not in passed}
     for option in given:
         known(option, defaults, f"option of {kind} {name!r}:")
-    return defaults | dict(given)
+    return defaults | {option: _option(value, defaults[option]) for option, value in given.items()}
+
+
+def _option(value: Any, default: Any) -> Any:
+    """Return an option's value; inside braces, --config hands on numbers and null as text."""
+    if not isinstance(value, str) or isinstance(default, str):
+        return value
+    parsed = yaml.safe_load(value)
+    return parsed if default is not None or parsed is None else value
 
 
 def _check_lengths(grid: Grid, metrics: list[str]) -> None:

@@ -12,6 +12,13 @@ from protocol.datasets._rows import LazyRows
 from protocol.formats.images import read_image, square
 
 
+def squares_of(image_size: int) -> tuple[int, int, int]:
+    """Return the shape of a colour square of `image_size` pixels a side; ProtocolError unless that is 1 or more."""
+    if not isinstance(image_size, int) or isinstance(image_size, bool) or image_size < 1:
+        raise ProtocolError(f"image_size: wanted an integer of at least 1, came {image_size!r}")
+    return (image_size, image_size, 3)
+
+
 def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     """Return image files as rows of colour squares, read when they are asked for.
 
@@ -31,9 +38,7 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     ProtocolError
         If `image_size` is something else; when rows are read, if a file is no whole image: it is named.
     """
-    if not isinstance(image_size, int) or isinstance(image_size, bool) or image_size < 1:
-        raise ProtocolError(f"image_size: wanted an integer of at least 1, came {image_size!r}")
-    shape = (image_size, image_size, 3)
+    shape = squares_of(image_size)
 
     def read(start: int, stop: int) -> NDArray[np.uint8]:
         images = np.empty((stop - start, *shape), dtype=np.uint8)

@@ -8,13 +8,13 @@ import numpy as np
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
-from protocol.datasets._image_files import files_below, image_rows
+from protocol.datasets._image_files import files_below, image_rows, squares_of
 from protocol.formats.images import EXTENSIONS
 from protocol.registry import register
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    return {"image_shape": (image_size, image_size, 3)}
+    return {"image_shape": squares_of(image_size)}
 
 
 @register(

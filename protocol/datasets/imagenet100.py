@@ -9,7 +9,7 @@ import numpy as np
 
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
-from protocol.datasets._image_files import image_rows
+from protocol.datasets._image_files import image_rows, squares_of
 from protocol.downloads import File
 from protocol.registry import register
 
@@ -53,7 +53,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     return {
         "n": 133_503,
         "classes": CLASSES,
-        "image_shape": (image_size, image_size, 3),
+        "image_shape": squares_of(image_size),
         "partitions": {"database": 128_503, "test": 5_000, "train": 13_000},
     }
 

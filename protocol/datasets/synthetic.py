@@ -17,14 +17,10 @@ _CENTRES, _LABELS, _NOISE = range(3)
 
 
 def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: int) -> dict[str, Any]:
-    for name, value, least in (
-        ("n", n, 1),
-        ("dimension", dimension, 1),
-        ("n_clusters", n_clusters, 1),
-        ("seed", seed, 0),
-    ):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ProtocolError(f"{name}: wanted a whole number of at least {least}, came {value!r}")
+    least = {"n": 1, "dimension": 1, "n_clusters": 1, "seed": 0}
+    for name, value in zip(least, (n, dimension, n_clusters, seed), strict=True):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
+            raise ProtocolError(f"{name}: wanted a whole number of at least {least[name]}, came {value!r}")
     if n_clusters > n or not 0 <= spread < np.inf:
         raise ProtocolError(
             f"wanted n_clusters of at most n and a finite spread of at least 0, came n_clusters {n_clusters}, n {n}, "
