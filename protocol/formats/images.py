@@ -1,7 +1,7 @@
 """Images from files, and the central square that stands for one where all must have the same size."""
 
+import functools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,25 +37,31 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
 
 
-def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return an image's central square, resized to `size` pixels a side: by area to shrink, else bilinearly.
+@functools.lru_cache(maxsize=64)
+def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
+    """Return the matrix (n_out, n_in) of bilinear resizing: triangles as wide as the coarser of the two pixels."""
+    ratio = n_in / n_out
+    centres = (np.arange(n_out) + 0.5) * ratio - 0.5
+    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(n_in)) / max(ratio, 1))
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
 
-    Parameters
-    ----------
-    image : ndarray of uint8, shape (height, width) or (height, width, 3)
-    size : int
-        At least 1.
 
-    Returns
-    -------
-    ndarray of uint8, shape (size, size) or (size, size, 3)
+def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Return the central squares of (n, n_channels, height, width), resized to `size` pixels a side.
+
+    The features look at images through this, and folders of images are read through it.
     """
-    import cv2
-
-    height, width = image.shape[:2]
+    height, width = planes.shape[2:]
     side = min(height, width)
     top, left = (height - side) // 2, (width - side) // 2
-    central: Any = np.ascontiguousarray(image[top : top + side, left : left + side])
+    square = planes[:, :, top : top + side, left : left + side]
     if side == size:
-        return central
-    return cv2.resize(central, (size, size), interpolation=cv2.INTER_AREA if size < side else cv2.INTER_LINEAR)
+        return square
+    matrix = resizing(side, size)
+    return (matrix @ square @ matrix.T).astype(np.float32, copy=False)
+
+
+def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return the central square of an image (height, width, 3), resized as `squares` does and rounded."""
+    planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
+    return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

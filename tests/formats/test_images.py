@@ -59,16 +59,37 @@ def test_no_file_and_no_image(tmp_path):
             read_image(tmp_path / name)
 
 
-def test_shrinking_to_half_is_the_mean_of_four_pixels():
-    image = RNG.integers(0, 256, (8, 12, 3), dtype=np.uint8)
-    middle = image[:, 2:10].astype(float)
-    mean = (middle[::2, ::2] + middle[1::2, ::2] + middle[::2, 1::2] + middle[1::2, 1::2]) / 4
-    assert np.abs(square(image, 4) - mean).max() <= 0.5
+def slow_square(image, size):
+    """Each pixel: the mean of the pixels around its place, weighted by triangles as wide as the coarser pixel."""
+    height, width, channels = image.shape
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    ratio = side / size
+
+    def weights(place):
+        centre = (place + 0.5) * ratio - 0.5
+        each = [max(0.0, 1 - abs(centre - pixel) / max(ratio, 1)) for pixel in range(side)]
+        return [weight / sum(each) for weight in each]
+
+    made = np.zeros((size, size, channels))
+    for row in range(size):
+        for column in range(size):
+            for i, down in enumerate(weights(row)):
+                for j, across in enumerate(weights(column)):
+                    made[row, column] += down * across * image[top + i, left + j]
+    return made
 
 
-@pytest.mark.parametrize("shape", [(7, 10), (10, 7), (7, 7), (9, 7, 3)])
-def test_the_square_is_the_central_one(shape):
+@pytest.mark.parametrize("size", [3, 7, 12])
+@pytest.mark.parametrize("shape", [(7, 10, 3), (10, 7, 3), (7, 7, 3), (9, 16, 3)])
+def test_the_square_is_the_central_one_resized(shape, size):
     image = RNG.integers(0, 256, shape, dtype=np.uint8)
-    top, left = (shape[0] - 7) // 2, (shape[1] - 7) // 2
-    np.testing.assert_array_equal(square(image, 7), image[top : top + 7, left : left + 7])
-    assert square(image, 12).shape == (12, 12, *shape[2:])
+    came = square(image, size)
+    assert came.dtype == np.uint8
+    assert np.abs(came - slow_square(image, size)).max() <= 0.5 + 1e-3
+
+
+def test_a_square_of_the_right_size_is_left_as_it_is():
+    image = RNG.integers(0, 256, (7, 10, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(square(image, 7), image[:, 1:8])
+    np.testing.assert_array_equal(square(np.full((9, 9, 3), 255, np.uint8), 4), np.full((4, 4, 3), 255))
