@@ -101,13 +101,15 @@ def _with_defaults(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any
 
 
 def _coerced(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the value with integers where the schema wants them: in lists, --config hands on text."""
+    """Return the value with integers and booleans where the schema wants them: --config may hand on text."""
     schema = _resolved(schema, root)
     if isinstance(value, Mapping):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties")
         return {key: _coerced(item, properties.get(key, others) or {}, root) for key, item in value.items()}
     if isinstance(value, list):
         return [_coerced(item, schema.get("items", {}), root) for item in value]
+    if schema.get("type") == "boolean" and value in ("true", "false"):
+        return value == "true"
     return int(value) if schema.get("type") == "integer" and isinstance(value, str) and value.isdecimal() else value
 
 

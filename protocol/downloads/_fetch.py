@@ -1,5 +1,6 @@
 """A file from the first source that gives the right bytes: the mirror, then the official ones."""
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from protocol.downloads._file import File
 from protocol.downloads._part import alone, finish
 from protocol.downloads._recorded import record, recorded
 from protocol.downloads._transfer import Patience, RefusedError, clear, origin_path, transfer
-from protocol.storage import explained, file_sha256
+from protocol.storage import explained, file_sha256, replacing
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,12 @@ class Place:
         return self.mirror_sha256.get(file.name, file.sha256)
 
     def path(self, file: File) -> Path:
-        """Return where the file goes."""
-        return self.folder / self.dataset / path_of(file, self.sha256(file))
+        """Return where the file goes; the folder says which bytes it holds, so settings that want others get theirs."""
+        return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
+
+    def provenance(self, file: File) -> Path:
+        """Return where it is noted where the file came from."""
+        return self.path(file).with_name(f"{file.name}.json")
 
     @property
     def lock(self) -> Path:
@@ -62,19 +67,6 @@ class Place:
         return [source for source in mirror + official if not (self.offline and "://" in source)]
 
 
-def path_of(file: File, sha256: str | None) -> str:
-    """Return the path of a file below the folder of its dataset's downloads.
-
-    It says which bytes it holds, so settings that want others don't take them from one another.
-
-    Examples
-    --------
-    >>> path_of(File("wiki.mat", (), None, None), None)
-    'recorded/wiki.mat'
-    """
-    return f"{sha256 or 'recorded'}/{file.name}"
-
-
 def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[str, Any]:  # noqa: B008 - frozen
     """Put a file into its place, whole and checked, and say where it came from; do nothing if it is there.
 
@@ -90,8 +82,9 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
     Returns
     -------
     dict
-        ``file``, ``source`` (None if the file was there), ``sha256``, ``size``, and ``note``: what a reader of the
-        results must know of a file that is not known to be the official one, else None.
+        What stands in ``<file>.json`` beside the file: ``file``, ``source`` (None if somebody else put it there),
+        ``sha256``, ``size``, and ``note``: what a reader of the results must know of a file that is not known to be
+        the official one, else None.
 
     Raises
     ------
@@ -105,22 +98,45 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
         target.parent.mkdir(parents=True, exist_ok=True)
         with alone(part) as handle:
             wanted = place.sha256(file) or recorded(place.lock, place.key(file))
-            if target.exists() and file_sha256(target) == wanted:
+            if wanted and target.exists() and file_sha256(target) == wanted:
                 part.unlink()
-                source, found = None, wanted
+                source, found = _noted(file, place).get("source"), wanted
             else:
                 source, found = _first_good(file, place, handle, wanted, patience)
                 if place.sha256(file) is None:
                     record(place.lock, place.key(file), sha256=found, size=os.fstat(handle.fileno()).st_size)
                 finish(handle, target)
             origin_path(part).unlink(missing_ok=True)
-    return {
-        "file": file.name,
-        "source": source,
-        "sha256": found,
-        "size": target.stat().st_size,
-        "note": _note(file, source, found),
-    }
+            provenance = {
+                "file": file.name,
+                "source": source,
+                "sha256": found,
+                "size": target.stat().st_size,
+                "note": _note(file, source, found),
+            }
+            with replacing(place.provenance(file)) as path:
+                path.write_text(json.dumps(provenance, indent=1))
+    return provenance
+
+
+def check_recorded(files: Iterable[File], place: Place) -> None:
+    """Raise ProtocolError if a file was fetched with other bytes than those that are recorded now.
+
+    So it is where the lock file comes with results that somebody else made.
+    """
+    for file in files:
+        here, wanted = _noted(file, place).get("sha256"), recorded(place.lock, place.key(file))
+        if place.sha256(file) is None and None not in (here, wanted) and here != wanted:
+            raise ProtocolError(
+                f"{place.path(file)}: wanted sha256 {wanted}, which {place.lock} records, but sha256 {here} was "
+                f"fetched. Delete the file to fetch it again, or the line of {place.key(file)} to keep the file"
+            )
+
+
+def _noted(file: File, place: Place) -> dict[str, Any]:
+    """Return what is noted of a file that is there, {} of one that is not."""
+    there = place.path(file).exists() and place.provenance(file).exists()
+    return json.loads(place.provenance(file).read_text()) if there else {}
 
 
 def _first_good(file: File, place: Place, part: IO[bytes], wanted: str | None, patience: Patience) -> tuple[str, str]:
@@ -168,7 +184,7 @@ def require_local(files: Iterable[File], place: Place) -> None:
     ]
     if place.offline and missing:
         listed = "; ".join(f"{file.name}: {_instruction(file, place)}" for file in missing)
-        raise ProtocolError(f"offline, and {len(missing)} files of dataset {place.dataset!r} are missing: {listed}")
+        raise ProtocolError(f"offline, and files of dataset {place.dataset!r} are missing: {listed}")
 
 
 def _instruction(file: File, place: Place) -> str:
@@ -188,5 +204,5 @@ def _note(file: File, source: str | None, sha256: str) -> str | None:
     if sha256 == file.sha256 or (file.sha256 is None and source in file.urls):
         return None
     if file.sha256 is None:
-        return f"{file.name} has no official checksum; it came from a mirror and has sha256 {sha256}"
+        return f"{file.name} has no official checksum, and came from no official source; it has sha256 {sha256}"
     return f"{file.name} is not the official file: it came from a mirror and has sha256 {sha256}"

@@ -13,7 +13,7 @@ def alone(part: Path) -> Iterator[IO[bytes]]:
     """Open `part` for reading and writing as the only process that does; others wait until the block ends.
 
     The system drops the lock with the process, however it dies, and the file stays for the next one to go on with. The
-    block may rename or delete the file: who waited for it then gets a new, empty one.
+    block may rename or delete the file: who waited for it then gets a new, empty one. An empty one is not left behind.
     """
     import fcntl
 
@@ -25,7 +25,11 @@ def alone(part: Path) -> Iterator[IO[bytes]]:
                 logging.getLogger(__name__).warning("%s: another process writes it; waiting", part)
                 fcntl.flock(file, fcntl.LOCK_EX)
             if _names(part, file):
-                yield file
+                try:
+                    yield file
+                finally:
+                    if _names(part, file) and not os.fstat(file.fileno()).st_size:
+                        part.unlink()
                 return
 
 

@@ -161,12 +161,9 @@ class _Answer:
     def _prepare(self, curl: "pycurl.Curl", patience: Patience) -> None:
         import pycurl
 
-        network = pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS | pycurl.PROTO_FTP | pycurl.PROTO_FTPS
         options = {
             pycurl.URL: self._url,
-            pycurl.PROTOCOLS: network | pycurl.PROTO_FILE,
-            pycurl.REDIR_PROTOCOLS: network,
-            pycurl.FOLLOWLOCATION: True,
+            pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
             pycurl.MAXREDIRS: _REDIRECTS,
             pycurl.FAILONERROR: True,
             pycurl.OPT_FILETIME: True,  # makes an ftp server say when the file was modified
@@ -232,10 +229,10 @@ class _Answer:
             clear(self._part)
             raise _BrokenError("the file changed on the server")
         self._check_end(total)
+        self._check_space(total or self._size or 0)
         if not start:
             clear(self._part)
             origin_path(Path(self._part.name)).write_text(json.dumps(origin))
-        self._check_space((total or self._size or 0) - start)
         self._part.seek(start)
         self.offset = start
         self._bar = self._progress(start, total or self._size)
@@ -249,8 +246,9 @@ class _Answer:
                 "short would not be noticed"
             )
 
-    def _check_space(self, needed: int) -> None:
+    def _check_space(self, total: int) -> None:
         folder = Path(self._part.name).parent
+        needed = total - os.fstat(self._part.fileno()).st_size  # what is there is kept or thrown away
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ProtocolError(

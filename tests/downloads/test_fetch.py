@@ -12,7 +12,7 @@ import pytest
 from loopback import CONTENT, OTHER, Answer, digest
 
 from protocol.checks import ProtocolError
-from protocol.downloads import File, fetch, require_local
+from protocol.downloads import File, check_recorded, fetch, require_local
 from protocol.downloads._recorded import record, recorded
 
 
@@ -47,11 +47,11 @@ def test_a_file_that_is_there_is_left_alone(server, official, place, patience):
     file = official(server.gives(Answer()))
     fetch(file, place, patience=patience)
     before = place.path(file).stat()
-    assert fetch(file, place, patience=patience)["source"] is None
+    assert fetch(file, place, patience=patience)["source"] == file.urls[0]
     after = place.path(file).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert len(server.requests) == 1
-    assert [path.name for path in place.path(file).parent.iterdir()] == ["data.bin"]
+    assert sorted(path.name for path in place.path(file).parent.iterdir()) == ["data.bin", "data.bin.json"]
 
 
 def test_a_damaged_file_under_the_final_name_is_replaced(server, official, place, patience):
@@ -146,7 +146,7 @@ def test_offline_every_missing_file_is_named_at_once(server, official, mirrored,
     with pytest.raises(ProtocolError) as caught:
         require_local([official(), lists, names], place)
     assert str(caught.value) == (
-        "offline, and 2 files of dataset 'set' are missing: "
+        "offline, and files of dataset 'set' are missing: "
         f"lists.zip: By hand: ask the authors, and put it at {place.mirror}/set/lists.zip; names.txt: By hand: get it "
         f"from http://127.0.0.1:9/names.txt (80 bytes), and put it at {place.mirror}/set/names.txt"
     )
@@ -168,7 +168,7 @@ def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, off
 
 def test_from_a_mirror_such_a_file_is_noted(official, mirrored, patience):
     assert fetch(official(sha256=None), mirrored(CONTENT), patience=patience)["note"] == (
-        f"data.bin has no official checksum; it came from a mirror and has sha256 {digest(CONTENT)}"
+        f"data.bin has no official checksum, and came from no official source; it has sha256 {digest(CONTENT)}"
     )
 
 
@@ -186,6 +186,28 @@ def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted
     place.lock.write_text("")
     fetch(file, place, patience=patience)
     assert place.path(file).read_bytes() == OTHER
+
+
+def test_a_file_put_there_by_somebody_else_is_taken_if_it_is_right(official, place, patience):
+    file = official()
+    place.path(file).parent.mkdir(parents=True)
+    place.path(file).write_bytes(CONTENT)
+    assert fetch(file, place, patience=patience)["source"] is None
+
+
+def test_a_file_that_is_here_is_held_to_a_lock_file_that_comes_from_elsewhere(server, official, place, patience):
+    file = official(server.gives(Answer()), sha256=None)
+    fetch(file, place, patience=patience)
+    check_recorded([file], place)
+    ours = place.lock.read_text()
+    place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))
+    with pytest.raises(
+        ProtocolError, match=f"wanted sha256 {digest(OTHER)}, which .* but sha256 {digest(CONTENT)} was"
+    ):
+        check_recorded([file], place)
+    place.lock.write_text("")
+    check_recorded([file], place)
+    place.lock.write_text(ours)
 
 
 def test_without_a_checksum_the_size_is_still_checked(server, official, place, patience):

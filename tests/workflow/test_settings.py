@@ -206,6 +206,11 @@ def test_text_stays_text_where_an_option_is_text_and_null_is_none(settings, tmp_
     assert setting.config["dataset_options"] == {"features": "12", "labels": None, "ids": None}
 
 
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
+def test_true_and_false_from_the_command_line_become_booleans(settings, text, value):
+    assert settings.load({"offline": text}, from_file=False).config["offline"] is value
+
+
 def test_another_order_of_what_has_none_is_the_same_setting(settings):
     sizes = dict(reversed(SMALL["split_sizes"].items()))
     other = settings.load(changed(n_bits=[16, 8], split_sizes=sizes))

@@ -15,7 +15,7 @@ import settings
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
-from protocol.downloads import path_of
+from protocol.downloads import Place, check_recorded
 from protocol.seeds import derive
 from protocol.storage import check_writable
 
@@ -26,10 +26,16 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 try:
     SETTING = settings.load(config, from_file=bool(workflow.configfiles))
     SET = SETTING.config
+    config.update(SET)  # the scripts' config is the checked setting
     DATASET = registry.entry("dataset", SET["dataset"])
     USER_FILES, USER_FOLDERS = datasets.user_paths(
         SET["dataset"], SET["dataset_options"]
     )
+    FILES = DATASET.facts["files"]
+    PLACE = Place(
+        SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]
+    )
+    check_recorded(FILES, PLACE)
     check_writable(f"results/{SET['setting']}")
 except ProtocolError as error:
     raise WorkflowError(str(error))

@@ -1,10 +1,4 @@
 # Where a file came from is no parameter, so a moved mirror makes nothing run again.
-ARCHIVES = [
-    f"<downloads>/{path_of(file, SET['mirror_sha256'].get(file.name, file.sha256))}"
-    for file in DATASET.facts["files"]
-]
-
-
 rule fetch:
     output:
         file="<downloads>/{sha256}/{file}",
@@ -15,7 +9,7 @@ rule fetch:
         "<downloads>/{sha256}/logs/{file}.tsv"
     wildcard_constraints:
         sha256="[0-9a-f]{64}|recorded",
-        file="|".join(re.escape(file.name) for file in DATASET.facts["files"]) or "-",
+        file="|".join(re.escape(file.name) for file in FILES) or "-",
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -31,8 +25,8 @@ rule fetch:
 
 rule download:
     input:
-        files=ARCHIVES,
-        provenance=[f"{path}.json" for path in ARCHIVES],
+        files=[str(PLACE.path(file)) for file in FILES],
+        provenance=[str(PLACE.provenance(file)) for file in FILES],
     localrule: True
 
 
