@@ -326,11 +326,16 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 @contextlib.contextmanager
 def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
-    """Give one array of a file to be read by slices of rows, checked against its digest before; errors as `read`."""
+    """Give one array of a file to be read by slices of rows, checked against its digest before; errors as `read`.
+
+    The name may also be that of a group, the part before a ``/``, that holds only one array.
+    """
     with _opened(path) as (_, found):
-        if name not in found:
-            raise ProtocolError(f"{path}: has no array {name!r}; it has: {', '.join(sorted(found))}")
-        array = found[name]
+        meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
+        if len(meant) != 1:
+            has = f"several arrays {name!r}: {', '.join(meant)}; name one" if meant else f"no array {name!r}"
+            raise ProtocolError(f"{path}: has {has}" + ("" if meant else f"; it has: {', '.join(sorted(found))}"))
+        array = found[name := meant[0]]
         n_rows = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
         digest = _Digest()
         try:

@@ -14,11 +14,14 @@ HALL = {"checks", "registry", "seeds", "storage"}
 MAY_IMPORT = {
     "hall": set(),
     "codes": set(),
+    "formats": set(),
     "downloads": set(),
-    "datasets": {"codes", "downloads"},
-    **{room: {"codes"} for room in ("features", "groundtruth", "splits", "hashers", "ranking")},
+    "datasets": {"formats", "downloads"},
+    "features": {"codes", "formats"},
+    **{room: {"codes"} for room in ("groundtruth", "splits", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "evaluation")},
+    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report")},
+    "evaluation": {"codes", "formats", "ranking", "metrics"},
     "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }
 HEAVY = (

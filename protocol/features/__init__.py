@@ -1,7 +1,7 @@
 """Features: one file each, images in, float32 vectors out; and the preprocessing fitted on the training set."""
 
 from protocol.features._feature import Feature
-from protocol.features._items import Prepared, items_of
+from protocol.features._items import Extracted, Rows, extracted, items_of
 from protocol.features._preprocessing import Preprocessing
 
-__all__ = ["Feature", "Prepared", "Preprocessing", "items_of"]
+__all__ = ["Extracted", "Feature", "Preprocessing", "Rows", "extracted", "items_of"]

@@ -1,27 +1,30 @@
-"""What the features of this room share: the form of a plug-in, the checks of its images, the walk in blocks."""
+"""What the features of this room share: the form of a plug-in, the checks of its options, the walk in blocks."""
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
+from protocol.features._images import check_images
+
+
+class Sliceable(Protocol):
+    """An array that need not be in memory: it has a shape and a dtype, and gives rows by slices."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: slice, /) -> NDArray: ...
+
 
 Progress = Callable[[int], object]
-Describe = Callable[[NDArray[np.uint8]], tuple[NDArray, NDArray[np.int64]]]
-
-
-def check_images(images: NDArray[np.uint8]) -> None:
-    """Raise ProtocolError unless `images` are uint8, (n, height, width) or (n, height, width, 3), none empty."""
-    shape, dtype = np.shape(images), getattr(images, "dtype", type(images).__name__)
-    if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape:
-        raise ProtocolError(
-            "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty; "
-            f"came shape {shape} of {dtype}"
-        )
+Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
 
 
 def at_least(least: int, **options: int) -> None:
@@ -31,13 +34,18 @@ def at_least(least: int, **options: int) -> None:
             raise ProtocolError(f"{name}: wanted an integer of at least {least}, came {value!r}")
 
 
-class Feature(ABC):
-    """An image descriptor: `extract` looks at images once, `fit` and `encode` turn what it saw into vectors.
+def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
+    """Return what describes a block of images, each of which is one item."""
+    return lambda block: (describe(block), np.arange(len(block), dtype=np.int64))
 
-    A plug-in stores its keyword-only options in the constructor, knows the length of its vectors from them
-    (`dimension`) and says how one block of images is described (`_describer`). A learned feature also has `fit` and
-    `encode`; what is learned comes from training rows only, so it can differ from run to run while `extract` need not
-    be repeated.
+
+class Feature(ABC):
+    """A descriptor: `extract` looks at images once, `fit` and `encode` turn what it saw into vectors.
+
+    A plug-in checks and stores its keyword-only options in the constructor, no more, since a setting builds every
+    feature it names before any job starts. It knows the length of its vectors from them (`dimension`) and says how one
+    block of images is described (`_describer`). A learned feature also has `fit` and `encode`; what is learned comes
+    from training rows only, so it can differ from run to run while `extract` need not be repeated.
     """
 
     block = 256  # images described at once
@@ -51,48 +59,61 @@ class Feature(ABC):
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property
+    def reads(self) -> str:
+        """Name of the array of the dataset's content that is described; a group's name if it holds only one."""
+        return "images"
+
+    @property
     @abstractmethod
-    def dimension(self) -> int:
-        """Length d of the final vectors."""
+    def dimension(self) -> int | None:
+        """Length d of the final vectors; None where only the data can tell."""
+
+    def _check(self, images: Sliceable) -> None:
+        """Raise ProtocolError unless this feature can describe what `reads` names."""
+        check_images(images)
 
     @abstractmethod
-    def _describer(self, images: NDArray[np.uint8]) -> Describe:
-        """Check the options against the images, and return what maps a block of them to (rows, image of each row)."""
+    def _describer(self, images: Sliceable) -> Describe:
+        """Return what maps a block of the images to (rows, image of each row), given their shape and dtype."""
 
-    def extract(self, images: NDArray[np.uint8], progress: Progress | None = None) -> dict[str, NDArray]:
-        """Describe images, block by block; the values don't depend on the blocks.
+    def extract(
+        self, images: Sliceable, progress: Progress | None = None
+    ) -> Iterator[tuple[NDArray, NDArray[np.int64]]]:
+        """Describe images block by block, so that no more than one block need be in memory.
+
+        The values don't depend on the blocks.
 
         Parameters
         ----------
-        images : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-            Grey, or red, green, blue.
+        images : uint8, shape (n, height, width) or (n, height, width, 3)
+            Grey, or red, green, blue; an ndarray, or anything else that gives rows by slices (an HDF5 dataset, a memory
+            map). What `reads` names, so a feature may also take vectors.
         progress : callable or None
             Called with the number of images just done, after each block.
 
-        Returns
-        -------
-        dict of str to ndarray
-            ``X``, the raw descriptors (n_items, ...), and ``image``, int64 (n_items,), the image each item is of.
+        Yields
+        ------
+        X : ndarray, shape (n_items, ...)
+            Raw descriptors of one block's items; all blocks have one dtype and width. A block may have no item.
+        image : ndarray of int64, shape (n_items,)
+            The image each item is of.
 
         Raises
         ------
         ProtocolError
-            If the images have another shape or dtype, an option is out of its range, or a descriptor is not finite.
+            If the images have another shape or dtype, or a descriptor is not finite.
         """
-        check_images(images)
+        self._check(images)
         describe = self._describer(images)
-        parts, owners = [], []
         for start in range(0, len(images), self.block):
             block = images[start : start + self.block]
             rows, owner = describe(block)
             bad = owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
             if bad.size:
-                raise ProtocolError(f"{self}: image {bad[0] + start} gives NaN or infinity")
-            parts.append(rows)
-            owners.append(owner + start)
+                raise ProtocolError(f"{self}: row {bad[0] + start} of {self.reads} gives NaN or infinity")
+            yield rows, owner + start
             if progress is not None:
                 progress(len(block))
-        return {"X": np.concatenate(parts), "image": np.concatenate(owners)}
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Return what is learned from the training items' raw descriptors, as named arrays; by default nothing."""

@@ -1,6 +1,7 @@
-"""From a partition's images to vectors: which items come from them, prepared as one run's training set says."""
+"""From a partition's images to its items: what was extracted from them, read no further than it is asked for."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,7 @@ from numpy.typing import NDArray
 
 from protocol import storage
 from protocol.checks import rows
-from protocol.features._feature import Feature
-from protocol.features._preprocessing import Preprocessing
+from protocol.features._feature import Sliceable
 
 
 def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -37,27 +37,77 @@ def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.
     return rows(np.flatnonzero(np.isin(image, images)), len(image), "items of the partition")
 
 
-class Prepared:
-    """A feature as one run sees it: what was extracted, and the preprocessing fitted on the run's training set.
+class Rows:
+    """Some rows of an array that is read by slices: read when they are sliced, and few at a time.
 
     Parameters
     ----------
-    feature : Feature
-    steps : sequence of str
-        Of the preprocessing.
-    features, preprocessing : path
-        The files that hold them.
+    array : Sliceable, shape (n, ...)
+    rows : ndarray of int64, shape (m,)
+        Row numbers, ascending.
+
+    Examples
+    --------
+    >>> chosen = Rows(np.arange(10) * 11, np.array([1, 4, 7]))
+    >>> len(chosen), chosen[1:]
+    (3, array([44, 77]))
     """
 
-    def __init__(self, feature: Feature, steps: Sequence[str], features: str | Path, preprocessing: str | Path) -> None:
-        extracted = storage.read(features)
-        self._raw, self._image = extracted["X"], extracted["image"]
-        self._preprocessing = Preprocessing.from_arrays(feature, steps, storage.read(preprocessing))
+    block = 4096  # rows read at once
 
-    def vectors(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the prepared vectors (n_items, d) of the items that come from a partition's images."""
-        return self._preprocessing.transform(self._raw[items_of(images, self._image)])
+    def __init__(self, array: Sliceable, rows: NDArray[np.int64]) -> None:
+        self._array = array
+        self._rows = rows
+        self.shape = (len(rows), *array.shape[1:])
+        self.dtype = array.dtype
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, part: slice) -> NDArray:
+        rows = self._rows[part]
+        found = np.empty((len(rows), *self.shape[1:]), dtype=self.dtype)
+        first = 0
+        while first < len(rows):
+            start = rows[first]
+            end = int(np.searchsorted(rows, start + self.block))
+            found[first:end] = self._array[start : rows[end - 1] + 1][rows[first:end] - start]
+            first = end
+        return found
+
+
+class Extracted:
+    """What a feature extracted from all images of a dataset. Made by `extracted`.
+
+    Parameters
+    ----------
+    X : Sliceable, shape (n_items, ...)
+        Raw descriptors.
+    image : ndarray of int64, shape (n_items,)
+        The image that each item comes from.
+    """
+
+    def __init__(self, X: Sliceable, image: NDArray[np.int64]) -> None:
+        self.X = X
+        self.image = image
+
+    def raw(self, images: NDArray[np.int64]) -> Rows:
+        """Return the raw descriptors (n_items, ...) of the items that come from a partition's images, unread."""
+        return Rows(self.X, items_of(images, self.image))
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return what each of those items has from its image, for example its class label."""
-        return values[self._image[items_of(images, self._image)]]
+        return values[self.image[items_of(images, self.image)]]
+
+
+@contextlib.contextmanager
+def extracted(path: str | Path) -> Iterator[Extracted]:
+    """Give what was extracted, from the file that holds it, which stays open until the block ends.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, or was altered after writing.
+    """
+    with storage.streamed(path, "X") as X:
+        yield Extracted(X, storage.read(path, ["image"])["image"])

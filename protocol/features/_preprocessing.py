@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, known, matrix
-from protocol.features._feature import Feature
+from protocol.features._feature import Feature, Sliceable
 
 STEPS = ("l2", "centre")
 BLOCK = 4096
@@ -68,15 +68,19 @@ class Preprocessing:
             made.mean = X.mean(axis=0, dtype=np.float64)
         return made
 
-    def transform(self, raw: NDArray, *, block: int = BLOCK) -> NDArray[np.float32]:
-        """Return the vectors, float32 (n, d), of raw descriptors (n, ...).
+    def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
+        """Return the vectors, float32 (n, d), of raw descriptors (n, ...), of which `block` are read at once.
 
         Raises
         ------
         ProtocolError
-            If a vector is not finite or not d long.
+            If a vector is not finite, or not d long, or not as long as the mean.
         """
         X = self._encode(raw, block)
+        if self.mean is not None and self.mean.shape != X.shape[1:]:
+            raise ProtocolError(
+                f"mean: step 'centre' of {self.feature} wanted shape {X.shape[1:]}, came shape {self.mean.shape}"
+            )
         for start in range(0, len(X), block):
             rows = X[start : start + block]
             for step in self.steps:
@@ -98,19 +102,19 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a step is unknown or comes twice, or the mean is missing or not d long.
+            If a step is unknown or comes twice, or the mean is missing.
         """
         _check_steps(steps)
         mean = arrays.get("mean") if "centre" in steps else None
-        if "centre" in steps and (mean is None or mean.shape != (feature.dimension,)):
-            came = "none" if mean is None else f"shape {mean.shape}"
-            raise ProtocolError(f"mean: step 'centre' of {feature} wanted shape ({feature.dimension},), came {came}")
+        if "centre" in steps and mean is None:
+            raise ProtocolError(f"mean: step 'centre' of {feature} wanted the training set's mean, came none")
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
 
-    def _encode(self, raw: NDArray, block: int) -> NDArray[np.float32]:
+    def _encode(self, raw: Sliceable, block: int) -> NDArray[np.float32]:
         """Return a new, finite float32 matrix (n, d)."""
-        X = np.empty((len(raw), self.feature.dimension), dtype=np.float32)
+        d = self.feature.dimension or self.feature.encode(raw[:1], self.model).shape[1]
+        X = np.empty((len(raw), d), dtype=np.float32)
         for start in range(0, len(X), block):
             rows = X[start : start + block]
             encoded = self.feature.encode(raw[start : start + block], self.model)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.features._feature import Describe, Feature, at_least
-from protocol.features._patches import LENGTH, grey_square, keypoint, sift
+from protocol.features._dense_sift import LENGTH, check_grid, describer
+from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
 from protocol.registry import register
 
 
@@ -29,19 +29,15 @@ class BagOfWords(Feature):
     ----------
     n_words : int, at least 1, default 500
         Size k of the vocabulary, and length of a vector.
-    grid : int, at least 1, default 5
-        Descriptors a side; an image has grid^2, equally spaced.
-    patch : int, at least 4, at most `image_size`, default 32
-        Side in pixels of the square that one descriptor covers; squares overlap.
-    image_size : int, at least 16, default 64
-        Side in pixels that images are resized to first, as for `sift`.
+    grid, patch, image_size : int
+        Which descriptors an image has, as for `dense_sift`; by default 5 x 5, of 16 pixels a side in 32 x 32.
     n_sample : int, at least `n_words`, default 50000
         At most so many training descriptors enter k-means, drawn without replacement.
 
     Notes
     -----
-    Raw descriptors are uint8 (n, grid^2, 128). Only the vocabulary is learned, and from training images only. Distances
-    are compared as x.v - |v|^2 / 2 in float32.
+    Raw descriptors are those of `dense_sift`, uint8 (n, grid^2, 128). Only the vocabulary is learned, and from training
+    images only. Distances are compared as x.v - |v|^2 / 2 in float32.
 
     References
     ----------
@@ -57,9 +53,14 @@ class BagOfWords(Feature):
            [0.  , 1.  ]], dtype=float32)
     """
 
+    block = 32  # fastest for 32 x 32 images
+
     def __init__(
-        self, *, n_words: int = 500, grid: int = 5, patch: int = 32, image_size: int = 64, n_sample: int = 50_000
+        self, *, n_words: int = 500, grid: int = 5, patch: int = 16, image_size: int = 32, n_sample: int = 50_000
     ) -> None:
+        check_grid(grid=grid, patch=patch, image_size=image_size)
+        at_least(1, n_words=n_words)
+        at_least(n_words, n_sample=n_sample)
         self.n_words = n_words
         self.grid = grid
         self.patch = patch
@@ -71,24 +72,8 @@ class BagOfWords(Feature):
         """Length of a vector, `n_words`."""
         return self.n_words
 
-    def _describer(self, images: NDArray[np.uint8]) -> Describe:
-        at_least(1, grid=self.grid)
-        at_least(16, image_size=self.image_size)
-        at_least(4, patch=self.patch)
-        if self.patch > self.image_size:
-            raise ProtocolError(f"patch: wanted at most image_size, {self.image_size}, came {self.patch}")
-        margin = self.patch / 2
-        if self.grid == 1:
-            margin = self.image_size / 2
-        centres = np.linspace(margin, self.image_size - margin, self.grid)
-        points = [keypoint(float(x), float(y), self.patch) for y in centres for x in centres]
-        detector = sift()
-
-        def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-            rows = [detector.compute(grey_square(image, self.image_size), points)[1] for image in block]
-            return np.stack(rows).astype(np.uint8), np.arange(len(block), dtype=np.int64)
-
-        return describe
+    def _describer(self, images: Sliceable) -> Describe:
+        return one_each(describer(grid=self.grid, patch=self.patch, image_size=self.image_size))
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
         """Learn the vocabulary by k-means (one k-means++ start, Lloyd's iterations).
@@ -112,8 +97,6 @@ class BagOfWords(Feature):
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-        at_least(1, n_words=self.n_words)
-        at_least(self.n_words, n_sample=self.n_sample)
         descriptors = np.asarray(raw_train).reshape(-1, LENGTH)
         if len(descriptors) > self.n_sample:
             chosen = np.random.default_rng(seed).choice(len(descriptors), self.n_sample, replace=False)

@@ -4,9 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.features._feature import Describe, Feature, at_least
-from protocol.features._patches import LENGTH, grey_square, keypoint, sift
+from protocol.features._feature import Describe, Feature, Sliceable, at_least
+from protocol.features._images import channels
+from protocol.formats.images import squares
 from protocol.registry import register
+
+_LENGTH = 128
+_SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
 
 @register(
@@ -27,8 +31,8 @@ class Sift(Feature):
         turned and scaled with it, as in SIFT1M; then an item is a keypoint, an image may have any number of items, and
         a flat one has none.
     image_size : int, at least 16, default 64
-        Side in pixels that images are resized to (bilinearly, or by area where they shrink; the central square of
-        others). The base blur of 1.6 pixels would wipe out most of an 8 x 8 or 32 x 32 image.
+        Side in pixels that images are cropped to (their central square) and resized to, bilinearly, in grey (luma). The
+        base blur of 1.6 pixels would wipe out most of an 8 x 8 or 32 x 32 image.
 
     Notes
     -----
@@ -42,29 +46,33 @@ class Sift(Feature):
     """
 
     def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
+        one_of(items, ("image", "local"), "items")
+        at_least(16, image_size=image_size)
         self.items = items
         self.image_size = image_size
 
     @property
     def dimension(self) -> int:
         """Length of a descriptor, 128."""
-        return LENGTH
+        return _LENGTH
 
-    def _describer(self, images: NDArray[np.uint8]) -> Describe:
-        one_of(self.items, ("image", "local"), "items")
-        at_least(16, image_size=self.image_size)
-        detector = sift()
-        whole = [keypoint(self.image_size / 2, self.image_size / 2, self.image_size)]
+    def _describer(self, images: Sliceable) -> Describe:
+        import cv2
 
-        def of_image(image: NDArray[np.uint8]) -> NDArray:
-            grey = grey_square(image, self.image_size)
+        cv2.setNumThreads(1)
+        detector = cv2.SIFT_create()  # type: ignore[attr-defined]
+        middle = self.image_size / 2
+        whole = [cv2.KeyPoint(middle, middle, self.image_size / _SIDE_PER_SIZE, 0)]
+
+        def of_image(grey: NDArray[np.uint8]) -> NDArray:
             if self.items == "image":
                 return detector.compute(grey, whole)[1]
             found = detector.detectAndCompute(grey, None)[1]
-            return np.empty((0, LENGTH)) if found is None else found
+            return np.empty((0, _LENGTH)) if found is None else found
 
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-            rows = [of_image(image) for image in block]
+            grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)
+            rows = [of_image(image) for image in grey]
             return np.concatenate(rows).astype(np.uint8), np.repeat(np.arange(len(block)), [len(of) for of in rows])
 
         return describe

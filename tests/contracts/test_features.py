@@ -4,16 +4,22 @@ import inspect
 
 import numpy as np
 import pytest
+from blocks import whole
 
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
-from protocol.features._feature import check_images
+from protocol.features._images import check_images
 from protocol.registry import Entry
 
 
 def colour():
     return np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), dtype=np.uint8)
+
+
+def taken(feature):
+    """Return what the feature is made for: images, or vectors."""
+    return colour() if feature.reads == "images" else np.random.default_rng(0).random((40, 6))
 
 
 def check_facts(entry):
@@ -30,39 +36,73 @@ def check_constructor(plugin):
     assert vars(plugin()) == default, "the constructor stores its options, no more"
 
 
-def check_images_refused(feature):
-    for wrong in (colour()[:0], colour() / 255, colour()[0, 0], colour()[..., :2], colour().tolist()):
-        with pytest.raises(ProtocolError, match=r"images: wanted uint8 \(n, height, width\)"):
-            feature.extract(wrong)
+def check_others_refused(feature):
+    """Refuse what the feature is not made for, in one line."""
+    images = colour()
+    if feature.reads == "images":
+        wanted, wrong = r"images: wanted uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
+        wrong += [images[..., :2], images.tolist()]
+    else:
+        wanted, wrong = r"vectors: wanted numbers \(n, d\)", [images, images[:0, 0, 0], images[:, 0, 0, 0], [[1.0]]]
+        wrong += [images[:, 0, 0].astype(str), images[:, 0, 0] > 100]
+    for other in wrong:
+        with pytest.raises(ProtocolError, match=wanted):
+            list(feature.extract(other))
 
 
 def check_extract(feature):
-    images, done = colour(), []
+    images, done = taken(feature), []
     before = images.copy()
-    found = feature.extract(images, progress=done.append)
+    X, image = whole(feature, images, done.append)
     assert np.array_equal(images, before), "images are not changed"
     assert sum(done) == len(images), "progress counts every image once"
-    assert set(found) == {"X", "image"}
-    assert found["image"].dtype == np.int64
-    assert found["image"].shape == found["X"].shape[:1]
-    assert set(found["image"]) <= set(range(len(images)))
-    assert (np.diff(found["image"]) >= 0).all(), "items keep the images' order"
+    assert image.dtype == np.int64
+    assert image.shape == X.shape[:1]
+    assert set(image) <= set(range(len(images)))
+    assert (np.diff(image) >= 0).all(), "items keep the images' order"
     for rows in (slice(0, 1), slice(3, 37)):
-        alone, inside = feature.extract(images[rows]), (found["image"] >= rows.start) & (found["image"] < rows.stop)
-        assert np.array_equal(alone["X"], found["X"][inside]), "an image's values don't depend on the others"
-        assert np.array_equal(alone["image"] + rows.start, found["image"][inside])
-    for other in (images[..., 0], images[:, :8, :8, 0]):
-        assert len(feature.extract(other)["X"]), "grey and small images are described too"
+        alone, inside = whole(feature, images[rows]), (image >= rows.start) & (image < rows.stop)
+        assert np.array_equal(alone[0], X[inside]), "an image's values don't depend on the others"
+        assert np.array_equal(alone[1] + rows.start, image[inside])
+    if feature.reads == "images":
+        for other in (images[..., 0], images[:, :8, :8, 0], images[:, 4:28], images[:, :, :20]):
+            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are described too"
+        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "and flat ones"
+
+
+class Sliced:
+    """Rows by slices, and nothing else: as a dataset that stays in its file."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype, self.largest = array, array.shape, array.dtype, 0
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, rows):
+        assert isinstance(rows, slice), "rows are read by slices"
+        found = self.array[rows]
+        self.largest = max(self.largest, len(found))
+        return found
+
+
+def check_streams(feature):
+    images = np.concatenate([taken(feature)] * 110)
+    sliced = Sliced(images)
+    blocks = list(feature.extract(sliced))
+    assert len(blocks) > 1, "it yields blocks"
+    assert sliced.largest < len(images), "a feature never reads all images at once"
+    assert np.array_equal(np.concatenate([X for X, _ in blocks]), whole(feature, images)[0]), "an array is as good"
 
 
 def check_vectors(feature):
-    raw = feature.extract(colour())["X"]
+    raw = whole(feature, taken(feature))[0]
     model, again = feature.fit(raw, 7), feature.fit(raw, 7)
     assert model.keys() == again.keys()
     assert all(np.array_equal(model[name], again[name]) for name in model), "the same seed gives the same model"
     vectors = feature.encode(raw, model)
     assert vectors.dtype == np.float32
-    assert vectors.shape == (len(raw), feature.dimension)
+    assert vectors.shape == (len(raw), feature.dimension or vectors.shape[1])
     assert np.isfinite(vectors).all()
     assert np.array_equal(feature.encode(raw[5:9], model), vectors[5:9]), "a vector doesn't depend on the others"
     fitted = Preprocessing.fit(feature, raw, ("l2", "centre"), 7)
@@ -70,7 +110,7 @@ def check_vectors(feature):
     assert np.array_equal(restored.transform(raw), fitted.transform(raw)), "what is learned can be kept"
 
 
-CHECKS = (check_images_refused, check_extract, check_vectors)
+CHECKS = (check_others_refused, check_extract, check_streams, check_vectors)
 
 
 @pytest.mark.parametrize("name", registry.names("feature"))
@@ -86,7 +126,7 @@ def test_behaviour(name, check):
 
 
 def test_the_features_of_the_field_are_there():
-    assert {"gist", "sift", "bow"} <= set(registry.names("feature"))
+    assert {"gist", "sift", "dense_sift", "bow", "pixels", "precomputed"} <= set(registry.names("feature"))
 
 
 class Plain(Feature):
@@ -121,8 +161,8 @@ class Computing(Plain):
 
 
 class TakesAnything(Plain):
-    def extract(self, images, progress=None):
-        return super().extract(np.zeros((4, 8, 8), np.uint8), progress)
+    def _check(self, images):
+        pass
 
 
 class ChangesImages(Plain):
@@ -133,8 +173,14 @@ class ChangesImages(Plain):
 
 class SeesNeighbours(Plain):
     def _describer(self, images):
-        describe, level = super()._describer(images), images.mean()
-        return lambda block: (describe(block)[0] - level, describe(block)[1])
+        describe = super()._describer(images)
+        return lambda block: (describe(block)[0] - block.mean(), describe(block)[1])
+
+
+class ReadsAll(Plain):
+    def _describer(self, images):
+        assert images[:].any()
+        return super()._describer(images)
 
 
 class Silent(Plain):
@@ -144,8 +190,8 @@ class Silent(Plain):
 
 class ColourOnly(Plain):
     def extract(self, images, progress=None):
-        found = super().extract(images, progress)
-        return found if np.ndim(images) == 4 else {name: values[:0] for name, values in found.items()}
+        for rows, image in super().extract(images, progress):
+            yield (rows, image) if len(images.shape) == 4 else (rows[:0], image[:0])
 
 
 class Long(Plain):
@@ -176,7 +222,8 @@ def test_a_plain_feature_passes():
 @pytest.mark.parametrize(
     ("check", "wrong"),
     [
-        (check_images_refused, TakesAnything),
+        (check_others_refused, TakesAnything),
+        (check_streams, ReadsAll),
         (check_extract, ChangesImages),
         (check_extract, SeesNeighbours),
         (check_extract, Silent),

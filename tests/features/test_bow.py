@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from blocks import whole
 
 from protocol.checks import ProtocolError
 from protocol.features.bow import BagOfWords
+from protocol.features.dense_sift import DenseSift
 
 
 def noise(n, *shape):
@@ -10,15 +12,16 @@ def noise(n, *shape):
 
 
 def test_descriptors_of_a_grid():
-    found = BagOfWords(grid=3).extract(noise(4, 32, 32, 3))
-    assert (found["X"].shape, found["X"].dtype) == ((4, 9, 128), np.uint8)
-    assert found["image"].tolist() == [0, 1, 2, 3]
+    X, image = whole(BagOfWords(grid=3), noise(4, 32, 32, 3))
+    assert (X.shape, X.dtype) == ((4, 9, 128), np.uint8)
+    assert image.tolist() == [0, 1, 2, 3]
+    np.testing.assert_array_equal(X.reshape(4, -1), whole(DenseSift(grid=3), noise(4, 32, 32, 3))[0])
 
 
 def test_grid_points_run_along_the_rows():
     image = np.zeros((1, 64, 64), np.uint8)
     image[0, 4:12, 54:62] = noise(8, 8)  # top right
-    seen = BagOfWords(grid=3, patch=16).extract(image)["X"][0].any(axis=1)
+    seen = whole(BagOfWords(grid=3, patch=16, image_size=64), image)[0][0].any(axis=1)
     assert seen.tolist() == [False, False, True] + 6 * [False]
 
 
@@ -59,9 +62,11 @@ def test_too_few_different_descriptors_are_refused():
 
 
 WRONG = {
-    "patch": (65, "patch: wanted at most image_size, 64, came 65"),
+    "patch": (33, "patch: wanted at most image_size, 32, came 33"),
     "grid": (0, "grid: wanted an integer of at least 1, came 0"),
-    "image_size": (15, "image_size: wanted an integer of at least 16, came 15"),
+    "image_size": (7, "image_size: wanted an integer of at least 8, came 7"),
+    "n_words": (0, "n_words: wanted an integer of at least 1, came 0"),
+    "n_sample": (499, "n_sample: wanted an integer of at least 500, came 499"),
 }
 
 
@@ -69,10 +74,5 @@ WRONG = {
 def test_options_out_of_range_are_refused(option):
     value, message = WRONG[option]
     with pytest.raises(ProtocolError) as error:
-        BagOfWords(**{option: value}).extract(noise(1, 32, 32))
+        BagOfWords(**{option: value})
     assert str(error.value) == message
-
-
-def test_a_sample_smaller_than_the_vocabulary_is_refused():
-    with pytest.raises(ProtocolError, match="n_sample: wanted an integer of at least 500, came 499"):
-        BagOfWords(n_sample=499).fit(noise(600, 1, 128), seed=0)

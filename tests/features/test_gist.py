@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from blocks import whole
 
 from protocol.checks import ProtocolError
-from protocol.features.gist import Gist, _averaging, _resizing
+from protocol.features.gist import Gist, _averaging
+from protocol.formats.images import resizing
 
 
 def noise(n, *shape):
@@ -11,7 +13,7 @@ def noise(n, *shape):
 
 def by_filter(images):
     """Mean over the cells: (n, 4 scales, 8 orientations)."""
-    return Gist().extract(images)["X"].reshape(-1, 4, 8, 16).mean(axis=3)
+    return whole(Gist(), images)[0].reshape(-1, 4, 8, 16).mean(axis=3)
 
 
 def grating(angle, cycles):
@@ -24,11 +26,40 @@ def grating(angle, cycles):
 def test_512_components_from_the_options_alone():
     assert Gist().dimension == 512
     assert Gist(scales=3, orientations=6, grid=2).dimension == 72
+    assert Gist(scales=3, orientations=[8, 8, 4]).dimension == 320
+    assert Gist(scales=3, orientations=[8, 8, 4], colour="rgb").dimension == 960
+
+
+def test_orientations_may_differ_from_scale_to_scale():
+    images = noise(3, 32, 32)
+    each = [whole(Gist(scales=3, orientations=number), images)[0].reshape(3, 3, -1) for number in (8, 4)]
+    mixed = whole(Gist(scales=3, orientations=[8, 8, 4]), images)[0]
+    np.testing.assert_array_equal(mixed, np.concatenate([each[0][:, 0], each[0][:, 1], each[1][:, 2]], axis=1))
+
+
+def test_colour_is_its_three_channels_one_after_the_other():
+    images = noise(20, 32, 32, 3)
+    channels = [whole(Gist(), np.ascontiguousarray(images[..., channel]))[0] for channel in range(3)]
+    np.testing.assert_array_equal(whole(Gist(colour="rgb"), images)[0], np.concatenate(channels, axis=1))
+
+
+def test_grey_is_the_mean_or_the_luma():
+    images = np.zeros((1, 32, 32, 3), np.uint8)
+    images[0, ..., 0] = noise(32, 32) // 3 * 3
+    images[0, ..., 1] = 255 - images[0, ..., 0]  # the mean of red and green is flat, their luma is not
+    assert not whole(Gist(), images)[0].any()
+    assert whole(Gist(colour="luma"), images)[0].all()
+
+
+def test_grey_images_have_no_colours():
+    with pytest.raises(ProtocolError) as error:
+        whole(Gist(colour="rgb"), noise(1, 32, 32))
+    assert str(error.value) == "colour: 'rgb' needs images (n, height, width, 3), came grey ones; use 'mean'"
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
 def test_a_constant_image_has_no_texture(level):
-    assert not Gist().extract(np.full((1, 32, 32, 3), level, np.uint8))["X"].any()
+    assert not whole(Gist(), np.full((1, 32, 32, 3), level, np.uint8))[0].any()
 
 
 @pytest.mark.parametrize("orientation", range(8))
@@ -51,31 +82,31 @@ def test_the_coarser_the_grating_the_coarser_the_scale():
 def test_cells_run_down_the_columns():
     image = np.zeros((1, 32, 32), np.uint8)
     image[0, 1:7:2, 17:23] = 255  # texture in the first row of cells, third column
-    assert (Gist().extract(image)["X"].reshape(32, 16).sum(axis=0)).argmax() == 2 * 4 + 0
+    assert (whole(Gist(), image)[0].reshape(32, 16).sum(axis=0)).argmax() == 2 * 4 + 0
 
 
 def test_brightness_and_contrast_do_not_count():
     image = noise(1, 32, 32) // 4
-    np.testing.assert_allclose(Gist().extract(image * 2 + 50)["X"], Gist().extract(image)["X"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(whole(Gist(), image * 2 + 50)[0], whole(Gist(), image)[0], rtol=1e-4, atol=1e-6)
 
 
 def test_values_do_not_depend_on_the_neighbours():
     images = noise(70, 32, 32, 3)
-    together = Gist().extract(images)["X"]
+    together = whole(Gist(), images)[0]
     for rows in (slice(0, 1), slice(5, 38), slice(69, 70)):
-        np.testing.assert_array_equal(Gist().extract(images[rows])["X"], together[rows])
+        np.testing.assert_array_equal(whole(Gist(), images[rows])[0], together[rows])
 
 
 def test_small_images_are_enlarged_and_wide_ones_cropped():
-    assert Gist().extract(noise(2, 8, 8))["X"].shape == (2, 512)
+    assert whole(Gist(), noise(2, 8, 8))[0].shape == (2, 512)
     wide = noise(1, 32, 50)
-    np.testing.assert_array_equal(Gist().extract(wide)["X"], Gist().extract(wide[:, :, 9:41])["X"])
+    np.testing.assert_array_equal(whole(Gist(), wide)[0], whole(Gist(), wide[:, :, 9:41])[0])
 
 
 def test_resizing_is_bilinear():
-    np.testing.assert_allclose(_resizing(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
-    np.testing.assert_allclose(_resizing(4, 2), np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, rtol=1e-6)
-    np.testing.assert_array_equal(_resizing(5, 5), np.eye(5))
+    np.testing.assert_allclose(resizing(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+    np.testing.assert_allclose(resizing(4, 2), np.array([[3, 3, 1, 0], [0, 1, 3, 3]]) / 7, rtol=1e-6)
+    np.testing.assert_array_equal(resizing(5, 5), np.eye(5))
 
 
 def test_uneven_cells_are_as_equal_as_whole_pixels_allow():
@@ -86,7 +117,12 @@ WRONG = {
     "image_size": (33, "image_size: wanted an even number, came 33"),
     "border": (-1, "border: wanted an integer of at least 0, came -1"),
     "scales": (0, "scales: wanted an integer of at least 1, came 0"),
-    "orientations": (1.5, "orientations: wanted an integer of at least 1, came 1.5"),
+    "orientations": (0, "orientations: wanted an integer of at least 1, came 0"),
+    "some orientations": ([8, 8, 4], "orientations: wanted one number for each of 4 scales, came [8, 8, 4]"),
+    "bad orientations": ([8, 8, 4, 0], "orientations: wanted an integer of at least 1, came 0"),
+    "half orientations": (1.5, "orientations: wanted an integer of at least 1, came 1.5"),
+    "word contrast_cycles": ("4", "contrast_cycles: wanted a number above 0, came '4'"),
+    "colour": ("hsv", "unknown colour= 'hsv'; known: luma, mean, rgb"),
     "grid": (64, "image_size: wanted an integer of at least 64, came 32"),
     "contrast_cycles": (0, "contrast_cycles: wanted a number above 0, came 0"),
 }
@@ -96,5 +132,5 @@ WRONG = {
 def test_options_out_of_range_are_refused(option):
     value, message = WRONG[option]
     with pytest.raises(ProtocolError) as error:
-        Gist(**{option: value}).extract(noise(1, 32, 32))
+        Gist(**{option.split()[-1]: value})
     assert str(error.value) == message

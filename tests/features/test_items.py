@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from protocol import registry, storage
+from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.features import Prepared, Preprocessing, items_of
+from protocol.features import Rows, extracted, items_of
 
 
 def test_items_follow_their_images():
@@ -13,15 +13,41 @@ def test_items_follow_their_images():
         items_of(np.array([2]), image)
 
 
-def test_prepared_vectors_are_those_of_the_images_under_the_fitted_preprocessing(tmp_path):
-    feature = registry.get("feature", "sift")()
-    X = np.random.default_rng(0).integers(0, 255, (6, 128)).astype(np.uint8)
-    image = np.array([0, 0, 1, 3, 3, 3])
-    fitted = Preprocessing.fit(feature, X[:3], ["centre"], seed=0)
-    passport = storage.passport("test", parameters={}, inputs={})
-    storage.write(tmp_path / "features.h5", {"X": X, "image": image}, passport)
-    storage.write(tmp_path / "preprocessing.h5", fitted.to_arrays(), passport)
-    prepared = Prepared(feature, ["centre"], tmp_path / "features.h5", tmp_path / "preprocessing.h5")
-    expected = X[[2, 3, 4, 5]] - X[:3].mean(axis=0, dtype=np.float64)
-    np.testing.assert_allclose(prepared.vectors(np.array([1, 3])), expected, atol=1e-4)
-    assert prepared.per_item(np.array([1, 3]), np.array([7, 8, 9, 5])).tolist() == [8, 5, 5, 5]
+@pytest.mark.parametrize("block", [1, 3, 100])
+def test_rows_are_those_that_were_named(block, monkeypatch):
+    monkeypatch.setattr(Rows, "block", block)
+    array, rows = np.arange(40).reshape(20, 2), np.array([0, 1, 5, 6, 7, 19])
+    chosen = Rows(array, rows)
+    assert (len(chosen), chosen.shape, chosen.dtype) == (6, (6, 2), array.dtype)
+    for part in (slice(None), slice(0, 4), slice(2, 3), slice(4, 99), slice(6, 9)):
+        np.testing.assert_array_equal(chosen[part], array[rows][part])
+
+
+class Watched:
+    """An array that remembers how many rows were read at once."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype, self.largest = array, array.shape, array.dtype, 0
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, rows):
+        found = self.array[rows]
+        self.largest = max(self.largest, len(found))
+        return found
+
+
+def test_rows_far_apart_are_not_read_with_all_between():
+    array = Watched(np.arange(100_000))
+    assert Rows(array, np.array([7, 99_999]))[:].tolist() == [7, 99_999]
+    assert array.largest <= Rows.block
+
+
+def test_what_was_extracted_is_found_by_image(tmp_path):
+    X, image = np.arange(24).reshape(6, 4), np.array([0, 0, 1, 3, 3, 3])
+    path = tmp_path / "features.h5"
+    storage.write(path, {"X": X, "image": image}, storage.passport("test", parameters={}, inputs={}))
+    with extracted(path) as items:
+        np.testing.assert_array_equal(items.raw(np.array([1, 3]))[:], X[2:])
+        assert items.per_item(np.array([1, 3]), np.array([7, 8, 9, 5])).tolist() == [8, 5, 5, 5]

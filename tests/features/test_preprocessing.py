@@ -91,7 +91,14 @@ def test_vectors_of_another_length_are_refused():
 
 
 def test_a_mean_that_is_missing_or_does_not_fit_is_refused():
-    with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\) wanted shape \(3,\), came none"):
+    with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\) wanted the training set's mean, came none"):
         Preprocessing.from_arrays(Plain(), ("centre",), {})
     with pytest.raises(ProtocolError, match=r"wanted shape \(3,\), came shape \(2,\)"):
-        Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)})
+        Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)}).transform(RAW)
+
+
+def test_only_the_data_may_tell_the_length():
+    class Any(Plain):
+        dimension = None
+
+    assert Preprocessing.fit(Any(), RAW, ("centre",), seed=0).transform(RAW).shape == (4, 3)

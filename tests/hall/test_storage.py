@@ -196,3 +196,14 @@ def test_streaming_checks_what_it_reads(tmp_path):
         file["X"][7] = 0
     with pytest.raises(ProtocolError, match="altered"), storage.streamed(path, "X"):
         pass
+
+
+def test_a_group_of_one_array_stands_for_it(tmp_path):
+    path = tmp_path / "x.h5"
+    storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PASSPORT)
+    with storage.streamed(path, "vectors") as X:
+        assert X[:].tolist() == [0, 1, 2, 3]
+    storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PASSPORT)
+    with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
+        pass
+    assert str(error.value) == f"{path}: has several arrays 'vectors': vectors/image, vectors/text; name one"

@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from blocks import whole
 
 from protocol.features.bow import BagOfWords
+from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist
 from protocol.features.sift import Sift
 
@@ -68,13 +70,120 @@ def pictures():
     return np.rint(grey[..., None] * np.array([250, 180, 90])).astype(np.uint8)
 
 
-@pytest.mark.parametrize(("scales", "orientations", "grid", "border"), [(4, 8, 4, 32), (3, 6, 2, 10)])
-def test_gist_is_the_published_formula(pictures, scales, orientations, grid, border):
-    fast = Gist(scales=scales, orientations=orientations, grid=grid, border=border).extract(pictures)["X"]
-    filters = [gabor(32 + 2 * border, s, o, orientations) for s in range(scales) for o in range(orientations)]
+def resized(channel, size):
+    """Resize bilinearly, pixel by pixel: triangles as wide as the coarser of the two pixels."""
+    n, found = len(channel), np.empty((size, size))
+    shares = []
+    for place in range(size):
+        centre = (place + 0.5) * n / size - 0.5
+        share = np.array([max(0, 1 - abs(centre - pixel) / max(n / size, 1)) for pixel in range(n)])
+        shares.append(share / share.sum())
+    for row in range(size):
+        for column in range(size):
+            found[row, column] = shares[row] @ channel @ shares[column]
+    return found
+
+
+def channels_of(picture, colour):
+    picture = picture.astype(float)
+    weights = {"mean": [[1 / 3] * 3], "luma": [[0.299, 0.587, 0.114]], "rgb": np.eye(3)}[colour]
+    return [picture @ np.array(row) for row in weights]
+
+
+GISTS = {
+    "512 of the field": {},
+    "another bank": {"scales": 3, "orientations": 6, "grid": 2, "border": 10},
+    "no border": {"border": 0, "colour": "luma"},
+    "960 of tiny images": {"scales": 3, "orientations": [8, 8, 4], "colour": "rgb"},
+    "enlarged": {"image_size": 48, "border": 8, "scales": 2, "orientations": 4, "grid": 3},
+    "shrunk": {"image_size": 20, "border": 6, "scales": 2, "orientations": [4, 2], "grid": 5},
+}
+
+
+@pytest.mark.parametrize("name", GISTS)
+def test_gist_is_the_published_formula(pictures, name):
+    gist = Gist(**GISTS[name])
+    size, border, grid = gist.image_size, gist.border, gist.grid
+    numbers = [gist.orientations] * gist.scales if isinstance(gist.orientations, int) else gist.orientations
+    filters = [gabor(size + 2 * border, s, o, n) for s, n in enumerate(numbers) for o in range(n)]
+    fast = whole(gist, pictures)[0]
     for vector, picture in zip(fast, pictures, strict=True):
-        slow = slow_gist(picture.astype(float).mean(axis=2), filters, border, grid)
+        squares = [resized(channel, size) for channel in channels_of(picture, gist.colour)]
+        slow = np.concatenate([slow_gist(square, filters, border, grid) for square in squares])
         np.testing.assert_allclose(vector, slow, rtol=1e-4, atol=1e-4 * slow.mean())
+
+
+def slow_descriptor(grey, x0, y0, patch):
+    """Lowe's section 6 for one upright patch, pixel by pixel, cell by cell."""
+    n, width = len(grey), patch / 4
+    histogram = np.zeros((4, 4, 8))
+    for y in range(n):
+        for x in range(n):
+            right = grey[y, min(x + 1, n - 1)] - grey[y, max(x - 1, 0)]
+            up = grey[max(y - 1, 0), x] - grey[min(y + 1, n - 1), x]
+            eighths = math.atan2(up, right) / (2 * math.pi) * 8 % 8
+            u, v = (x - x0) / width, (y - y0) / width
+            weight = math.hypot(right, up) * math.exp(-(u**2 + v**2) / (2 * 2**2))
+            for row in range(4):
+                for column in range(4):
+                    in_cell = max(0, 1 - abs(v - (row - 1.5))) * max(0, 1 - abs(u - (column - 1.5)))
+                    for orientation in range(8 if in_cell else 0):
+                        away = abs(eighths - orientation)
+                        histogram[row, column, orientation] += weight * in_cell * max(0, 1 - min(away, 8 - away))
+    vector = histogram.ravel()
+    if not vector.any():
+        return vector
+    vector = np.minimum(vector / np.linalg.norm(vector), 0.2)
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize(("grid", "patch", "image_size"), [(3, 16, 32), (2, 20, 24), (1, 32, 40), (2, 7, 32)])
+def test_dense_sift_is_lowe_s_descriptor_of_every_patch(pictures, grid, patch, image_size):
+    fast = whole(DenseSift(grid=grid, patch=patch, image_size=image_size), pictures)[0].reshape(-1, grid**2, 128)
+    centres = [patch / 2 - 0.5 + step * (image_size - patch) / max(grid - 1, 1) for step in range(grid)]
+    centres = centres if grid > 1 else [(image_size - 1) / 2]
+    for descriptors, picture in zip(fast, pictures, strict=True):
+        grey = resized(channels_of(picture, "luma")[0], image_size)
+        slow = [slow_descriptor(grey, x, y, patch) for y in centres for x in centres]
+        wanted = np.minimum(np.rint(512 * np.array(slow)), 255)
+        different = descriptors != wanted  # where rounding in float32 falls on the other side of a half
+        assert different.mean() < 5e-3
+        assert np.abs(descriptors[different].astype(float) - wanted[different]).max(initial=0) <= 1
+
+
+def agreement_with_opencv(images, smoothing):
+    """Return the correlation of our descriptors with OpenCV's at the same places, over all patches of all images.
+
+    OpenCV takes whole pixels for centres, so the patches have odd sides; `smoothing` is done for ours alone.
+    """
+    import cv2
+
+    size, patch, places = 31, 15, range(7, 24, 4)
+    points = [cv2.KeyPoint(float(x), float(y), patch / 6, 0) for y in places for x in places]
+    grey = np.stack([grey_square(image, size) for image in images])
+    theirs = np.stack([cv2.SIFT_create().compute(image, points)[1] for image in grey])
+    smooth = grey if not smoothing else np.stack([cv2.GaussianBlur(image, (0, 0), smoothing) for image in grey])
+    ours = whole(DenseSift(grid=5, patch=patch, image_size=size), smooth)[0]
+    return np.corrcoef(ours.ravel(), theirs.ravel())[0, 1]
+
+
+SMOOTHING = math.sqrt(1.6**2 - 0.5**2)  # what OpenCV does to an image that it takes for one smoothed by half a pixel
+
+
+def test_dense_sift_is_near_opencv_s_on_digits():
+    from sklearn.datasets import load_digits
+
+    digits = np.rint(load_digits().images[:100, ..., None].repeat(3, axis=3) * (255 / 16)).astype(np.uint8)
+    assert agreement_with_opencv(digits, SMOOTHING) > 0.998
+    assert agreement_with_opencv(digits, 0) == pytest.approx(0.96, abs=0.005)
+
+
+def test_dense_sift_is_near_opencv_s_on_photographs(shared):
+    from protocol.datasets import cifar10
+
+    images = cifar10.load({cifar10.ARCHIVE: shared / "data" / "cifar10" / cifar10.ARCHIVE}).images[:200]
+    assert agreement_with_opencv(images, SMOOTHING) > 0.998
+    assert agreement_with_opencv(images, 0) == pytest.approx(0.85, abs=0.005)
 
 
 def test_bow_counts_the_nearest_words():
@@ -91,12 +200,16 @@ def test_bow_counts_the_nearest_words():
         np.testing.assert_allclose(vector, [count / length for count in histogram], rtol=1e-6)
 
 
+def grey_square(picture, size):
+    return np.rint(resized(channels_of(picture, "luma")[0], size)).astype(np.uint8)
+
+
 def test_sift_of_a_whole_image_is_opencv_s(pictures):
     import cv2
 
-    grey = cv2.resize(cv2.cvtColor(pictures[5], cv2.COLOR_RGB2GRAY), (64, 64), interpolation=cv2.INTER_LINEAR)
+    grey = grey_square(pictures[5], 64)
     _, wanted = cv2.SIFT_create().compute(grey, [cv2.KeyPoint(32, 32, 64 / 6, 0)])
-    np.testing.assert_array_equal(Sift().extract(pictures)["X"][5], wanted[0])
+    np.testing.assert_array_equal(whole(Sift(), pictures)[0][5], wanted[0])
 
 
 def test_local_sift_is_opencv_s_keypoint_by_keypoint(pictures):
@@ -104,12 +217,11 @@ def test_local_sift_is_opencv_s_keypoint_by_keypoint(pictures):
 
     wanted, owner = [], []
     for number, picture in enumerate(pictures):
-        grey = cv2.resize(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), (64, 64), interpolation=cv2.INTER_LINEAR)
-        descriptors = cv2.SIFT_create().detectAndCompute(grey, None)[1]
+        descriptors = cv2.SIFT_create().detectAndCompute(grey_square(picture, 64), None)[1]
         for descriptor in [] if descriptors is None else descriptors:
             wanted.append(descriptor)
             owner.append(number)
     assert len(wanted) > 20
-    found = Sift(items="local").extract(pictures)
-    np.testing.assert_array_equal(found["X"], wanted)
-    assert found["image"].tolist() == owner
+    X, image = whole(Sift(items="local"), pictures)
+    np.testing.assert_array_equal(X, wanted)
+    assert image.tolist() == owner

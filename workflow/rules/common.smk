@@ -13,7 +13,7 @@ sys.path.insert(0, workflow.basedir)
 
 import settings
 
-from protocol import registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.seeds import derive
@@ -28,6 +28,9 @@ try:
     SET = SETTING.config
     config.update(SET)  # the scripts' config is the checked setting
     DATASET = registry.entry("dataset", SET["dataset"])
+    USER_FILES, USER_FOLDERS = datasets.user_paths(
+        SET["dataset"], SET["dataset_options"]
+    )
     FILES = DATASET.facts["files"]
     PLACE = Place(
         SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]

@@ -34,8 +34,10 @@ rule dataset:
     input:
         files=rules.download.input.files,
         provenance=rules.download.input.provenance,
+        # A function's paths are taken as they are, whatever braces are in them.
+        user=lambda wc: [str(path) for path in USER_FILES],
     output:
-        images="<results>/images.h5",
+        content="<results>/content.h5",
         labels="<results>/items.h5",
     log:
         "<logs>/dataset.log",
@@ -48,6 +50,8 @@ rule dataset:
         mem_mb=2000,
     params:
         dataset=SET["dataset"],
+        options=SET["dataset_options"],
+        folders=lambda wc: [datasets.folder_digest(path) for path in USER_FOLDERS],
         code=digest("dataset", SET["dataset"]),
     message:
         "dataset: {params.dataset}"

@@ -1,6 +1,6 @@
 rule extract:
     input:
-        images="<results>/images.h5",
+        content="<results>/content.h5",
     output:
         features="<results>/{feature}/features.h5",
     log:

@@ -8,11 +8,16 @@ from protocol import registry, storage
 def main(job):
     """Write what the feature extracts before anything is learned from a training set."""
     name, options = job.wildcards.feature, job.params.options
-    images = storage.read(job.input.images)["images"]
-    with tqdm(total=len(images), desc=name, unit="image", disable=None) as bar:
-        arrays = registry.get("feature", name)(**options).extract(images, progress=bar.update)
+    feature = registry.get("feature", name)(**options)
     passport = storage.passport(f"feature {name}", parameters=options, inputs=dict(job.input.items()))
-    storage.write(job.output.features, arrays, passport)
+    with (
+        storage.streamed(job.input.content, feature.reads) as images,
+        storage.writing(job.output.features, passport) as file,
+        tqdm(total=len(images), desc=name, unit="image", disable=None) as bar,
+    ):
+        for rows, image in feature.extract(images, progress=bar.update):
+            file.append("X", rows)
+            file.append("image", image)
 
 
 if __name__ == "__main__":

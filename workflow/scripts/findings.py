@@ -2,7 +2,7 @@
 
 from protocol import registry, storage
 from protocol.audit import audit_fit, audit_split, audit_truth, write_findings
-from protocol.features import Prepared, items_of
+from protocol.features import Preprocessing, extracted
 
 
 def main(job):
@@ -19,10 +19,12 @@ def main(job):
         passport = storage.read_passport(fitted)
         path, train = features[passport["inputs"]["features"]], trained[passport["inputs"]["splits"]]
         name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
-        raw = storage.read(path)
-        prepared = Prepared(registry.get("feature", name)(**options), passport["parameters"]["steps"], path, fitted)
-        findings[fitted] = audit_fit(passport, raw["X"][items_of(train, raw["image"])])
-        findings[truth] = audit_fit(storage.read_passport(truth), prepared.vectors(train))
+        feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
+        with extracted(path) as items:
+            raw = items.raw(train)[:]
+        findings[fitted] = audit_fit(passport, raw)
+        vectors = Preprocessing.from_arrays(feature, steps, storage.read(fitted)).transform(raw)
+        findings[truth] = audit_fit(storage.read_passport(truth), vectors)
         findings[truth] += audit_truth(storage.grouped(storage.read(truth)))
     write_findings(job.output.findings, findings)
 

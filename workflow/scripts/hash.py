@@ -1,16 +1,17 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
 from protocol import codes, registry, storage
-from protocol.features import Prepared
+from protocol.features import Preprocessing, extracted
 
 
 def main(job):
     """Write packed codes for every length, and what the fits did."""
     name, options = job.wildcards.hasher, job.params.hasher_options
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    prepared = Prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
-    images = storage.read(job.input.splits, ["train", "query", "database"])
-    train, query, database = map(prepared.vectors, images.values())
+    fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
+    parts = storage.read(job.input.splits, ["train", "query", "database"])
+    with extracted(job.input.features) as items:
+        train, query, database = (fitted.transform(items.raw(images)) for images in parts.values())
     arrays, fits = {}, {}
     for n_bits, seed in job.params.seeds.items():
         model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)

@@ -1,15 +1,15 @@
 """Fit the preprocessing of one feature on the training set of one run."""
 
 from protocol import registry, storage
-from protocol.features import Preprocessing, items_of
+from protocol.features import Preprocessing, extracted
 
 
 def main(job):
     """Write what was learned (mean, vocabulary), and from which training rows."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    arrays = storage.read(job.input.features)
     train = storage.read(job.input.splits, ["train"])["train"]
-    raw = arrays["X"][items_of(train, arrays["image"])]
+    with extracted(job.input.features) as items:
+        raw = items.raw(train)[:]
     fitted = Preprocessing.fit(feature, raw, steps=job.params.steps, seed=job.params.seed)
     passport = storage.passport(
         "preprocessing",

@@ -1,18 +1,19 @@
 """Build the ground truths of one run."""
 
 from protocol import registry, storage
-from protocol.features import Prepared
+from protocol.features import Preprocessing, extracted
 from protocol.groundtruth import Items
 
 
 def main(job):
     """Write, for every ground truth, the rule that says which database items are relevant to which query."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    prepared = Prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
+    fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
     y = storage.read(job.input.labels).get("labels")
-    items = {}
-    for name, images in storage.read(job.input.splits, ["query", "database", "train"]).items():
-        items[name] = Items(prepared.vectors(images), None if y is None else prepared.per_item(images, y))
+    parts, items = storage.read(job.input.splits, ["query", "database", "train"]), {}
+    with extracted(job.input.features) as found:
+        for name, images in parts.items():
+            items[name] = Items(fitted.transform(found.raw(images)), None if y is None else found.per_item(images, y))
     arrays = {}
     for truth, options in job.params.truths.items():
         built = registry.get("ground_truth", truth)(**items, seed=job.params.seed, **options)

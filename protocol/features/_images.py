@@ -1,0 +1,54 @@
+"""Images as the features of this room take them: checked, grey or in colour."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+
+COLOURS = ("mean", "luma", "rgb")
+_LUMA = (0.299, 0.587, 0.114)  # of red, green and blue: ITU-R BT.601
+
+
+def check_images(images: Any) -> None:
+    """Raise ProtocolError unless `images` are uint8, (n, height, width) or (n, height, width, 3), none empty."""
+    shape, dtype = np.shape(images), getattr(images, "dtype", type(images).__name__)
+    if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape:
+        raise ProtocolError(
+            "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty; "
+            f"came shape {shape} of {dtype}"
+        )
+
+
+def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
+    """Return the channels that `colour` names, float32 (n, n_channels, height, width), 0 to 255.
+
+    Parameters
+    ----------
+    images : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
+    colour : {"mean", "luma", "rgb"}
+        One channel, the mean of red, green and blue or 0.299 R + 0.587 G + 0.114 B, and a grey image as it is; or the
+        three of a colour image.
+
+    Raises
+    ------
+    ProtocolError
+        If "rgb" is wanted of grey images.
+
+    Examples
+    --------
+    >>> red = np.uint8([[[[150, 0, 0]]]])
+    >>> [channels(red, colour).astype(int).ravel().tolist() for colour in COLOURS]
+    [[50], [44], [150, 0, 0]]
+    """
+    if images.ndim == 3:
+        if colour == "rgb":
+            raise ProtocolError("colour: 'rgb' needs images (n, height, width, 3), came grey ones; use 'mean'")
+        return images[:, None].astype(np.float32)
+    planes = images.transpose(0, 3, 1, 2).astype(np.float32, order="C")
+    if colour == "rgb":
+        return planes
+    red, green, blue = planes[:, :1], planes[:, 1:2], planes[:, 2:]
+    grey = _LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue if colour == "luma" else (red + green + blue) / 3
+    return grey.astype(np.float32, copy=False)

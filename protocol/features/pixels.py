@@ -1,0 +1,67 @@
+"""Pixels: an image's values as they are, for baselines and for methods that learn their own features."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import one_of
+from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
+from protocol.features._images import COLOURS, channels
+from protocol.formats.images import squares
+from protocol.registry import register
+
+
+@register(
+    "feature",
+    "pixels",
+    source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
+    deviations="values are not normalised: preprocessing steps do that",
+)
+class Pixels(Feature):
+    """Pixels: the values of an image, 0 to 255, row by row, the channels of a pixel side by side.
+
+    Parameters
+    ----------
+    image_size : int, at least 1, or None, default None
+        Side in pixels that images are cropped to (their central square) and resized to, bilinearly. None: as they are.
+    colour : {"mean", "luma", "rgb"} or None, default None
+        Grey as the mean of the channels or as 0.299 R + 0.587 G + 0.114 B; or the channels of colour images. None: grey
+        where the images are grey, else their channels.
+
+    Notes
+    -----
+    Raw values are uint8 where nothing is computed, else float32. With either option None, only the data tell the length
+    of a vector.
+
+    Examples
+    --------
+    >>> next(Pixels().extract(np.uint8([[[1, 2], [3, 4]]])))[0]
+    array([[1, 2, 3, 4]], dtype=uint8)
+    """
+
+    def __init__(self, *, image_size: int | None = None, colour: str | None = None) -> None:
+        if image_size is not None:
+            at_least(1, image_size=image_size)
+        if colour is not None:
+            one_of(colour, COLOURS, "colour")
+        self.image_size = image_size
+        self.colour = colour
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of a vector: image_size^2 times the channels; None where an option is."""
+        if self.image_size is None or self.colour is None:
+            return None
+        return self.image_size**2 * (3 if self.colour == "rgb" else 1)
+
+    def _describer(self, images: Sliceable) -> Describe:
+        colour = self.colour or ("rgb" if len(images.shape) == 4 else "mean")
+
+        def describe(block: NDArray[np.uint8]) -> NDArray:
+            if self.image_size is None and self.colour is None:
+                return block.reshape(len(block), -1)
+            planes = channels(block, colour)
+            if self.image_size is not None:
+                planes = squares(planes, self.image_size)
+            return planes.transpose(0, 2, 3, 1).reshape(len(block), -1)
+
+        return one_each(describe)

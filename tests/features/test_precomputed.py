@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+from blocks import whole
+
+from protocol.checks import ProtocolError
+from protocol.features import Preprocessing
+from protocol.features.precomputed import Precomputed
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
+def test_vectors_pass_as_they_are(dtype):
+    vectors = np.arange(20_000).reshape(5000, 4).astype(dtype)
+    X, image = whole(Precomputed(), vectors)
+    assert X.dtype == dtype
+    np.testing.assert_array_equal(X, vectors)
+    assert image.tolist() == list(range(5000))
+    prepared = Preprocessing.fit(Precomputed(), X, (), seed=0).transform(X)
+    np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
+
+
+def test_what_it_reads():
+    assert Precomputed().reads == "vectors"
+    assert Precomputed(name="text").reads == "vectors/text"
+    with pytest.raises(ProtocolError, match="name: wanted the name of vectors of the dataset, came 3"):
+        Precomputed(name=3)
+
+
+def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
+    vectors = np.zeros((5000, 2))
+    vectors[4500, 1] = np.nan
+    with pytest.raises(ProtocolError) as error:
+        whole(Precomputed(name="gist"), vectors)
+    assert str(error.value) == "Precomputed(name='gist'): row 4500 of vectors/gist gives NaN or infinity"
+
+
+def test_what_is_no_matrix_of_numbers_is_refused():
+    with pytest.raises(ProtocolError) as error:
+        whole(Precomputed(), np.zeros(3))
+    assert str(error.value) == "vectors: wanted numbers (n, d), none empty; came shape (3,) of float64"
