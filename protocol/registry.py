@@ -31,6 +31,8 @@ ROOMS = MappingProxyType(
 )
 _PACKAGE = Path(__file__).parent
 _FRONT_DOORS = {"cli.py", "__main__.py"}
+_IMPORTED = re.compile(r"^\s*(?:from|import) protocol\.(\w+)", re.MULTILINE)
+_CHECKED = {"downloads"}  # what it gives is held against a checksum, so that other code there gives nothing else
 # What stands for a number in a registered name, and what is asked for in its place: the group's name is the keyword.
 _NUMBERS = {
     "@K": "@(?P<cutoff>[1-9][0-9]*)",
@@ -158,9 +160,20 @@ def get(kind: str, name: str) -> Any:
 
 def _digest(paths: list[Path]) -> str:
     content = hashlib.sha256()
-    for path in sorted(paths):
+    for path in sorted(_with_imported_rooms(paths)):
         content.update(str(path.relative_to(_PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return content.hexdigest()[:16]
+
+
+def _with_imported_rooms(paths: list[Path]) -> set[Path]:
+    """Return sources and those of the rooms they import, and so on, but for rooms of plug-ins and for `_CHECKED`."""
+    found, rooms = set(paths), set(ROOMS.values()) | _CHECKED
+    while paths:
+        named = {name for path in paths if path.suffix == ".py" for name in _IMPORTED.findall(path.read_text())}
+        paths = [path for room in sorted(named - rooms) for path in (_PACKAGE / room).glob("*.py")]
+        rooms |= named
+        found.update(paths)
+    return found
 
 
 def _hall() -> list[Path]:
@@ -168,8 +181,9 @@ def _hall() -> list[Path]:
 
 
 def digest(kind: str, *plugins: str) -> str:
-    """Return a digest of the sources behind plug-ins: their files, their room's private modules and the hall.
+    """Return a digest of the sources behind plug-ins.
 
+    These are their files, their room's private modules, the rooms that these import, and the hall.
     Snakemake does not see an edit inside an imported package; a rule that takes this as a parameter reruns when, and
     only when, code it depends on changed.
 
@@ -184,6 +198,6 @@ def digest(kind: str, *plugins: str) -> str:
 
 
 def room_digest(*rooms: str) -> str:
-    """Return a digest of every source in the named folders of the package (``"ranking"``, ...) and of the hall."""
+    """Return a digest of every source in the named folders of the package (``"ranking"``, ...), as `digest`."""
     files = [path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix in (".py", ".j2")]
     return _digest(files + _hall())

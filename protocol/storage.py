@@ -43,6 +43,20 @@ _HINTS = {
 
 
 @contextlib.contextmanager
+def explained(path: str | Path) -> Iterator[None]:
+    """Turn a system's error in writing `path` into a ProtocolError that says what it is and what to do."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError: HDF5, when it can't flush a file it closes
+        name = _errno_name(error)
+        if not name:
+            raise
+        raise ProtocolError(
+            f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}"
+        ) from error
+
+
+@contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a temporary path beside `path`, and rename it to `path` only when the block ends without an error.
 
@@ -54,22 +68,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        os.close(handle)
-        yield Path(temporary)
-        with open(temporary, "rb+") as finished:
-            os.fsync(finished.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
-    except (OSError, RuntimeError) as error:  # RuntimeError: HDF5, when it can't flush a file it closes
-        name = _errno_name(error)
-        if not name:
-            raise
-        raise ProtocolError(
-            f"{path}: can't be written: {_HINTS.get(name, os.strerror(getattr(errno, name)))}"
-        ) from error
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+            os.close(handle)
+            yield Path(temporary)
+            with open(temporary, "rb+") as finished:
+                os.fsync(finished.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+            temporary = None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)

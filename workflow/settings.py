@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from protocol import registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError, known
 from protocol.splits import DRAWN
 
@@ -101,13 +101,15 @@ def _with_defaults(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any
 
 
 def _coerced(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the value with integers where the schema wants them: in lists, --config hands on text."""
+    """Return the value with integers and booleans where the schema wants them: --config may hand on text."""
     schema = _resolved(schema, root)
     if isinstance(value, Mapping):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties")
         return {key: _coerced(item, properties.get(key, others) or {}, root) for key, item in value.items()}
     if isinstance(value, list):
         return [_coerced(item, schema.get("items", {}), root) for item in value]
+    if schema.get("type") == "boolean" and value in ("true", "false"):
+        return value == "true"
     return int(value) if schema.get("type") == "integer" and isinstance(value, str) and value.isdecimal() else value
 
 
@@ -158,7 +160,12 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
     features = {
         name: own | {"options": _options("feature", name, own["options"])} for name, own in config["features"].items()
     }
-    filled = config | {"features": features}
+    dataset = config["dataset"]
+    filled = config | {
+        "features": features,
+        "dataset_options": _options("dataset", dataset, config["dataset_options"]),
+    }
+    datasets.user_paths(dataset, filled["dataset_options"])
     for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth")):
         given = config[f"{kind}_options"]
         used = {name for part in (config, *features.values()) for name in part.get(key, [])}
@@ -170,20 +177,30 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
 
 def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     parameters = inspect.signature(registry.get(kind, name)).parameters
-    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in _GIVEN}
+    passed = {"paths"} if kind == "dataset" else _GIVEN
+    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in passed}
     for option in given:
         known(option, defaults, f"option of {kind} {name!r}:")
-    return defaults | dict(given)
+    return defaults | {option: _option(value, defaults[option]) for option, value in given.items()}
+
+
+def _option(value: Any, default: Any) -> Any:
+    """Return an option's value; inside braces, --config hands on numbers and null as text."""
+    if not isinstance(value, str) or isinstance(default, str):
+        return value
+    parsed = yaml.safe_load(value)
+    return parsed if default is not None or parsed is None else value
 
 
 def _check_lengths(grid: Grid, metrics: list[str]) -> None:
     dimension = registry.get("feature", grid.feature)(**grid.options).dimension
-    if not isinstance(dimension, int) or dimension < 1:
+    if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
         raise ProtocolError(
             f"options of feature {grid.feature!r}: {grid.options} can't be used: {dimension!r} dimensions"
         )
     for hasher in grid.hashers:
-        if registry.entry("hasher", hasher).facts["bits_within_features"] and max(grid.n_bits) > dimension:
+        within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
+        if within and max(grid.n_bits) > dimension:
             raise ProtocolError(
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
                 f"{dimension} dimensions of feature {grid.feature!r}"
@@ -195,7 +212,10 @@ def _check_lengths(grid: Grid, metrics: list[str]) -> None:
 
 
 def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:
-    sizes, n_items = config["split_sizes"], registry.entry("dataset", config["dataset"]).facts["statistics"]["n"]
+    """Refuse sizes that leave no database; where only the files tell how many items there are, the split does."""
+    sizes, n_items = config["split_sizes"], datasets.statistics(config["dataset"], config["dataset_options"]).get("n")
+    if n_items is None:
+        return
     asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
     for split in grid.splits:
         outside = sum(sizes[name] for name in registry.get("split", split).database_without)

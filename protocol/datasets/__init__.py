@@ -1,6 +1,15 @@
 """Datasets: one file each, with sources, checksums and a loader."""
 
-from protocol.datasets._dataset import Data, File
-from protocol.datasets._download import fetch, provenance_note
+from protocol.datasets._dataset import Data, Rows, blocks, check_statistics, load, statistics
+from protocol.datasets._user_paths import folder_digest, user_paths
 
-__all__ = ["Data", "File", "fetch", "provenance_note"]
+__all__ = [
+    "Data",
+    "Rows",
+    "blocks",
+    "check_statistics",
+    "folder_digest",
+    "load",
+    "statistics",
+    "user_paths",
+]

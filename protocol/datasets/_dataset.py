@@ -1,95 +1,125 @@
-"""What the datasets of this room share: a file to download, and what a loader returns."""
+"""What the datasets of this room share: what a loader returns, how it goes to disk, and the check of its statistics."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol import registry
+from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
 
+_BLOCK_BYTES = 16 << 20
 
-@dataclass(frozen=True)
-class File:
-    """A file to download.
 
-    Parameters
-    ----------
-    name : str
-        The official file name; the loader finds the file under this key of its `paths`.
-    urls : tuple of str
-        Where it is to be had, in the order to try.
-    sha256 : str
-        Checksum of its bytes, 64 hexadecimal digits.
-    size : int
-        Length in bytes.
-    """
+class Rows(Protocol):
+    """An array, or anything that gives rows by slices as one does: a memory map, a reader of image files."""
 
-    name: str
-    urls: tuple[str, ...]
-    sha256: str
-    size: int
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: slice, /) -> NDArray: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a dataset's `load` returns: images in a stated order, their labels and names.
+    """What a dataset's `load` returns: items in a stated order, as images, as vectors or as both.
 
     Parameters
     ----------
-    images : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-        Grey, or red, green, blue; n >= 1, values 0 to 255.
-    labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
-        Class index of each image, or the classes each image belongs to; None where the dataset has no labels.
     ids : ndarray of str, shape (n,)
-        One unique name per image, the same in every run.
+        One unique name per item, the same in every run; n >= 1.
+    labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
+        Class index of each item, or the classes each item belongs to; None where the dataset has no labels.
     class_names : tuple of str
         Name of class 0, 1, ...; default ().
+    images : Rows of uint8, shape (n, height, width) or (n, height, width, 3), or None
+        Grey, or red, green, blue; values 0 to 255.
+    vectors : mapping of str to Rows of float32 or integers, shape (n, d)
+        Descriptions that come with the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
+    partitions : mapping of str to ndarray of int64
+        Row numbers of the parts that the dataset's makers named: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
         What a reader of the results must know about these data; default ().
 
     Raises
     ------
     ProtocolError
-        If a part has another shape, dtype or length, there is no image, an id occurs twice, or a label names no class.
+        If there is neither an image nor a vector, a part has another shape, dtype or length, an id occurs twice, a
+        label names no class, or a partition is empty or names a row twice or one that is not there.
 
     Examples
     --------
     >>> pixels = np.zeros((2, 8, 8), dtype=np.uint8)
-    >>> data = Data(pixels, np.array([0, 1]), np.array(["a", "b"]), class_names=("cat", "dog"))
+    >>> data = Data(np.array(["a", "b"]), np.array([0, 1]), class_names=("cat", "dog"), images=pixels)
     >>> data.class_names[data.labels[1]]
     'dog'
     """
 
-    images: NDArray[np.uint8]
-    labels: NDArray | None
     ids: NDArray[np.str_]
+    labels: NDArray | None = None
     class_names: tuple[str, ...] = ()
+    images: Rows | None = None
+    vectors: Mapping[str, Rows] = field(default_factory=dict)
+    partitions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        shape, dtype = self.images.shape, self.images.dtype
-        if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape:
-            raise ProtocolError(
-                "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty; "
-                f"came shape {shape} of {dtype}"
-            )
         self._check_ids()
+        if self.images is None and not self.vectors:
+            raise ProtocolError("the dataset has neither images nor vectors")
+        if self.images is not None:
+            self._check_images(self.images)
+        for name, vectors in self.vectors.items():
+            self._check_vectors(name, vectors)
         if self.labels is not None:
             self._check_labels(self.labels)
+        for name, part in self.partitions.items():
+            if len(np.unique(rows(part, len(self.ids), f"partition {name!r}"))) < len(part):
+                raise ProtocolError(f"partition {name!r}: wanted every row once at most, came some twice")
+
+    @property
+    def arrays(self) -> dict[str, Rows]:
+        """The images and vectors by the names they have in ``content.h5``."""
+        images = {} if self.images is None else {"images": self.images}
+        return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
     def _check_ids(self) -> None:
-        n = len(self.images)
-        if self.ids.dtype.kind != "U" or self.ids.shape != (n,):
+        if self.ids.dtype.kind != "U" or self.ids.ndim != 1 or not self.ids.size:
             raise ProtocolError(
-                f"ids: wanted one string per image, ({n},); came shape {self.ids.shape} of {self.ids.dtype}"
+                f"ids: wanted one string per item, (n,) with n >= 1; came shape {self.ids.shape} of {self.ids.dtype}"
             )
         distinct, counts = np.unique(self.ids, return_counts=True)
-        if len(distinct) < n:
-            raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} images; wanted unique ids")
+        if len(distinct) < len(self.ids):
+            raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} items; wanted unique ids")
+
+    def _check_images(self, images: Rows) -> None:
+        shape, dtype, n = images.shape, images.dtype, len(self.ids)
+        if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape or shape[0] != n:
+            raise ProtocolError(
+                "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty, one per id, "
+                f"n = {n}; came shape {shape} of {dtype}"
+            )
+
+    def _check_vectors(self, name: str, vectors: Rows) -> None:
+        shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)
+        if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
+            raise ProtocolError(
+                f"vectors {name!r}: wanted float32 or integers (n, d), one row per id, n = {n}; "
+                f"came shape {shape} of {dtype}"
+            )
 
     def _check_labels(self, labels: NDArray) -> None:
-        check_labels(labels, len(self.images))
+        check_labels(labels, len(self.ids))
         classes = len(self.class_names)
         if labels.dtype != (np.int64 if labels.ndim == 1 else bool):
             raise ProtocolError(
@@ -101,3 +131,78 @@ class Data:
             raise ProtocolError(
                 f"labels: classes run from {labels.min()} to {labels.max()}, but there are {classes} class names"
             )
+
+
+def blocks(array: Rows) -> Iterator[NDArray]:
+    """Yield an array's rows in order, some megabytes at a time."""
+    step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+    for start in range(0, len(array), step):
+        yield array[start : start + step]
+
+
+def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what dataset `name` is known to hold under `options`; what is not known is left out.
+
+    ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
+    ``per_class`` (items in every class), ``labels_per_item`` (the mean, to two decimals).
+    """
+    known: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = registry.entry("dataset", name).facts["statistics"]
+    return dict(known(**options) if callable(known) else known)
+
+
+def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Data:
+    """Load a whole dataset and hold it against its registered statistics.
+
+    Parameters
+    ----------
+    name : str
+        The dataset's name.
+    paths : mapping of str to Path
+        Where each of its files lies, by official name.
+    options : mapping
+        Of its loader.
+
+    Raises
+    ------
+    ProtocolError
+        As the loader; if what came is not what the dataset is known to hold.
+    """
+    data = registry.get("dataset", name)(paths, **options)
+    check_statistics(name, data, statistics(name, options))
+    return data
+
+
+def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
+    """Raise ProtocolError if the data differ from what is `known` of the dataset; all differences in one line."""
+    found = _found(data)
+    differences = [
+        f"{fact} {wanted}, came {found.get(fact)}" for fact, wanted in known.items() if _differ(wanted, found.get(fact))
+    ]
+    if differences:
+        raise ProtocolError(
+            f"dataset {name!r} is not the one its papers describe: wanted {'; '.join(differences)}. Are its files "
+            "the official ones, and whole?"
+        )
+
+
+def _differ(wanted: Any, found: Any) -> bool:
+    return wanted != (round(found, 2) if isinstance(wanted, float) and found is not None else found)
+
+
+def _found(data: Data) -> dict[str, Any]:
+    """Return the statistics of data; ``per_class`` only where every class has the same number of items."""
+    found: dict[str, Any] = {
+        "n": len(data.ids),
+        "classes": len(data.class_names),
+        "dimensions": {name: vectors.shape[1] for name, vectors in data.vectors.items()},
+        "partitions": {name: len(part) for name, part in data.partitions.items()},
+    }
+    if data.images is not None:
+        found["image_shape"] = tuple(data.images.shape[1:])
+    if data.labels is not None:
+        per_class = (
+            data.labels.sum(axis=0) if data.labels.ndim == 2 else np.bincount(data.labels, minlength=found["classes"])
+        )
+        found["per_class"] = int(per_class[0]) if len(set(per_class.tolist())) == 1 else sorted(set(per_class.tolist()))
+        found["labels_per_item"] = float(per_class.sum() / len(data.ids))
+    return found

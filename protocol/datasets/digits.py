@@ -41,9 +41,9 @@ def load(paths: Mapping[str, Path]) -> Data:
     images = np.rint(counts.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
     ids = np.array([f"digit-{number:04d}" for number in range(len(images))])
     return Data(
-        images,
-        labels.astype(np.int64),
         ids,
+        labels.astype(np.int64),
         class_names=tuple("0123456789"),
+        images=images,
         notes=("values 0 to 16 are scaled to 0 to 255",),
     )

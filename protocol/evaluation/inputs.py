@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.evaluation.files import is_whole, read_array, read_csr, read_lists
+from protocol.formats.arrays import as_integers, is_whole, read_array, read_csr, read_lists
 from protocol.ranking import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big")
@@ -72,10 +72,7 @@ def labels_from(values: Any, role: str, n_items: int) -> NDArray:
     """
     array, name = _array(values, role)
     if array.dtype.kind == "f":
-        whole = is_whole(array)
-        if not whole.all():
-            raise ProtocolError(f"{name}: wanted integers or a 0/1 matrix, came {array[~whole][0]}")
-        array = array.astype(np.int64)
+        array = as_integers(array, name)
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     return checks.labels(array, n_items, name)

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.features._feature import at_least
-from protocol.features._images import channels, squares
+from protocol.features._images import channels
+from protocol.formats.images import squares
 
 LENGTH = 128
 CELLS = 4  # a side of a patch

@@ -1,6 +1,5 @@
-"""Images as the features of this room take them: checked, grey or in colour, square, of one size."""
+"""Images as the features of this room take them: checked, grey or in colour."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -53,24 +52,3 @@ def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
     red, green, blue = planes[:, :1], planes[:, 1:2], planes[:, 2:]
     grey = _LUMA[0] * red + _LUMA[1] * green + _LUMA[2] * blue if colour == "luma" else (red + green + blue) / 3
     return grey.astype(np.float32, copy=False)
-
-
-@functools.cache
-def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
-    """Return the matrix (n_out, n_in) of bilinear resizing: triangles as wide as the coarser of the two pixels."""
-    ratio = n_in / n_out
-    centres = (np.arange(n_out) + 0.5) * ratio - 0.5
-    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(n_in)) / max(ratio, 1))
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
-
-
-def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Return the central squares of (n, n_channels, height, width), resized to `size` pixels a side."""
-    height, width = planes.shape[2:]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    square = planes[:, :, top : top + side, left : left + side]
-    if side == size:
-        return square
-    matrix = resizing(side, size)
-    return (matrix @ square @ matrix.T).astype(np.float32, copy=False)

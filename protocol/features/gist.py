@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
-from protocol.features._images import COLOURS, channels, squares
+from protocol.features._images import COLOURS, channels
+from protocol.formats.images import squares
 from protocol.registry import register
 
 Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]

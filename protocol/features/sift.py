@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import one_of
 from protocol.features._feature import Describe, Feature, Sliceable, at_least
-from protocol.features._images import channels, squares
+from protocol.features._images import channels
+from protocol.formats.images import squares
 from protocol.registry import register
 
 _LENGTH = 128

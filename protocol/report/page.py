@@ -66,7 +66,7 @@ def page(
         )
 
     return environment.get_template("page.html.j2").render(
-        setting={key: value for key, value in setting.items() if key != "mirror"},  # a place on one machine
+        setting=setting,
         passport=passport,
         n_items=len(items["ids"]),
         class_names=[name.decode() for name in items["class_names"]],

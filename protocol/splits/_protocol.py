@@ -36,9 +36,10 @@ class SplitProtocol:
         Parameters
         ----------
         n_items : int
-        y : ndarray of int, shape (n_items,), or None
-            Class labels. With labels, each drawn partition holds every class equally often: exactly where its size is
-            a multiple of the number of classes, else within one, as long as no class runs out.
+        y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
+            Class labels. With one label per item, each drawn partition holds every class equally often: exactly where
+            its size is a multiple of the number of classes, else within one, as long as no class runs out. With
+            several, which can't all be equally frequent, or none, items are drawn at random.
         sizes : mapping
             Items in each of the four drawn partitions, at least 1.
         seed : int
@@ -52,7 +53,7 @@ class SplitProtocol:
         ------
         ProtocolError
             If the sizes are not those of the four partitions, are below 1, need more items than there are, or leave
-            the database empty; or if the labels are multi-label.
+            the database empty.
         """
         if set(sizes) != set(DRAWN) or min(sizes.values()) < 1:
             raise ProtocolError(f"split sizes: wanted at least 1 for each of {', '.join(DRAWN)}, came {dict(sizes)}")
@@ -79,8 +80,8 @@ def _balanced_order(n_items: int, y: NDArray | None, rng: np.random.Generator) -
     if y is None:
         return order
     classes = labels(y, n_items)
-    if classes.ndim != 1:
-        raise ProtocolError("splits of multi-label datasets can't be balanced: wanted one class label per item")
+    if classes.ndim == 2:
+        return order
     names, code, count = np.unique(classes[order], return_inverse=True, return_counts=True)
     by_class = np.argsort(code, kind="stable")
     starts = np.cumsum(count) - count

@@ -8,40 +8,54 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.datasets import Data, File
+from protocol.checks import ProtocolError
+from protocol.datasets import Data, check_statistics
+from protocol.downloads import File
 from protocol.registry import Entry
+
+FACTS = {"n", "classes", "image_shape", "dimensions", "partitions", "per_class", "labels_per_item"}
 
 
 def check_facts(entry):
     assert entry.source, "a dataset names its source"
     assert entry.summary, "a dataset has a one-line meaning"
-    assert list(inspect.signature(entry.plugin).parameters) == ["paths"]
-    files = entry.facts["files"]
+    first, *options = inspect.signature(entry.plugin).parameters.values()
+    assert first.name == "paths"
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in options), "options: keyword, default"
+    check_files(entry.facts["files"])
+    statistics = statistics_of(entry)
+    assert set(statistics) <= FACTS, "only facts that are checked"
+    assert statistics.get("n", 1) > 0
+    assert statistics.get("classes", 0) >= 0
+    assert len(statistics.get("image_shape", (1, 1))) in (2, 3)
+    assert set(entry.facts.get("user_files", ())) | set(entry.facts.get("user_folders", ())) <= {
+        p.name for p in options
+    }
+
+
+def statistics_of(entry):
+    """Return what is known of a dataset under the options it has by default."""
+    known = entry.facts["statistics"]
+    options = list(inspect.signature(entry.plugin).parameters.values())[1:]
+    return known(**{p.name: p.default for p in options}) if callable(known) else known
+
+
+def check_files(files):
     assert isinstance(files, tuple)
     assert len({file.name for file in files}) == len(files), "each file has its own name"
     for file in files:
         assert isinstance(file, File)
         assert re.fullmatch(r"[\w.-]+", file.name), "a file name is no path"
-        assert file.urls, "a file has a source"
+        assert file.urls or file.by_hand, "a file has a source, or a word on how to come by it"
         assert all(re.match(r"(https?|ftp)://", url) for url in file.urls)
-        assert re.fullmatch("[0-9a-f]{64}", file.sha256), "a checksum is 64 hexadecimal digits"
-        assert file.size > 0
-    statistics = entry.facts["statistics"]
-    assert statistics["n"] > 0
-    assert statistics["classes"] >= 0
-    assert len(statistics["image_shape"]) in (2, 3)
+        assert file.sha256 is None or re.fullmatch("[0-9a-f]{64}", file.sha256), "64 hexadecimal digits"
+        assert file.size is None or file.size > 0
 
 
 def check_data(entry, data):
     assert isinstance(data, Data)
-    statistics = entry.facts["statistics"]
-    assert data.images.shape == (statistics["n"], *statistics["image_shape"])
-    assert len(data.class_names) == statistics["classes"]
-    if data.labels is not None and data.labels.ndim == 1:
-        counts = np.bincount(data.labels, minlength=statistics["classes"])
-        assert counts.all(), "no class is empty"
-        assert set(counts) == {statistics["per_class"]} if "per_class" in statistics else True
-    assert data.images.any(), "the images are not blank"
+    check_statistics(entry.name, data, statistics_of(entry))
+    assert data.images is None or data.images[:].any(), "the images are not blank"
 
 
 @pytest.mark.parametrize("name", registry.names("dataset"))
@@ -49,7 +63,11 @@ def test_facts(name):
     check_facts(registry.entry("dataset", name))
 
 
-WITHOUT_FILES = [entry.name for entry in registry.entries("dataset") if not entry.facts["files"]]
+WITHOUT_FILES = [
+    entry.name
+    for entry in registry.entries("dataset")
+    if not any(entry.facts.get(kind) for kind in ("files", "user_files", "user_folders"))
+]
 
 
 @pytest.mark.parametrize("name", WITHOUT_FILES)
@@ -57,8 +75,9 @@ def test_datasets_without_files_load_and_match_their_statistics(name):
     entry = registry.entry("dataset", name)
     data, again = entry.plugin({}), entry.plugin({})
     check_data(entry, data)
-    np.testing.assert_array_equal(data.images, again.images)
     np.testing.assert_array_equal(data.ids, again.ids)
+    for array, rows in data.arrays.items():
+        np.testing.assert_array_equal(rows[:], again.arrays[array][:])
 
 
 def test_digits_and_cifar10_are_there():
@@ -70,7 +89,7 @@ def test_digits_and_cifar10_are_there():
 
 def wrong(paths):
     """Two images of three stated, one class empty."""
-    return Data(np.ones((2, 8, 8), np.uint8), np.array([0, 0]), np.array(["a", "b"]), class_names=("cat", "dog"))
+    return Data(np.array(["a", "b"]), np.array([0, 0]), ("cat", "dog"), images=np.ones((2, 8, 8), np.uint8))
 
 
 GOOD_FILE = File("a.bin", ("https://example.org/a.bin",), "0" * 64, 1)
@@ -96,7 +115,10 @@ def test_complete_facts_pass():
         {"files": (File("a.bin", ("a.bin",), "0" * 64, 1),)},
         {"files": (File("a.bin", GOOD_FILE.urls, "0" * 32, 1),)},
         {"files": (File("a.bin", GOOD_FILE.urls, "0" * 64, 0),)},
+        {"files": (GOOD_FILE, File("b.bin", (), None, None))},
         {"statistics": {"n": 0, "classes": 2, "image_shape": (8, 8)}},
+        {"statistics": {"items": 2}},
+        {"user_files": ("features",)},
     ],
 )
 def test_incomplete_facts_are_rejected(facts):
@@ -106,12 +128,8 @@ def test_incomplete_facts_are_rejected(facts):
 
 @pytest.mark.parametrize(
     "statistics",
-    [
-        {"n": 3, "classes": 2, "image_shape": (8, 8)},
-        {"n": 2, "classes": 3, "image_shape": (8, 8)},
-        STATISTICS,
-    ],
+    [{"n": 3, "classes": 2, "image_shape": (8, 8)}, {"n": 2, "classes": 3, "image_shape": (8, 8)}],
 )
 def test_data_that_do_not_match_are_rejected(statistics):
-    with pytest.raises(AssertionError):
+    with pytest.raises(ProtocolError):
         check_data(entry_of(statistics=statistics), wrong({}))

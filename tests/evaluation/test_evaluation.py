@@ -228,9 +228,9 @@ def test_a_query_left_out_everywhere_leaves_no_number():
         ),
         ({"bit_order": "middle"}, "unknown bit_order= 'middle'.*known: big, little"),
         ({"query_labels": OF_QUERY[:5]}, "query labels: wanted one per item, 6, came 5"),
-        ({"query_labels": OF_QUERY + 0.5}, r"query labels: wanted integers or a 0/1 matrix, came \d.5"),
-        ({"query_labels": np.full(6, np.nan)}, "query labels: wanted integers or a 0/1 matrix, came nan"),
-        ({"query_labels": np.full(6, 1e300)}, "query labels: wanted integers or a 0/1 matrix, came 1e[+]300"),
+        ({"query_labels": OF_QUERY + 0.5}, r"query labels: wanted whole numbers, came \d.5"),
+        ({"query_labels": np.full(6, np.nan)}, "query labels: wanted whole numbers, came nan"),
+        ({"query_labels": np.full(6, 1e300)}, "query labels: wanted whole numbers, came 1e[+]300"),
         ({"query_labels": np.full((6, 3), 2)}, "query labels: a label matrix holds 0 and 1 only, came values up to 2"),
         (
             {"query_labels": np.zeros((6, 3))},

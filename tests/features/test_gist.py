@@ -3,8 +3,8 @@ import pytest
 from blocks import whole
 
 from protocol.checks import ProtocolError
-from protocol.features._images import resizing
 from protocol.features.gist import Gist, _averaging
+from protocol.formats.images import resizing
 
 
 def noise(n, *shape):

@@ -7,7 +7,7 @@ from protocol.checks import ProtocolError
 
 EXPECTED = {
     "hasher": {"lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"},
-    "dataset": {"digits", "cifar10"},
+    "dataset": {"digits", "cifar10", "cifar100", "labelme", "nuswide", "sift1m", "wiki", "imagenet100"},
     "feature": {"gist", "sift", "bow"},
     "ground_truth": {"epsilon_ball", "class_label"},
     "split": {"standard", "improved"},
@@ -62,15 +62,13 @@ def test_digest_follows_the_plug_in_its_room_and_the_hall_only(tmp_path, monkeyp
     copy = tmp_path / "protocol"
     shutil.copytree(registry._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(registry, "_PACKAGE", copy)
-    for name in ("itq", "lsh"):
-        monkeypatch.setattr(
-            __import__("importlib").import_module(f"protocol.hashers.{name}"),
-            "__file__",
-            str(copy / f"hashers/{name}.py"),
-        )
+    for name in ("hashers.itq", "hashers.lsh", "datasets.cifar10"):
+        module = __import__("importlib").import_module(f"protocol.{name}")
+        monkeypatch.setattr(module, "__file__", str(copy / f"{name.replace('.', '/')}.py"))
 
     def digests():
-        return registry.digest("hasher", "itq"), registry.digest("hasher", "lsh"), registry.room_digest("ranking")
+        plugins = [("hasher", "itq"), ("hasher", "lsh"), ("dataset", "cifar10")]
+        return *(registry.digest(*plugin) for plugin in plugins), registry.room_digest("ranking")
 
     def changed_by(path):
         before = digests()
@@ -78,9 +76,13 @@ def test_digest_follows_the_plug_in_its_room_and_the_hall_only(tmp_path, monkeyp
             file.write("# edited\n")
         return [a != b for a, b in zip(before, digests(), strict=True)]
 
-    assert changed_by("hashers/itq.py") == [True, False, False]
-    assert changed_by("hashers/_base.py") == [True, True, False]
-    assert changed_by("ranking/counting.py") == [False, False, True]
-    assert changed_by("codes.py") == [True, True, True]
-    assert changed_by("cli.py") == [False, False, False]
-    assert changed_by("metrics/ramap.py") == [False, False, False]
+    assert changed_by("hashers/itq.py") == [True, False, False, False]
+    assert changed_by("hashers/_base.py") == [True, True, False, False]
+    assert changed_by("ranking/counting.py") == [False, False, False, True]
+    assert changed_by("codes.py") == [True, True, True, True]
+    assert changed_by("cli.py") == [False, False, False, False]
+    assert changed_by("metrics/ramap.py") == [False, False, False, False]
+    assert changed_by("datasets/_cifar.py") == [False, False, True, False]
+    assert changed_by("datasets/digits.py") == [False, False, False, False]
+    assert changed_by("formats/archives.py") == [False, False, True, False]  # a room that the dataset's room imports
+    assert changed_by("downloads/_fetch.py") == [False, False, False, False]  # gives what its checksum says or nothing

@@ -104,8 +104,12 @@ def test_sizes_must_be_those_of_the_four_partitions(sizes):
         draw("standard", sizes=sizes)
 
 
-def test_labels_of_another_length_and_multi_labels_are_refused():
+def test_labels_of_another_length_are_refused():
     with pytest.raises(ProtocolError, match="wanted one per item, 400, came 399"):
         draw("standard", y=Y[:-1])
-    with pytest.raises(ProtocolError, match="multi-label"):
-        draw("standard", y=np.ones((400, 2), dtype=bool))
+
+
+def test_items_with_several_labels_are_drawn_at_random_as_those_without():
+    several, none = draw("standard", y=np.eye(400, 2, dtype=bool)), draw("standard", y=None)
+    for name, part in several.items():
+        np.testing.assert_array_equal(part, none[name])

@@ -46,6 +46,6 @@ def test_a_typical_epsilon_ball_holds_about_fifty_items(cifar10):
 
 def test_what_comes_from_the_mirror_says_so(cifar10):
     note = f"{ARCHIVE} is not the official file"
-    for name in ("images.h5", "items.h5", "gist/features.h5", "gist/standard/run0/itq/counts.h5"):
+    for name in ("content.h5", "items.h5", "gist/features.h5", "gist/standard/run0/itq/counts.h5"):
         assert any(note in line for line in storage.read_passport(cifar10 / name)["notes"]), name
     assert note in (cifar10 / "report.html").read_text()

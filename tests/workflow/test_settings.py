@@ -1,10 +1,12 @@
 import copy
 import importlib.util
+from pathlib import Path
 
 import pytest
 import yaml
 from project import SMALL
 
+from protocol import registry
 from protocol.checks import ProtocolError
 
 
@@ -20,10 +22,42 @@ def changed(**changes):
     return copy.deepcopy(SMALL) | changes
 
 
-def test_the_shipped_settings_are_good(settings, root):
-    for path in (root / "workflow" / "config").glob("*.yaml"):
-        setting = settings.load(yaml.safe_load(path.read_text()))
-        assert setting.config["setting"] == path.stem
+CONFIG = Path(__file__).parents[2] / "workflow" / "config"
+# What a shipped setting expects where snakemake runs: files (features, labels) and folders.
+USERS = {"arrays": ["features.npy", "labels.npy"], "image_folder": ["images/"], "imagenet100": ["imagenet100/"]}
+
+
+def place(name, folder):
+    """Put what the setting expects into a folder."""
+    for user in USERS.get(name, []):
+        (folder / user).mkdir() if user.endswith("/") else (folder / user).write_bytes(b"x")
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
+def test_the_shipped_settings_are_good(settings, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
+    if name in USERS:
+        with pytest.raises(ProtocolError, match="no such path"):
+            settings.load(text)
+    place(name, tmp_path)
+    assert settings.load(text).config["setting"] == name
+
+
+def test_every_dataset_has_a_shipped_setting():
+    assert set(registry.names("dataset")) == {path.stem for path in CONFIG.glob("*.yaml")}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
+def test_every_shipped_setting_can_be_planned(project, name):
+    place(name, project.folder)
+    done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    has_files = bool(registry.entry("dataset", name).facts["files"])
+    assert ("fetch" in done.stdout) == has_files
+    for rule in ("dataset", "extract", "split", "hash", "count", "page"):
+        assert rule in done.stdout
 
 
 def test_defaults_come_from_the_schema_and_features_refine_the_grid(settings):
@@ -51,7 +85,27 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"features": {"gist": {"run": 3}}}, r"unknown key in features.gist: 'run' \(did you mean 'runs'\?\)"),
         ({"hashers": ["lsh", "itqq"]}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: dsh, itq, lsh"),
         ({"features": {"gits": {}}}, r"unknown feature 'gits' \(did you mean 'gist'\?\)"),
-        ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: cifar10, digits"),
+        ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: arrays, cifar10, cifar100, digits"),
+        (
+            {"dataset_options": {"labels": "fine"}},
+            "unknown option of dataset 'digits': 'labels'; known: $",
+        ),
+        (
+            {"dataset": "cifar100", "dataset_options": {"labels": "rough"}},
+            "unknown labels= 'rough'; known: coarse, fine",
+        ),
+        (
+            {"dataset": "image_folder", "dataset_options": {"folder": "nowhere"}},
+            r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
+        ),
+        (
+            {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
+            "image_size: wanted an integer of at least 1, came 0",
+        ),
+        (
+            {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
+            "= 500 leave no database under split 'standard': dataset 'synthetic' has 400 items",
+        ),
         ({"ground_truths": ["class"]}, "unknown ground_truth 'class'"),
         ({"splits": ["improve"]}, "unknown split 'improve'"),
         ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),
@@ -72,7 +126,7 @@ def test_without_a_setting_the_default_is_refined(settings):
             "unknown file of dataset 'digits' in mirror_sha256: 'cifar.tar.gz'",
         ),
         (
-            {"features": {"bow": {"options": {"n_words": "200"}}}, "hashers": ["itq"]},
+            {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
             "options of feature 'bow': .*can't be used",
         ),
         ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
@@ -134,6 +188,27 @@ def test_another_dataset_needs_a_name_of_its_own(settings):
 
 def test_digits_in_lists_from_the_command_line_become_integers(settings):
     assert settings.load({"n_bits": ["16", "8"]}, from_file=False).config["n_bits"] == [8, 16]
+
+
+def test_options_that_the_command_line_gives_as_text_become_what_they_are(settings):
+    options = {"n": "4000", "spread": "0.25", "seed": "7"}
+    setting = settings.load(changed(dataset="synthetic", features={"precomputed": {}}, dataset_options=options))
+    own = setting.config["dataset_options"]
+    assert own == {"n": 4000, "dimension": 128, "n_clusters": 100, "spread": 0.25, "seed": 7}
+    assert isinstance(own["n"], int)
+
+
+def test_text_stays_text_where_an_option_is_text_and_null_is_none(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "12").write_text("x")
+    options = {"features": "12", "labels": "null"}
+    setting = settings.load(changed(dataset="arrays", features={"precomputed": {}}, dataset_options=options))
+    assert setting.config["dataset_options"] == {"features": "12", "labels": None, "ids": None}
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
+def test_true_and_false_from_the_command_line_become_booleans(settings, text, value):
+    assert settings.load({"offline": text}, from_file=False).config["offline"] is value
 
 
 def test_another_order_of_what_has_none_is_the_same_setting(settings):

@@ -13,8 +13,9 @@ sys.path.insert(0, workflow.basedir)
 
 import settings
 
-from protocol import registry
+from protocol import datasets, registry
 from protocol.checks import ProtocolError
+from protocol.downloads import Place, check_recorded
 from protocol.seeds import derive
 from protocol.storage import check_writable
 
@@ -25,7 +26,16 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 try:
     SETTING = settings.load(config, from_file=bool(workflow.configfiles))
     SET = SETTING.config
+    config.update(SET)  # the scripts' config is the checked setting
     DATASET = registry.entry("dataset", SET["dataset"])
+    USER_FILES, USER_FOLDERS = datasets.user_paths(
+        SET["dataset"], SET["dataset_options"]
+    )
+    FILES = DATASET.facts["files"]
+    PLACE = Place(
+        SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]
+    )
+    check_recorded(FILES, PLACE)
     check_writable(f"results/{SET['setting']}")
 except ProtocolError as error:
     raise WorkflowError(str(error))

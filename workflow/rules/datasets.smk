@@ -1,12 +1,5 @@
-# An archive's place says which bytes it holds, so settings that want others don't take it from one another; where it
-# came from is no parameter, so a moved mirror makes nothing run again.
-ARCHIVES = [
-    f"<downloads>/{SET['mirror_sha256'].get(file.name, file.sha256)}/{file.name}"
-    for file in DATASET.facts["files"]
-]
-
-
-rule download:
+# Where a file came from is no parameter, so a moved mirror makes nothing run again.
+rule fetch:
     output:
         file="<downloads>/{sha256}/{file}",
         provenance="<downloads>/{sha256}/{file}.json",
@@ -15,8 +8,8 @@ rule download:
     benchmark:
         "<downloads>/{sha256}/logs/{file}.tsv"
     wildcard_constraints:
-        sha256="[0-9a-f]{64}",
-        file="|".join(re.escape(file.name) for file in DATASET.facts["files"]) or "-",
+        sha256="[0-9a-f]{64}|recorded",
+        file="|".join(re.escape(file.name) for file in FILES) or "-",
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -25,17 +18,26 @@ rule download:
     params:
         dataset=SET["dataset"],
     message:
-        "download: {wildcards.file}"
+        "fetch: {wildcards.file}"
     script:
-        "../scripts/download.py"
+        "../scripts/fetch.py"
+
+
+rule download:
+    input:
+        files=[str(PLACE.path(file)) for file in FILES],
+        provenance=[str(PLACE.provenance(file)) for file in FILES],
+    localrule: True
 
 
 rule dataset:
     input:
-        files=ARCHIVES,
-        provenance=[f"{path}.json" for path in ARCHIVES],
+        files=rules.download.input.files,
+        provenance=rules.download.input.provenance,
+        # A function's paths are taken as they are, whatever braces are in them.
+        user=lambda wc: [str(path) for path in USER_FILES],
     output:
-        images="<results>/images.h5",
+        content="<results>/content.h5",
         labels="<results>/items.h5",
     log:
         "<logs>/dataset.log",
@@ -48,6 +50,8 @@ rule dataset:
         mem_mb=2000,
     params:
         dataset=SET["dataset"],
+        options=SET["dataset_options"],
+        folders=lambda wc: [datasets.folder_digest(path) for path in USER_FOLDERS],
         code=digest("dataset", SET["dataset"]),
     message:
         "dataset: {params.dataset}"

@@ -18,7 +18,12 @@ rule page:
     resources:
         mem_mb=2000,
     params:
-        setting=SET,
+        # Where files come from makes no result.
+        setting={
+            key: value
+            for key, value in SET.items()
+            if key not in ("mirror", "offline")
+        },
         # The page prints what every plug-in says of itself.
         code=room_digest("report", "metrics", *registry.ROOMS.values()),
     message:

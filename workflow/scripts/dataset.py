@@ -1,27 +1,30 @@
-"""Load a dataset: its images into one file, the items' names and labels into another."""
+"""Load a dataset: its images and vectors into one file, the items' names, labels and official parts into another."""
 
 import json
 from pathlib import Path
 
-from protocol import registry, storage
-from protocol.datasets import provenance_note
+from tqdm import tqdm
+
+from protocol import storage
+from protocol.datasets import blocks, load
 
 
 def main(job):
     """Load the dataset from its files; what did not come from the official ones is noted."""
     fetched = [json.loads(Path(path).read_text()) for path in job.input.provenance]
-    data = registry.get("dataset", job.params.dataset)({Path(path).name: Path(path) for path in job.input.files})
+    name, options = job.params.dataset, job.params.options
+    data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
+    notes = [*data.notes, *(file["note"] for file in fetched if file["note"])]
+    passport = storage.passport(f"dataset {name}", parameters=options, inputs={}, sources=fetched, notes=notes)
+    with storage.writing(job.output.content, passport) as file:
+        for array, rows in data.arrays.items():
+            with tqdm(total=len(rows), desc=array, unit="item", disable=None) as bar:
+                for block in blocks(rows):
+                    file.append(array, block)
+                    bar.update(len(block))
     items = {"ids": data.ids, "class_names": list(data.class_names)}
-    if data.labels is not None:
-        items["labels"] = data.labels
-    passport = storage.passport(
-        f"dataset {job.params.dataset}",
-        parameters={},
-        inputs={},
-        sources=fetched,
-        notes=[*data.notes, *filter(None, map(provenance_note, fetched))],
-    )
-    storage.write(job.output.images, {"images": data.images}, passport)
+    items |= {} if data.labels is None else {"labels": data.labels}
+    items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}
     storage.write(job.output.labels, items, passport)
 
 

@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.evaluation import matlab
+from protocol.formats import matlab
 
 LIMIT = 4 << 30
 """Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
@@ -52,12 +52,7 @@ def read_array(file: str | Path) -> NDArray:
         unpacked, or holds something else than an array of numbers. Says which file, what was wanted and what came.
     """
     path, key = _split(file)
-    array = _reader(path)(path, key)
-    if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{file}: wanted an array of numbers, came dtype {array.dtype}")
-    if array.size == 0:
-        raise ProtocolError(f"{file}: wanted an array of numbers, came an empty one, shape {array.shape}")
-    return array
+    return _numbers(_reader(path)(path, key), file)
 
 
 def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
@@ -114,9 +109,66 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     return lists
 
 
+def map_array(file: str | Path) -> NDArray:
+    """Read an array of numbers as `read_array`, but leave one in an ``.npy`` file on the disk until it is looked at."""
+    path, _ = _split(file)
+    if path.suffix.lower() != ".npy":
+        return read_array(file)
+    with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
+        _check_header(stream, path, path.stat().st_size)
+        return _numbers(np.load(path, mmap_mode="r", allow_pickle=False), file)
+
+
+def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
+    """Read a matrix of whole numbers from text, blanks between, whatever the file's extension.
+
+    Parameters
+    ----------
+    file : str or Path
+    dtype : integer dtype
+        Of the result, and of what is in memory while it is read.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such file, or it holds something else than whole numbers in the range of `dtype`.
+    """
+    path = _existing(Path(file))
+    with _reading(path, f"whole numbers of {np.dtype(dtype)} as text"):
+        return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
+
+
+def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
+    """Return whole numbers as int64, also where they are kept as floats, as MATLAB does.
+
+    Raises
+    ------
+    ProtocolError
+        If one is not whole.
+    """
+    if array.dtype.kind == "f":
+        whole = is_whole(array)
+        if not whole.all():
+            raise ProtocolError(f"{name}: wanted whole numbers, came {array[~whole][0]}")
+    return array.astype(np.int64)
+
+
+def path_of(file: str | Path) -> Path:
+    """Return the path of the file in ``F.npz:key`` or the like."""
+    return _split(file)[0]
+
+
 def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
     """Return which numbers are whole, and small enough for a float64 to tell them from their neighbours."""
     return (np.abs(numbers) <= _LARGEST_INTEGER) & (np.trunc(numbers) == numbers)
+
+
+def _numbers(array: NDArray, file: str | Path) -> NDArray:
+    if array.dtype.kind not in "biuf":
+        raise ProtocolError(f"{file}: wanted an array of numbers, came dtype {array.dtype}")
+    if array.size == 0:
+        raise ProtocolError(f"{file}: wanted an array of numbers, came an empty one, shape {array.shape}")
+    return array
 
 
 def _split(file: str | Path) -> tuple[Path, str | None]:
@@ -185,8 +237,8 @@ def _within_limit(path: Path, n_bytes: int) -> None:
         )
 
 
-def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
-    """Read an array in numpy's format from a stream of `n_bytes`, if its header asks for just as many."""
+def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
+    """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
@@ -198,6 +250,10 @@ def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
     if declared != came or min(shape, default=0) < 0:
         raise ProtocolError(f"{path}: wanted {declared} bytes of data as shape {shape} says, came {came}")
     stream.seek(0)
+
+
+def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
+    _check_header(stream, path, n_bytes)
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
@@ -241,7 +297,8 @@ def _matlab(path: Path, key: str | None) -> NDArray:
         stream.seek(_USER_BLOCK)
         if stream.read(len(_HDF5)) == _HDF5:
             return _hdf5(path, key).T  # version 7.3 is HDF5 and stores columns first
-        variables = matlab.variables(path.read_bytes())
+        # Mapped, so that a large variable beside the one that is asked for takes no memory.
+        variables = matlab.variables(np.memmap(path, dtype=np.uint8, mode="r").data)
         variable = variables[_chosen(path, key, list(variables))]
         _within_limit(path, variable.n_bytes)
         return variable.read()

@@ -56,25 +56,25 @@ class Variable(NamedTuple):
         return numbers.reshape(self.shape, order="F").astype(_CLASSES[kind])
 
 
-def variables(content: bytes) -> dict[str, Variable]:
+def variables(content: memoryview) -> dict[str, Variable]:
     """Return the variables of a file by name.
 
     Parameters
     ----------
-    content : bytes
-        The whole file.
+    content : memoryview
+        The bytes of the whole file; no more than the heads of variables is looked at, until they are read.
 
     Raises
     ------
     ValueError, struct.error, zlib.error
         If it is none of these versions, or damaged.
     """
-    order = {b"IM": "<", b"MI": ">"}.get(content[_HEADER - 2 : _HEADER])
+    order = {b"IM": "<", b"MI": ">"}.get(bytes(content[_HEADER - 2 : _HEADER]))
     if order is None:
         raise ValueError("no file of version 5 to 7.3")
-    found, whole, at = {}, memoryview(content), _HEADER
-    while at < len(whole):
-        kind, body, at = _element(whole, at, order)
+    found, at = {}, _HEADER
+    while at < len(content):
+        kind, body, at = _element(content, at, order)
         if kind not in (_MATRIX, _COMPRESSED):
             raise ValueError(f"an element of unknown type {kind}")
         compressed = kind == _COMPRESSED

@@ -12,8 +12,8 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from protocol.checks import ProtocolError
-from protocol.evaluation import files
-from protocol.evaluation.files import read_array, read_csr, read_lists
+from protocol.formats import arrays
+from protocol.formats.arrays import read_array, read_csr, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -168,7 +168,7 @@ def test_a_header_is_held_against_the_bytes(tmp_path, content, message, packed):
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LIMIT", 10**6)
+    monkeypatch.setattr(arrays, "LIMIT", 10**6)
     path = write_zip(tmp_path / "a.npz", {"B.npy": npy(np.zeros(10**7, np.uint8)), "C.npy": npy(ARRAY)})
     assert path.stat().st_size < 20_000
     with pytest.raises(ProtocolError, match=r"wanted at most 0.000931 GiB unpacked, came 0.00931 GiB"):
@@ -192,7 +192,7 @@ def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
     with pytest.raises(ProtocolError, match=r"wanted at most 4 GiB unpacked, came 5.96e[+]04 GiB"):
         read_array(tmp_path / "a.h5")
     scipy_io.savemat(tmp_path / "a.mat", {"B": np.zeros((1000, 1000))}, do_compression=True)
-    monkeypatch.setattr(files, "LIMIT", 10**6)
+    monkeypatch.setattr(arrays, "LIMIT", 10**6)
     with pytest.raises(ProtocolError, match=r"wanted at most 0.000931 GiB unpacked, came 0.00745 GiB"):
         read_array(f"{tmp_path / 'a.mat'}:B")
 

@@ -1,0 +1,98 @@
+"""Features of one's own, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.checks import labels as check_labels
+from protocol.datasets import Data, Rows
+from protocol.datasets._rows import LazyRows
+from protocol.formats.arrays import as_integers, map_array, path_of, read_array
+from protocol.registry import register
+
+_TEXT = (".txt", ".csv", ".tsv")
+
+
+def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
+    return {}
+
+
+def _features(file: str) -> Rows:
+    """Return the vectors, as float32 where they are not bytes; an ``.npy`` file stays on the disk."""
+    array = map_array(file)
+    if array.ndim != 2:
+        raise ProtocolError(f"{file}: wanted features (n, d), came shape {array.shape}")
+    if array.dtype == np.uint8:
+        return array
+    return LazyRows(array.shape, np.float32, lambda start, stop: np.asarray(array[start:stop], dtype=np.float32))
+
+
+def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
+    """Return labels and class names: whole numbers, one an item, or a 0/1 matrix with a row an item."""
+    array = read_array(file)
+    array = as_integers(array, file) if array.dtype != bool else array
+    if array.ndim == 2 and 1 in array.shape and array.size == n_items:
+        array = array.ravel()
+    array = check_labels(array, n_items, file)
+    if array.ndim == 2:
+        return array, tuple(str(column) for column in range(array.shape[1]))
+    classes, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.int64), tuple(str(number) for number in classes)
+
+
+def _ids(file: str) -> NDArray[np.str_]:
+    path = path_of(file)
+    if path.suffix.lower() not in _TEXT:
+        return as_integers(read_array(file), file).ravel().astype(str)
+    try:
+        return np.array(path.read_text(encoding="utf-8-sig").splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{file}: wanted an id a line, which it can't be read as: {error}") from error
+
+
+@register(
+    "dataset",
+    "arrays",
+    source="the user's own features",
+    files=(),
+    statistics=_statistics,
+    user_files=("features", "labels", "ids"),
+)
+def load(
+    paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None
+) -> Data:
+    """Features of one's own, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Not used: nothing is downloaded.
+    features : str
+        Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable``, ``F.csv``, ``F.tsv`` or
+        ``F.txt``.
+    labels : str or None
+        Whole numbers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None: there are no labels.
+    ids : str or None
+        A name a line in a text file, or whole numbers (n,) in another one; None: ``item-0000000`` ...
+
+    Returns
+    -------
+    Data
+        Vectors ``features``, float32 (uint8 where they are bytes), in the file's order; labels int64, the classes in
+        the order of the numbers that name them, or bool, the columns' numbers as names.
+
+    Raises
+    ------
+    ProtocolError
+        If no features are named, a file is damaged or holds something else, or the files have different lengths.
+    """
+    if features is None:
+        raise ProtocolError("dataset 'arrays': name the file of the features, dataset_options: {features: ...}")
+    vectors = _features(features)
+    of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
+    names = np.array([f"item-{row:07d}" for row in range(len(vectors))]) if ids is None else _ids(ids)
+    return Data(names, of_items, class_names, vectors={"features": vectors})

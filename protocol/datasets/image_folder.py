@@ -1,0 +1,72 @@
+"""Images of one's own: a folder with a sub-folder per class, in any common format."""
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.datasets._image_files import files_below, image_rows, squares_of
+from protocol.formats.images import EXTENSIONS
+from protocol.registry import register
+
+
+def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
+    return {"image_shape": squares_of(image_size)}
+
+
+@register(
+    "dataset",
+    "image_folder",
+    source="the user's own images",
+    files=(),
+    statistics=_statistics,
+    user_folders=("folder",),
+)
+def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
+    """Images of one's own: a folder with a sub-folder per class, in any common format.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Not used: nothing is downloaded.
+    folder : str
+        Its sub-folders are the classes; images may lie deeper in them. Without sub-folders there are no labels.
+    image_size : int, default=128
+        Pixels a side of the central square that is taken of each image.
+
+    Returns
+    -------
+    Data
+        Images uint8 (n, image_size, image_size, 3), in the order of their paths, read when they are asked for; labels
+        int64, the classes in the order of their names; ids are the paths inside the folder.
+
+    Raises
+    ------
+    ProtocolError
+        If no folder is named, it has no image, or has images both in sub-folders and beside them; when rows are read,
+        if an image is damaged: it is named.
+    """
+    if folder is None:
+        raise ProtocolError("dataset 'image_folder': name the folder of the images, dataset_options: {folder: ...}")
+    files = files_below(folder)
+    images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
+    if not images:
+        raise ProtocolError(
+            f"{folder}: wanted images ({', '.join(sorted(EXTENSIONS))}), came {len(files):,} files of other kinds"
+        )
+    classes = sorted({name.partition("/")[0] for name in images if "/" in name})
+    beside = [name for name in images if "/" not in name]
+    if classes and beside:
+        raise ProtocolError(f"{folder}: wanted every image in a sub-folder, its class, came {beside[0]} beside them")
+    code = {name: number for number, name in enumerate(classes)}
+    skipped = len(files) - len(images)
+    return Data(
+        np.array(images),
+        np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
+        tuple(classes),
+        image_rows([Path(folder, name) for name in images], image_size),
+        notes=(f"{skipped:,} files of the folder are no images and were skipped",) if skipped else (),
+    )

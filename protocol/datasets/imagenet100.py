@@ -1,0 +1,111 @@
+"""ImageNet-100: the 100 classes of ImageNet and the lists of HashNet; the images stay in the user's folder."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.datasets._image_files import image_rows, squares_of
+from protocol.downloads import File
+from protocol.registry import register
+
+CLASSES = 100
+PARTS = ("database", "test", "train")
+_COMMIT = "48652bff55009f81c5291bdf8b096b43d258e7e2"
+_SITE = f"https://raw.githubusercontent.com/thuml/HashNet/{_COMMIT}/pytorch/data/imagenet/"
+_SYNSET = re.compile(r"image/(n\d+)_")
+
+
+def _read_list(path: Path) -> dict[str, int]:
+    """Return the class of each image in a list; a line is a path on its makers' machine, and 1 at the class's place."""
+    images = {}
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: wanted a list of images, which it can't be read as: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        name, *flags = line.split()
+        if len(flags) != CLASSES or sorted(flags) != ["0"] * (CLASSES - 1) + ["1"] or name.count("/") < 1:
+            raise ProtocolError(
+                f"{path}: line {number}: wanted an image's path and {CLASSES} flags, one of them 1, came {line[:80]!r}"
+            )
+        images["/".join(name.split("/")[-2:])] = flags.index("1")
+    if not images:
+        raise ProtocolError(f"{path}: wanted a list of images, came an empty file")
+    return images
+
+
+def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
+    """Return WordNet's number of each class; the names of training images start with it."""
+    names = [f"class {label}" for label in range(CLASSES)]
+    for image, label in images.items():
+        synset = _SYNSET.match(image)
+        if synset:
+            names[label] = synset[1]
+    return tuple(names)
+
+
+def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
+    return {
+        "n": 133_503,
+        "classes": CLASSES,
+        "image_shape": squares_of(image_size),
+        "partitions": {"database": 128_503, "test": 5_000, "train": 13_000},
+    }
+
+
+@register(
+    "dataset",
+    "imagenet100",
+    source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
+    "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",
+    files=tuple(File(f"{part}.txt", (f"{_SITE}{part}.txt",), None, None) for part in PARTS),
+    statistics=_statistics,
+    user_folders=("folder",),
+)
+def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
+    """ImageNet-100: the 100 classes and the lists of HashNet; the images are the user's.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Where the lists ``database.txt``, ``test.txt`` and ``train.txt`` lie.
+    folder : str
+        The user's images as HashNet packs them: ``image/n01440764_10026.JPEG`` ... from the training set and
+        ``val_image/ILSVRC2012_val_00000293.JPEG`` ... from the validation set.
+    image_size : int, default=128
+        Pixels a side of the central square that is taken of each image.
+
+    Returns
+    -------
+    Data
+        Images uint8 (133503, image_size, image_size, 3), read when they are asked for; labels int64; class names are
+        WordNet's numbers; ids such as ``image/n01440764_10026.JPEG``; first the database, then the queries. Partitions
+        ``database``, ``test`` (the queries) and ``train``, which is a part of the database.
+
+    Raises
+    ------
+    ProtocolError
+        If no folder is named, a list is damaged, or an image is missing or damaged: it is named.
+    """
+    if folder is None:
+        raise ProtocolError("dataset 'imagenet100': name the folder of its images, dataset_options: {folder: ...}")
+    lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
+    images = {image: label for part in PARTS for image, label in lists[part].items()}
+    rows = {image: row for row, image in enumerate(images)}
+    missing = [image for image in images if not Path(folder, image).is_file()]
+    if missing:
+        raise ProtocolError(
+            f"{folder}: lacks {len(missing):,} of the {len(images):,} images in the lists, the first is {missing[0]}"
+        )
+    return Data(
+        np.array(list(images)),
+        np.array(list(images.values())),
+        _class_names(images),
+        image_rows([Path(folder, image) for image in images], image_size),
+        partitions={part: np.array([rows[image] for image in lists[part]]) for part in PARTS},
+    )

@@ -1,0 +1,62 @@
+"""LabelMe-22K: GIST vectors of 22,019 images, from the MATLAB file that the field passes on; no labels."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from protocol.datasets import Data
+from protocol.downloads import File
+from protocol.formats.arrays import as_integers, read_array
+from protocol.registry import register
+
+FILE = "LabelMe_gist.mat"
+
+
+@register(
+    "dataset",
+    "labelme",
+    source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
+    "http://www.cs.toronto.edu/~norouzi/research/mlh/",
+    files=(
+        File(
+            name=FILE,
+            urls=("http://www.cs.toronto.edu/~norouzi/research/mlh/data/LabelMe_gist.mat",),
+            sha256=None,
+            size=None,
+        ),
+    ),
+    statistics={"n": 22_019, "dimensions": {"gist": 512}, "partitions": {"train": 20_019, "test": 2_000}},
+)
+def load(paths: Mapping[str, Path]) -> Data:
+    """LabelMe-22K: 512-d GIST of 22,019 images, without class labels.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Where ``LabelMe_gist.mat`` lies, of MATLAB's version 5 or 7.3.
+
+    Returns
+    -------
+    Data
+        Vectors ``gist``, float32 (22019, 512), ids ``labelme-00000`` ... in the file's order, partitions ``train`` and
+        ``test``.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is damaged, or lacks ``gist``, ``ndxtrain`` or ``ndxtest``.
+
+    Notes
+    -----
+    Of the file's variables these three are read, and the others take no memory: ``DistLM``, semantic distances of all
+    pairs, would take gigabytes.
+    """
+    path = paths[FILE]
+    gist = read_array(f"{path}:gist").astype(np.float32)
+    parts = {part: read_array(f"{path}:ndx{part}").ravel() for part in ("train", "test")}
+    return Data(
+        np.array([f"labelme-{row:05d}" for row in range(len(gist))]),
+        vectors={"gist": gist},
+        partitions={part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()},  # from 1
+    )

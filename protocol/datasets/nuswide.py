@@ -1,0 +1,144 @@
+"""NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and of tags; the images are not read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.datasets._rows import LazyRows
+from protocol.downloads import File
+from protocol.formats.archives import members
+from protocol.formats.arrays import read_integers
+from protocol.registry import register
+
+LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"
+WORDS = "BoW_int.dat"
+N_CONCEPTS, N_FREQUENT = 81, 21
+_SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
+_ITEMS = {N_CONCEPTS: 269_648, N_FREQUENT: 195_834}
+
+
+def _statistics(concepts: int) -> dict[str, Any]:
+    _check_concepts(concepts)
+    known = {"n": _ITEMS[concepts], "classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
+    return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
+
+
+def _check_concepts(concepts: int) -> None:
+    if concepts not in _ITEMS:
+        raise ProtocolError(f"concepts: wanted {N_CONCEPTS} (all) or {N_FREQUENT} (most frequent), came {concepts!r}")
+
+
+def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
+    """Return the lines of text files in an archive, without blanks at their ends and without empty ones."""
+    with members(path, names) as found:
+        texts = {name: stream.read() for name, stream in found}
+    return {name: [line.strip() for line in text.splitlines() if line.strip()] for name, text in texts.items()}
+
+
+def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
+    """Return which images (rows) show which concepts (columns); a file per concept has 0 or 1 for each image."""
+    files = {f"AllLabels/Labels_{concept}.txt": column for column, concept in enumerate(concepts)}
+    labels = np.empty((n_items, len(concepts)), dtype=bool)
+    for name, lines in _lines(path, *files).items():
+        values = np.array(lines)
+        other = values[~np.isin(values, (b"0", b"1"))]
+        if len(values) != n_items or other.size:
+            came = repr(other[0].decode(errors="replace")) if other.size else f"{len(values):,} lines"
+            raise ProtocolError(f"{path}: {name}: wanted 0 or 1 for each of {n_items:,} images, came {came}")
+        labels[:, files[name]] = values == b"1"
+    return labels
+
+
+def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
+    """Return which of the final tags (columns) the images have; a line of the file is a photo's number and its tags."""
+    texts = _lines(path, "Final_Tag_List.txt", "All_Tags.txt")
+    columns = {tag: column for column, tag in enumerate(texts["Final_Tag_List.txt"])}
+    lines = [line.split() for line in texts["All_Tags.txt"]]
+    if [line[0].decode(errors="replace") for line in lines] != photos:
+        raise ProtocolError(
+            f"{path}: All_Tags.txt: wanted the {len(photos):,} photos of {IMAGES} in its order, came {len(lines):,} "
+            "lines of others or in another order"
+        )
+    tagged = [np.array([columns[tag] for tag in lines[row][1:] if tag in columns], dtype=np.int32) for row in keep]
+
+    def read(start: int, stop: int) -> NDArray[np.uint8]:
+        rows = np.zeros((stop - start, len(columns)), dtype=np.uint8)
+        for row, of_photo in zip(rows, tagged[start:stop], strict=True):
+            row[of_photo] = 1
+        return rows
+
+    return LazyRows((len(keep), len(columns)), np.uint8, read)
+
+
+@register(
+    "dataset",
+    "nuswide",
+    source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
+    f"{_SITE}NUS-WIDE.html",
+    files=(
+        *(File(name, (f"{_SITE}{name}",), None, None) for name in (LABELS, IMAGES, CONCEPTS, TAGS)),
+        File(
+            name=WORDS,
+            urls=(),
+            sha256=None,
+            size=None,
+            by_hand="unpack it from the low-level features, a .rar archive that is not read here: "
+            f"NUS_WID_Low_Level_Features.rar on {_SITE}NUS-WIDE.html",
+        ),
+    ),
+    statistics=_statistics,
+)
+def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
+    """NUS-WIDE: 269,648 Flickr images, 81 concepts, as 500 visual words and 5,018 tags.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Where ``Groundtruth.zip``, ``ImageList.zip``, ``ConceptsList.zip``, ``NUS_WID_Tags.zip`` and ``BoW_int.dat``
+        lie.
+    concepts : {81, 21}, default=81
+        21 keeps the most frequent concepts and drops the images that show none of them.
+
+    Returns
+    -------
+    Data
+        Vectors ``bow``, int16 (269648, 500), how often each visual word occurs, and ``tags``, uint8 (269648, 5018), 1
+        where the image has the tag; labels bool (269648, concepts), in the order of the official list; ids are the
+        image list's names, with ``/``.
+
+    Raises
+    ------
+    ProtocolError
+        If an archive is damaged or lacks a file, files speak of different numbers of images, or the tags' photos are
+        not those of the image list.
+
+    References
+    ----------
+    The 21 concepts: He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.2, and the code of its authors.
+    """
+    _check_concepts(concepts)
+    (lines,) = _lines(paths[IMAGES], "Imagelist.txt").values()
+    names = [line.decode("utf-8", errors="replace").replace("\\", "/") for line in lines]
+    (lines,) = _lines(paths[CONCEPTS], "Concepts81.txt").values()
+    concept_names = [line.decode("ascii", errors="replace") for line in lines]
+    if len(concept_names) != N_CONCEPTS:
+        raise ProtocolError(f"{paths[CONCEPTS]}: wanted {N_CONCEPTS} concepts, one a line, came {len(concept_names)}")
+    labels = _labels(paths[LABELS], concept_names, len(names))
+    # The sort is stable: of equally frequent concepts the first in the list is kept.
+    chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
+    keep = np.flatnonzero(labels[:, chosen].any(axis=1) | (concepts == N_CONCEPTS))
+    words = read_integers(paths[WORDS], np.int16)
+    if len(words) != len(names):
+        raise ProtocolError(f"{paths[WORDS]}: wanted a line for each of {len(names):,} images, came {len(words):,}")
+    photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
+    return Data(
+        np.array(names)[keep],
+        labels[np.ix_(keep, chosen)],
+        tuple(concept_names[column] for column in chosen),
+        vectors={"bow": words[keep], "tags": _tags(paths[TAGS], photos, keep)},
+    )

@@ -1,0 +1,89 @@
+"""SIFT1M: 1,110,000 local SIFT descriptors of 128 numbers, of the TEXMEX corpus; each descriptor is an item."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.downloads import File
+from protocol.formats.archives import members
+from protocol.formats.fvecs import read_blocks
+from protocol.registry import register
+
+ARCHIVE = "sift.tar.gz"
+PARTS = ("base", "learn", "query")
+_LARGEST = 255
+
+
+def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
+    """Yield the descriptors of a file as bytes, block by block; refuse one that would not be the same as bytes."""
+    for block in read_blocks(stream, name):
+        fits = (block >= 0) & (block <= _LARGEST) & (np.trunc(block) == block)
+        if not fits.all():
+            raise ProtocolError(
+                f"{name}: wanted SIFT descriptors, whole numbers 0 to {_LARGEST}, came {block[~fits][0]}"
+            )
+        yield block.astype(np.uint8)
+
+
+@register(
+    "dataset",
+    "sift1m",
+    source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
+    "http://corpus-texmex.irisa.fr/",
+    files=(
+        File(
+            name=ARCHIVE,
+            urls=("ftp://ftp.irisa.fr/local/texmex/corpus/sift.tar.gz",),
+            sha256=None,
+            size=None,
+        ),
+    ),
+    statistics={
+        "n": 1_110_000,
+        "dimensions": {"sift": 128},
+        "partitions": {"base": 1_000_000, "learn": 100_000, "query": 10_000},
+    },
+)
+def load(paths: Mapping[str, Path]) -> Data:
+    """SIFT1M: 1,000,000 local SIFT descriptors to search, 100,000 to learn from, 10,000 queries; no labels.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Where ``sift.tar.gz`` lies.
+
+    Returns
+    -------
+    Data
+        Vectors ``sift``, uint8 (1110000, 128): base, learn, query, which are partitions too; ids such as
+        ``base/0000000``.
+
+    Raises
+    ------
+    ProtocolError
+        If the archive is damaged or lacks a file, or a file holds something else than SIFT descriptors.
+
+    Notes
+    -----
+    The files keep whole numbers up to 255 as float32; as bytes they take a quarter of the memory, and nothing is lost.
+    The nearest neighbours that come along, ``sift_groundtruth.ivecs``, are not read: ground truths are made here.
+    """
+    names = {f"sift_{part}.fvecs": part for part in PARTS}
+    found: dict[str, NDArray[np.uint8]] = {}
+    with members(paths[ARCHIVE], names) as streams:
+        for name, stream in streams:
+            found[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
+    widths = {part: found[part].shape[1] for part in PARTS}
+    if len(set(widths.values())) > 1:
+        raise ProtocolError(f"{paths[ARCHIVE]}: wanted one dimension in all files, came {widths}")
+    bounds = np.cumsum([0, *(len(found[part]) for part in PARTS)])
+    return Data(
+        np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(found[part]))]),
+        vectors={"sift": np.concatenate([found.pop(part) for part in PARTS])},
+        partitions={part: np.arange(*bounds[i : i + 2]) for i, part in enumerate(PARTS)},
+    )

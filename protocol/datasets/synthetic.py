@@ -1,0 +1,94 @@
+"""Clustered random vectors of any number and dimension, for tests of scale; nothing is downloaded."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.datasets._rows import LazyRows
+from protocol.registry import register
+
+_BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are
+_CENTRES, _LABELS, _NOISE = range(3)
+
+
+def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: int) -> dict[str, Any]:
+    least = {"n": 1, "dimension": 1, "n_clusters": 1, "seed": 0}
+    for name, value in zip(least, (n, dimension, n_clusters, seed), strict=True):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
+            raise ProtocolError(f"{name}: wanted a whole number of at least {least[name]}, came {value!r}")
+    if n_clusters > n or not 0 <= spread < np.inf:
+        raise ProtocolError(
+            f"wanted n_clusters of at most n and a finite spread of at least 0, came n_clusters {n_clusters}, n {n}, "
+            f"spread {spread}"
+        )
+    return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
+
+
+@register(
+    "dataset",
+    "synthetic",
+    source="this project: no data of anyone's",
+    files=(),
+    statistics=_statistics,
+)
+def load(
+    paths: Mapping[str, Path],
+    *,
+    n: int = 10_000,
+    dimension: int = 128,
+    n_clusters: int = 100,
+    spread: float = 0.5,
+    seed: int = 0,
+) -> Data:
+    """Clustered random vectors of any number and dimension, for tests of scale.
+
+    Vector i is c + spread * e: c is the centre of its cluster, standard normal, and e is standard normal noise.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Not used: there are no files.
+    n : int, default=10000
+        Vectors.
+    dimension : int, default=128
+    n_clusters : int, default=100
+        At most `n`; they have n / n_clusters vectors each, within one.
+    spread : float, default=0.5
+        Standard deviation of a cluster along each dimension, where the centres' is 1.
+    seed : int, default=0
+
+    Returns
+    -------
+    Data
+        Vectors ``features``, float32 (n, dimension), made when they are asked for; labels int64, the clusters.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is out of its range.
+    """
+    _statistics(n, dimension, n_clusters, spread, seed)
+    centres = np.random.default_rng([seed, _CENTRES]).standard_normal((n_clusters, dimension), dtype=np.float32)
+    labels = np.random.default_rng([seed, _LABELS]).permutation(np.arange(n) % n_clusters)
+
+    def block(number: int) -> NDArray[np.float32]:
+        own = centres[labels[number * _BLOCK : (number + 1) * _BLOCK]]
+        noise = np.random.default_rng([seed, _NOISE, number]).standard_normal(own.shape, dtype=np.float32)
+        return own + np.float32(spread) * noise
+
+    def read(start: int, stop: int) -> NDArray[np.float32]:
+        first, last = start // _BLOCK, -(-stop // _BLOCK)
+        whole = [block(number) for number in range(first, max(last, first + 1))]
+        return np.concatenate(whole)[start - first * _BLOCK : stop - first * _BLOCK]
+
+    return Data(
+        np.array([f"item-{row:07d}" for row in range(n)]),
+        labels,
+        tuple(f"cluster {number}" for number in range(n_clusters)),
+        vectors={"features": LazyRows((n, dimension), np.float32, read)},
+    )

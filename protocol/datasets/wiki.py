@@ -1,0 +1,110 @@
+"""Wiki: 2,866 pairs of an image and a text from Wikipedia's featured articles, as vectors, in 10 categories."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from protocol.checks import ProtocolError
+from protocol.datasets import Data
+from protocol.downloads import File
+from protocol.formats.arrays import read_array
+from protocol.registry import register
+
+FEATURES = "raw_features.mat"
+LISTS = {"train": "trainset_txt_img_cat.list", "test": "testset_txt_img_cat.list"}
+VARIABLES = {"image": {"train": "I_tr", "test": "I_te"}, "text": {"train": "T_tr", "test": "T_te"}}
+CATEGORIES = (
+    "art",
+    "biology",
+    "geography",
+    "history",
+    "literature",
+    "media",
+    "music",
+    "royalty",
+    "sport",
+    "warfare",
+)
+_LINE = re.compile(r"([^\t]+)\t[^\t]+\t([0-9]{1,3})")
+_BY_HAND = "take it out of wikipedia_dataset.zip, which http://www.svcl.ucsd.edu/projects/crossmodal/ leads to"
+
+
+def _read_list(path: Path) -> tuple[list[str], list[int]]:
+    """Return the names of the texts in a list, and their categories, from 0.
+
+    A line is text, image and category, from 1, with tabs between.
+    """
+    names, categories = [], []
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: wanted a list of texts and images, which it can't be read as: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        match = _LINE.fullmatch(line)
+        if match is None or not 1 <= int(match[2]) <= len(CATEGORIES):
+            raise ProtocolError(
+                f"{path}: line {number}: wanted text, image and category 1 to {len(CATEGORIES)} with tabs between, "
+                f"came {line[:80]!r}"
+            )
+        names.append(match[1])
+        categories.append(int(match[2]) - 1)
+    return names, categories
+
+
+@register(
+    "dataset",
+    "wiki",
+    source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
+    "http://www.svcl.ucsd.edu/projects/crossmodal/",
+    files=tuple(
+        File(name=name, urls=(), sha256=None, size=None, by_hand=_BY_HAND) for name in (FEATURES, *LISTS.values())
+    ),
+    statistics={
+        "n": 2_866,
+        "classes": 10,
+        "dimensions": {"image": 128, "text": 10},
+        "partitions": {"train": 2_173, "test": 693},
+    },
+)
+def load(paths: Mapping[str, Path]) -> Data:
+    """Wiki: pairs of image and text, 128-d SIFT bag of words and 10-d topics, 10 categories.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Where ``raw_features.mat`` and the two ``.list`` files lie.
+
+    Returns
+    -------
+    Data
+        Vectors ``image``, float32 (2866, 128), and ``text``, float32 (2866, 10); labels int64; ids are the lists' names
+        of the texts; partitions ``train``, which comes first, and ``test``.
+
+    Raises
+    ------
+    ProtocolError
+        If a file is damaged, a line of a list is none, or lists and features have different lengths.
+    """
+    names, categories = {}, {}
+    for part, file in LISTS.items():
+        names[part], categories[part] = _read_list(Path(paths[file]))
+    vectors = {}
+    for kind, variables in VARIABLES.items():
+        parts = {part: read_array(f"{paths[FEATURES]}:{variable}") for part, variable in variables.items()}
+        for part, rows in parts.items():
+            if rows.ndim != 2 or len(rows) != len(names[part]):
+                raise ProtocolError(
+                    f"{paths[FEATURES]}: {variables[part]}: wanted a row for each of the {len(names[part])} lines of "
+                    f"{LISTS[part]}, came shape {rows.shape}"
+                )
+        vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)
+    n_train = len(names["train"])
+    return Data(
+        np.array([*names["train"], *names["test"]]),
+        np.array([*categories["train"], *categories["test"]]),
+        CATEGORIES,
+        vectors=vectors,
+        partitions={"train": np.arange(n_train), "test": np.arange(n_train, n_train + len(names["test"]))},
+    )

@@ -1,0 +1,299 @@
+"""One address into one part file by libcurl, which knows http(s), ftp, file, proxies, redirects and stalls.
+
+A part file stays when a transfer breaks off. Its origin (the address, and what the server calls this version of the
+file) is noted beside it, and only an answer of the same origin is ever appended.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from protocol.checks import ProtocolError
+
+if TYPE_CHECKING:
+    import pycurl
+
+_BLOCK_BYTES = 512 << 10
+_REDIRECTS = 10
+_HTTP2_STREAM_BROKEN = 92  # libcurl's CURLE_HTTP2_STREAM, which pycurl gives no name
+_FTP_MODIFIED_DIGITS = 14  # YYYYMMDDhhmmss
+
+
+class RefusedError(Exception):
+    """A source that does not give the file, however often it is asked; the next one may."""
+
+
+class _BrokenError(Exception):
+    """A transfer that broke off; the source may give the rest when it is asked again."""
+
+    def __init__(self, message: str, *, pause: float = 0) -> None:
+        super().__init__(message)
+        self.pause = pause  # seconds that the server asks for
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a source is waited for, in seconds, and how often it is asked again.
+
+    Parameters
+    ----------
+    attempts : int
+        So many requests in a row may break off without bringing the file any further.
+    connect, stall : int
+        Seconds without a connection, and without a byte, after which a request has broken off.
+    pause, longest_pause : float
+        Seconds before the second request; doubled before each further one, up to the longest. A server's Retry-After
+        is kept to, up to the longest.
+    sleep : callable
+        What waits.
+    """
+
+    attempts: int = 4
+    connect: int = 30
+    stall: int = 60
+    pause: float = 1.0
+    longest_pause: float = 30.0
+    sleep: Callable[[float], None] = time.sleep
+
+
+def origin_path(part: Path) -> Path:
+    """Return where the origin of a part file is noted."""
+    return part.with_name(f"{part.name}.json")
+
+
+def clear(part: IO[bytes]) -> None:
+    """Throw away what was fetched so far."""
+    part.truncate(0)
+    origin_path(Path(part.name)).unlink(missing_ok=True)
+
+
+def transfer(url: str, part: IO[bytes], *, checked: bool, size: int | None, patience: Patience) -> bool:
+    """Bring `part` to the whole of what `url` gives, going on with what is there if it has the same origin.
+
+    Parameters
+    ----------
+    url : str
+    part : binary file
+        Open for reading and writing.
+    checked : bool
+        Whether a checksum will tell a wrong file. If not, bytes are appended only where the server vouches that they
+        are of the same version, and an answer whose end can't be told from a lost connection is refused.
+    size : int or None
+        The length of the file in bytes, if known.
+    patience : Patience
+
+    Returns
+    -------
+    bool
+        Whether bytes of several answers were joined.
+
+    Raises
+    ------
+    RefusedError
+        If the source does not give the file.
+    ProtocolError
+        If there is not enough space for it; what was fetched stays.
+    """
+    failures, furthest = 0, 0
+    while True:
+        answer = _Answer(url, part, checked=checked, size=size)
+        try:
+            answer.receive(patience)
+        except _BrokenError as error:
+            have = os.fstat(part.fileno()).st_size
+            failures = 1 if have > furthest else failures + 1
+            furthest = max(furthest, have)
+            if failures >= patience.attempts:
+                raise RefusedError(f"{error} (the last of {failures} tries, at {have:,} bytes)") from error
+            pause = max(error.pause, patience.pause * 2 ** (failures - 1))
+            patience.sleep(min(pause, patience.longest_pause))
+        else:
+            return answer.offset > 0
+
+
+class _Answer:
+    """The answer to one request, written into the part as it comes."""
+
+    def __init__(self, url: str, part: IO[bytes], *, checked: bool, size: int | None) -> None:
+        self._url, self._part, self._checked, self._size = url, part, checked, size
+        self._fields: dict[str, str] = {}
+        self._status: int | None = None  # of http; the other protocols have none
+        self._bar: Any = None
+        self._error: Exception | None = None
+        self._origin = self._noted_origin()
+        self.offset = os.fstat(part.fileno()).st_size if self._origin else 0
+
+    def _noted_origin(self) -> dict[str, Any]:
+        """Return the origin of what is in the part, {} if it can't be gone on with."""
+        try:
+            origin = json.loads(origin_path(Path(self._part.name)).read_text())
+        except (OSError, ValueError):
+            return {}
+        vouched = origin["etag"] or origin["modified"]
+        return origin if origin["url"] == self._url and (vouched or self._checked) else {}
+
+    def receive(self, patience: Patience) -> None:
+        """Ask for what is missing, and append it."""
+        import pycurl
+
+        if self.offset and self.offset == self._origin["size"]:
+            return
+        with contextlib.closing(pycurl.Curl()) as curl:
+            self._prepare(curl, patience)
+            try:
+                curl.perform()
+                if self._bar is None:  # an answer without a body
+                    self._begin()
+            except pycurl.error as error:
+                raise self._error or self._failure(curl, *error.args) from error
+            finally:
+                self._part.flush()
+                if self._bar is not None:
+                    self._bar.close()
+
+    def _prepare(self, curl: "pycurl.Curl", patience: Patience) -> None:
+        import pycurl
+
+        options = {
+            pycurl.URL: self._url,
+            pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
+            pycurl.MAXREDIRS: _REDIRECTS,
+            pycurl.FAILONERROR: True,
+            pycurl.OPT_FILETIME: True,  # makes an ftp server say when the file was modified
+            pycurl.USERAGENT: "hashing-protocol",
+            pycurl.NOSIGNAL: True,
+            pycurl.CONNECTTIMEOUT: patience.connect,
+            pycurl.FTP_RESPONSE_TIMEOUT: patience.stall,
+            pycurl.LOW_SPEED_LIMIT: 1,
+            pycurl.LOW_SPEED_TIME: patience.stall,
+            pycurl.BUFFERSIZE: _BLOCK_BYTES,
+            pycurl.HEADERFUNCTION: self._header,
+            pycurl.WRITEFUNCTION: self._write,
+            pycurl.NOPROGRESS: False,
+            pycurl.XFERINFOFUNCTION: lambda *_: 0,  # lets Ctrl-C through while nothing comes
+        }
+        if self.offset:
+            options[pycurl.RANGE] = f"{self.offset}-"
+            if condition := self._origin["etag"] or self._origin["modified"]:
+                options[pycurl.HTTPHEADER] = [f"If-Range: {condition}"]
+        for variable in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
+            if bundle := os.environ.get(variable):
+                options[pycurl.CAINFO] = bundle
+                break
+        for option, value in options.items():
+            curl.setopt(option, value)
+
+    def _header(self, line: bytes) -> None:
+        """Take in a header line; a redirect's are forgotten when the next answer begins."""
+        text = line.decode("latin-1").strip()
+        if text.startswith("HTTP/"):
+            self._fields, self._status = {"version": text.split()[0]}, int(text.split()[1])
+        elif found := re.fullmatch(r"213 (\d+)", text):  # ftp's answer to SIZE and MDTM
+            modified = len(found[1]) == _FTP_MODIFIED_DIGITS
+            self._fields["last-modified" if modified else "content-length"] = found[1]
+        else:
+            name, _, value = text.partition(":")
+            self._fields[name.lower()] = value.strip()
+
+    def _begin(self) -> None:
+        """Decide, before the first byte is written, where the body belongs."""
+        fields = self._fields
+        sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", fields.get("content-range", ""))
+        if self._status is None:  # ftp and file begin where they were asked to, and give the length of the whole
+            start, length = self.offset, fields.get("content-length")
+        elif self._status == 206 and sent and int(sent[1]) == self.offset:
+            start, length = self.offset, sent[2]
+        elif self._status == 200:
+            start, length = 0, fields.get("content-length")
+        elif self._status == 206:
+            clear(self._part)
+            raise _BrokenError(f"answered with another range: {fields.get('content-range')!r}")
+        else:
+            raise RefusedError(f"HTTP status {self._status}")
+        total = int(length) if length and length.isdecimal() else None
+        etag = fields.get("etag", "")
+        origin = {
+            "url": self._url,
+            "etag": etag if etag.startswith('"') else "",  # a weak one does not vouch for every byte
+            "modified": fields.get("last-modified", ""),
+            "size": total,
+        }
+        if start and any(origin[key] and origin[key] != self._origin[key] for key in ("etag", "modified", "size")):
+            clear(self._part)
+            raise _BrokenError("the file changed on the server")
+        self._check_end(total)
+        self._check_space(total or self._size or 0)
+        if not start:
+            clear(self._part)
+            origin_path(Path(self._part.name)).write_text(json.dumps(origin))
+        self._part.seek(start)
+        self.offset = start
+        self._bar = self._progress(start, total or self._size)
+
+    def _check_end(self, total: int | None) -> None:
+        """Refuse an answer that may be cut short without anybody noticing."""
+        lost_or_ended = self._fields.get("version", "").startswith("HTTP/1") and "transfer-encoding" not in self._fields
+        if lost_or_ended and total is None and self._size is None and not self._checked:
+            raise RefusedError(
+                "does not say how long the file is, and neither its size nor its checksum is known, so that a file cut "
+                "short would not be noticed"
+            )
+
+    def _check_space(self, total: int) -> None:
+        folder = Path(self._part.name).parent
+        needed = total - os.fstat(self._part.fileno()).st_size  # what is there is kept or thrown away
+        free = shutil.disk_usage(folder).free
+        if needed > free:
+            raise ProtocolError(
+                f"{self._part.name}: not enough space: {needed:,} bytes more are needed, {free:,} are free in "
+                f"{folder}; free some space and run again"
+            )
+
+    def _progress(self, start: int, total: int | None) -> Any:
+        """Return a bar with size and speed, shown on a terminal only."""
+        import tqdm
+
+        name = Path(self._part.name).stem
+        return tqdm.tqdm(desc=name, initial=start, total=total, unit="B", unit_scale=True, disable=None)
+
+    def _write(self, block: bytes) -> int:
+        """Append a block; return how much was taken in: nothing if there was an error, which ends the transfer."""
+        try:
+            if self._bar is None:
+                self._begin()
+            self._part.write(block)
+            self._bar.update(len(block))
+        except Exception as error:  # noqa: BLE001 - libcurl does not hand it on; receive raises it
+            self._error = error
+            return 0
+        return len(block)
+
+    def _failure(self, curl: "pycurl.Curl", code: int, text: str) -> Exception:
+        """Return what to raise for an error of libcurl: a broken transfer where asking again may help."""
+        import pycurl
+
+        status = curl.getinfo(pycurl.RESPONSE_CODE)
+        if code == pycurl.E_HTTP_RETURNED_ERROR:
+            text = f"HTTP status {status}"
+        if status == 416 or code in (pycurl.E_BAD_DOWNLOAD_RESUME, pycurl.E_FTP_COULDNT_USE_REST):
+            clear(self._part)  # what is there is no beginning of this file
+            return _BrokenError(text)
+        broken = code in (
+            pycurl.E_PARTIAL_FILE,
+            pycurl.E_GOT_NOTHING,
+            pycurl.E_OPERATION_TIMEDOUT,
+            pycurl.E_SEND_ERROR,
+            pycurl.E_RECV_ERROR,
+            pycurl.E_HTTP2,
+            _HTTP2_STREAM_BROKEN,
+        )
+        if broken or (code == pycurl.E_HTTP_RETURNED_ERROR and (status >= 500 or status in (408, 429))):
+            return _BrokenError(text, pause=curl.getinfo(pycurl.RETRY_AFTER))
+        return RefusedError(text)

@@ -1,0 +1,71 @@
+"""Vectors as the TEXMEX corpus stores them: .fvecs (float32), .ivecs (int32) and .bvecs (uint8), little-endian.
+
+A record is the dimension as int32, then that many values; every record of a file has the same dimension.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, known
+
+_TYPES = {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
+_BLOCK_BYTES = 16 << 20
+_LARGEST = 1 << 20  # dimensions; what isn't such a file has an absurd one
+
+
+def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
+    """Yield the vectors of a file block by block, in order; memory stays at some megabytes.
+
+    Parameters
+    ----------
+    stream : binary file
+        At the file's start.
+    name : str
+        The file's name: its extension says what the values are, errors name it.
+
+    Yields
+    ------
+    ndarray of float32, int32 or uint8, shape (n, d)
+        n >= 1; d is the same in all blocks.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is empty, ends inside a record, or a record has another dimension than the first.
+
+    Examples
+    --------
+    >>> import io
+    >>> records = np.array([[2, 10, 11], [2, 20, 21]], dtype="<i4")
+    >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
+    [[[10, 11], [20, 21]]]
+    """
+    dtype = _TYPES[known(PurePosixPath(name).suffix, _TYPES, f"kind of vectors in {name}:")]
+    start = stream.read(4)
+    if len(start) < 4:
+        raise ProtocolError(f"{name}: wanted vectors, came {len(start)} bytes")
+    dimension = int(np.frombuffer(start, "<i4")[0])
+    if not 1 <= dimension <= _LARGEST:
+        raise ProtocolError(f"{name}: wanted a dimension of 1 to {_LARGEST:,} in front, came {dimension:,}")
+    record = np.dtype([("dimension", "<i4"), ("vector", dtype, (dimension,))])
+    at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
+    while content := start + stream.read(n_bytes - len(start)):
+        start = b""
+        if len(content) % record.itemsize:
+            raise ProtocolError(
+                f"{name}: wanted records of {record.itemsize} bytes, but record {at + len(content) // record.itemsize} "
+                f"ends after {len(content) % record.itemsize}"
+            )
+        records = np.frombuffer(content, record)
+        other = np.flatnonzero(records["dimension"] != dimension)
+        if other.size:
+            raise ProtocolError(
+                f"{name}: wanted dimension {dimension} as in record 0, came {records['dimension'][other[0]]} in record "
+                f"{at + other[0]}"
+            )
+        yield np.ascontiguousarray(records["vector"])
+        at += len(records)

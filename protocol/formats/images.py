@@ -1,0 +1,67 @@
+"""Images from files, and the central square that stands for one where all must have the same size."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+
+EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
+
+
+def read_image(path: str | Path) -> NDArray[np.uint8]:
+    """Return an image file as red, green and blue, (height, width, 3).
+
+    Grey becomes three equal channels, 16 bits become 8, transparency is dropped, and what the camera noted of its
+    orientation is followed.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or is not a whole image.
+    """
+    import cv2
+
+    try:
+        content = np.fromfile(path, dtype=np.uint8)
+        # From memory: then OpenCV refuses a file that is cut short, where it would give what there is of it else.
+        decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
+    except (OSError, cv2.error) as error:
+        raise ProtocolError(
+            f"{path}: wanted an image, which it can't be read as: {error}".replace("\n", " ")
+        ) from error
+    if decoded is None:
+        raise ProtocolError(f"{path}: wanted an image, but it is none that can be read, or is cut short or damaged")
+    return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=64)
+def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
+    """Return the matrix (n_out, n_in) of bilinear resizing: triangles as wide as the coarser of the two pixels."""
+    ratio = n_in / n_out
+    centres = (np.arange(n_out) + 0.5) * ratio - 0.5
+    weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(n_in)) / max(ratio, 1))
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Return the central squares of (n, n_channels, height, width), resized to `size` pixels a side.
+
+    The features look at images through this, and folders of images are read through it.
+    """
+    height, width = planes.shape[2:]
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    square = planes[:, :, top : top + side, left : left + side]
+    if side == size:
+        return square
+    matrix = resizing(side, size)
+    return (matrix @ square @ matrix.T).astype(np.float32, copy=False)
+
+
+def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return the central square of an image (height, width, 3), resized as `squares` does and rounded."""
+    planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
+    return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

@@ -1,0 +1,109 @@
+"""A user's own features, in every format, with labels and names or without."""
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.arrays import load
+
+FEATURES = np.random.default_rng(0).standard_normal((6, 4))
+LABELS = np.array([3, 3, 7, 1, 7, 3])
+
+
+@pytest.fixture
+def files(tmp_path):
+    np.save(tmp_path / "x.npy", FEATURES)
+    np.savez(tmp_path / "x.npz", train=FEATURES, y=LABELS)
+    scipy.io.savemat(tmp_path / "x.mat", {"fc7": FEATURES, "y": LABELS})
+    np.savetxt(tmp_path / "x.csv", FEATURES, delimiter=",", fmt="%.17g")
+    np.savetxt(tmp_path / "y.txt", LABELS, fmt="%d")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["deep/fc7"] = FEATURES
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz:train", "x.mat:fc7", "x.csv", "x.h5:deep/fc7", "x.h5"])
+def test_every_format_gives_the_same_features(files, name):
+    rows = load({}, features=str(files / name)).vectors["features"]
+    assert rows.dtype == np.float32
+    np.testing.assert_array_equal(rows[:], FEATURES.astype(np.float32))
+    np.testing.assert_array_equal(rows[2:5], FEATURES[2:5].astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["x.npz:y", "x.mat:y", "y.txt"])
+def test_labels_in_any_shape_become_classes_in_the_order_of_their_numbers(files, name):
+    data = load({}, features=str(files / "x.npy"), labels=str(files / name))
+    assert data.class_names == ("1", "3", "7")
+    assert data.labels.tolist() == [1, 1, 2, 0, 2, 1]
+    assert data.ids[[0, 5]].tolist() == ["item-0000000", "item-0000005"]
+
+
+def test_a_matrix_of_zeros_and_ones_is_several_labels_an_item(files):
+    several = np.array([[1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [0, 1]])
+    for dtype in (bool, np.uint8, np.float64):
+        np.save(files / "y.npy", several.astype(dtype))
+        data = load({}, features=str(files / "x.npy"), labels=str(files / "y.npy"))
+        np.testing.assert_array_equal(data.labels, several.astype(bool))
+        assert data.class_names == ("0", "1")
+
+
+def test_names_come_from_lines_or_from_numbers(files):
+    (files / "ids.txt").write_text("a\nb\nc\nd\ne\nf ü\n", encoding="utf-8")
+    np.save(files / "ids.npy", np.arange(6) + 10)
+    load_ids = lambda name: load({}, features=str(files / "x.npy"), ids=str(files / name)).ids.tolist()  # noqa: E731
+    assert load_ids("ids.txt") == ["a", "b", "c", "d", "e", "f ü"]
+    assert load_ids("ids.npy") == ["10", "11", "12", "13", "14", "15"]
+
+
+def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
+    for dtype, kept in ((np.uint8, np.uint8), (np.float16, np.float32), (np.int64, np.float32), (bool, np.float32)):
+        np.save(files / "z.npy", np.ones((3, 2), dtype))
+        rows = load({}, features=str(files / "z.npy")).vectors["features"]
+        assert rows.dtype == rows[:2].dtype == kept
+
+
+def test_a_large_npy_file_stays_on_the_disk(tmp_path):
+    import tracemalloc
+
+    np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(50_000, 200))  # 40 MB
+    tracemalloc.start()
+    rows = load({}, features=str(tmp_path / "x.npy")).vectors["features"]
+    assert rows[40_000:40_010].shape == (10, 200)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "name the file of the features"),
+        ({"features": "x.npz"}, "wanted x.npz:KEY, came no key; it has: train, y"),
+        ({"features": "x.npz:y"}, "wanted features (n, d), came shape (6,)"),
+        ({"features": "x.npy", "labels": "short.txt"}, "short.txt: wanted one per item, 6, came 2"),
+        ({"features": "x.npy", "labels": "half.txt"}, "half.txt: wanted whole numbers, came 0.5"),
+        ({"features": "x.npy", "ids": "short.txt"}, "n = 2; came shape (6, 4)"),
+        ({"features": "x.npy", "ids": "same.txt"}, "ids: '1' names 6 items; wanted unique ids"),
+        ({"features": "broken.npy"}, "broken.npy: wanted"),
+        ({"features": "pickled.npy"}, "came pickled Python objects, which are never loaded"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(files, options, message):
+    (files / "short.txt").write_text("1\n2\n")
+    (files / "half.txt").write_text("0.5\n" * 6)
+    (files / "same.txt").write_text("1\n" * 6)
+    (files / "broken.npy").write_bytes((files / "x.npy").read_bytes()[:-5])
+    np.save(files / "pickled.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(ProtocolError) as error:
+        load({}, **{option: str(files / name) for option, name in options.items()})
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_registered_dataset_checks_nothing_it_can_not_know(files):
+    options = {"features": str(files / "x.npy"), "labels": None, "ids": None}
+    assert datasets.statistics("arrays", options) == {}
+    assert len(datasets.load("arrays", {}, options).ids) == 6

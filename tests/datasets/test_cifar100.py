@@ -1,0 +1,93 @@
+"""CIFAR-100 from archives in the official layout, which the tests write."""
+
+import io
+import tarfile
+
+import numpy as np
+import pytest
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.cifar100 import ARCHIVE, load
+
+COARSE = [f"group_{number}" for number in range(20)]
+FINE = [f"class_{number}" for number in range(100)]
+TRAIN, TEST = 30, 10
+
+
+def record(number):
+    """Coarse label, fine label, red plane that counts, green plane of the record's number, blue plane of 255."""
+    red = np.arange(1024, dtype=np.uint8).tobytes()
+    return bytes([number % 20, number % 100]) + red + bytes([number]) * 1024 + b"\xff" * 1024
+
+
+def files():
+    return {
+        "cifar-100-binary/fine_label_names.txt": "\n".join([*FINE, ""]).encode(),
+        "cifar-100-binary/coarse_label_names.txt": "\n".join([*COARSE, ""]).encode(),
+        "cifar-100-binary/test.bin": b"".join(record(TRAIN + number) for number in range(TEST)),
+        "cifar-100-binary/train.bin": b"".join(record(number) for number in range(TRAIN)),
+    }
+
+
+@pytest.fixture
+def archive(tmp_path):
+    def write(changed=()):
+        with tarfile.open(tmp_path / ARCHIVE, "w:gz") as tar:
+            for name, content in (files() | dict(changed)).items():
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+        return {ARCHIVE: tmp_path / ARCHIVE}
+
+    return write
+
+
+@pytest.mark.parametrize(("labels", "names"), [("fine", FINE), ("coarse", COARSE)])
+def test_forty_records_with_either_kind_of_label(archive, labels, names):
+    data = load(archive(), labels=labels)
+    assert data.images.shape == (40, 32, 32, 3)
+    assert data.labels.tolist() == [number % len(names) for number in range(40)]
+    assert data.class_names == tuple(names)
+    assert data.ids[[0, 29, 30, 39]].tolist() == ["train/00000", "train/00029", "test/00000", "test/00009"]
+    assert data.partitions["train"].tolist() == list(range(30))
+    assert data.partitions["test"].tolist() == list(range(30, 40))
+    assert data.images[7, 2, :3].tolist() == [[64, 7, 255], [65, 7, 255], [66, 7, 255]]
+
+
+def test_fine_labels_are_the_default(archive):
+    assert load(archive()).class_names == tuple(FINE)
+
+
+def test_other_labels_are_refused_before_anything_is_read():
+    for call in (load, lambda paths, labels: datasets.statistics("cifar100", {"labels": labels})):
+        with pytest.raises(ProtocolError, match=r"unknown labels= 'course'.*did you mean 'coarse'"):
+            call({}, labels="course")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("test.bin", record(1)[:-1], "test.bin: wanted records of 3,074 bytes, came 3,073 bytes"),
+        ("train.bin", b"", "train.bin: wanted records of 3,074 bytes, came 0 bytes"),
+        ("train.bin", record(0) + b"\x14" + record(1)[1:], "train.bin: wanted labels 0 to 19, came 20 in record 1"),
+        ("train.bin", b"\0\x64" + record(1)[2:], "train.bin: wanted labels 0 to 99, came 100 in record 0"),
+        ("fine_label_names.txt", b"one\ntwo\n", "fine_label_names.txt: wanted 100 class names, one a line, came 2"),
+    ],
+)
+def test_a_wrong_file_is_named(archive, name, content, message):
+    with pytest.raises(ProtocolError) as error:
+        load(archive({f"cifar-100-binary/{name}": content}))
+    assert str(error.value).endswith(message)
+
+
+def test_an_archive_cut_short_is_refused(archive):
+    paths = archive()
+    paths[ARCHIVE].write_bytes(paths[ARCHIVE].read_bytes()[:-30])
+    with pytest.raises(ProtocolError, match="cut short or damaged"):
+        load(paths)
+
+
+def test_forty_records_are_not_the_dataset(archive):
+    with pytest.raises(ProtocolError, match=r"wanted n 60000, came 40; per_class \d+, came"):
+        datasets.load("cifar100", archive(), {"labels": "fine"})

@@ -1,0 +1,101 @@
+"""LabelMe from .mat files that other writers than the project's reader make: scipy's (version 5) and h5py's (7.3)."""
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.labelme import FILE, load
+from protocol.formats import arrays
+
+RNG = np.random.default_rng(0)
+VARIABLES = {
+    "gist": RNG.random((22, 6)),
+    "ndxtrain": np.arange(3, 23, dtype=float)[None],
+    "ndxtest": np.array([[1.0, 2.0]]),
+    "DistLM": RNG.random((22, 22)),
+}
+
+
+def version_5(path, variables, *, compress=False):
+    # Beside what is read: a cell array, a struct, text and an image, as the real file has them.
+    others = {"names": np.array(["sky", "tree"], dtype=object), "param": {"size": 32}, "note": "text"}
+    scipy.io.savemat(path, variables | others, do_compression=compress)
+
+
+def compressed(path, variables):
+    version_5(path, variables, compress=True)
+
+
+def version_73(path, variables):
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in variables.items():
+            file[name] = values.T  # columns first
+        file["#refs#/a"] = np.arange(3)
+    header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(116) + bytes(8) + b"\x00\x02IM"
+    with open(path, "r+b") as file:
+        file.write(header.ljust(128))
+
+
+WRITERS = [version_5, compressed, version_73]
+
+
+def written(folder, writer, **changed):
+    writer(folder / FILE, {name: value for name, value in (VARIABLES | changed).items() if value is not None})
+    return {FILE: folder / FILE}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_every_version_gives_the_same(tmp_path, writer):
+    data = load(written(tmp_path, writer))
+    assert data.vectors["gist"].dtype == np.float32
+    np.testing.assert_array_equal(data.vectors["gist"], VARIABLES["gist"].astype(np.float32))
+    assert data.partitions["train"].tolist() == list(range(2, 22))
+    assert data.partitions["test"].tolist() == [0, 1]
+    assert data.ids[[0, 21]].tolist() == ["labelme-00000", "labelme-00021"]
+    assert data.labels is None
+    assert data.images is None
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_the_matrix_of_distances_is_never_unpacked(tmp_path, writer, monkeypatch):
+    paths = written(tmp_path, writer, DistLM=np.zeros((400, 400)))
+    monkeypatch.setattr(arrays, "LIMIT", 400 * 400)  # an eighth of what it takes
+    assert load(paths).vectors["gist"].shape == (22, 6)
+    with pytest.raises(ProtocolError, match="unpacked"):
+        arrays.read_array(f"{paths[FILE]}:DistLM")
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"gist": None}, "wanted the array 'gist', came a file without; it has: "),
+        ({"ndxtest": None}, "wanted the array 'ndxtest'"),
+        ({"ndxtest": np.array([[1.5, 2.0]])}, "ndxtest: wanted whole numbers, came 1.5"),
+        ({"ndxtest": np.array([[0.0, 2.0]])}, "partition 'test': row numbers run from -1 to 1, but there are 22 items"),
+        ({"ndxtrain": np.array([[4.0, 23.0]])}, "partition 'train': row numbers run from 3 to 22"),
+    ],
+)
+def test_a_wrong_file_is_one_line(tmp_path, writer, changed, message):
+    with pytest.raises(ProtocolError) as error:
+        load(written(tmp_path, writer, **changed))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_file_cut_short_is_refused(tmp_path, writer):
+    paths = written(tmp_path, writer)
+    whole = paths[FILE].read_bytes()
+    for left in (0, 100, 600, len(whole) // 2):
+        paths[FILE].write_bytes(whole[:left])
+        with pytest.raises(ProtocolError, match="LabelMe_gist"):
+            load(paths)
+
+
+def test_22_images_are_not_the_dataset(tmp_path):
+    with pytest.raises(ProtocolError, match=r"wanted n 22019, came 22; dimensions \{'gist': 512\}, came \{'gist': 6\}"):
+        datasets.load("labelme", written(tmp_path, version_5), {})

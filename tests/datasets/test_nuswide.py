@@ -1,0 +1,136 @@
+"""NUS-WIDE from small archives in the official layout of folders and text."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS, load
+
+N = 30
+NAMES = [f"concept{number:02d}" for number in range(81)]
+TAG_LIST = [f"tag{number}" for number in range(12)]
+PHOTOS = [f"{7_000_000 + 13 * row}" for row in range(N)]
+WORD_COUNTS = np.random.default_rng(0).integers(0, 300, (N, 5))
+
+
+def truth():
+    """Concepts 60 to 80 are frequent, image 0 shows the others too; images 28 and 29 show none that is frequent."""
+    labels = np.zeros((N, 81), dtype=bool)
+    labels[0] = True
+    for column in range(60, 81):
+        labels[(column - 60) % 7 : 28 : 2, column] = True
+    labels[29, 3] = True
+    return labels
+
+
+def tags_of(row):
+    return [TAG_LIST[row % 12], TAG_LIST[(row * 5) % 12], "notinthelist"]
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(**changed):
+        images = [f"class{row % 3}\\{row:04d}_{photo}.jpg" for row, photo in enumerate(PHOTOS)]
+        texts = {
+            "images": "\r\n".join(images) + "\r\n",
+            "concepts": "\n".join(NAMES) + "\n",
+            "tag_list": "\n".join(TAG_LIST),
+            "tags": "".join(f"{photo}      {' '.join(tags_of(row))} \n" for row, photo in enumerate(PHOTOS)),
+            "words": "".join(" ".join(map(str, row)) + " \n" for row in WORD_COUNTS.tolist()),
+            "labels": {name: "".join(f"{int(value)}\n" for value in truth()[:, i]) for i, name in enumerate(NAMES)},
+        } | changed
+        zipped(tmp_path / IMAGES, {"ImageList/Imagelist.txt": texts["images"], "ImageList/TestImagelist.txt": "x"})
+        zipped(tmp_path / CONCEPTS, {"ConceptsList/Concepts81.txt": texts["concepts"]})
+        zipped(tmp_path / TAGS, {"NUS_WID_Tags/All_Tags.txt": texts["tags"], "Final_Tag_List.txt": texts["tag_list"]})
+        groundtruth = {f"Groundtruth/AllLabels/Labels_{name}.txt": text for name, text in texts["labels"].items()}
+        zipped(tmp_path / LABELS, groundtruth | {"Groundtruth/TrainTestLabels/Labels_concept00_Train.txt": "1\n"})
+        (tmp_path / WORDS).write_text(texts["words"])
+        return {name: tmp_path / name for name in (LABELS, IMAGES, CONCEPTS, TAGS, WORDS)}
+
+    return write
+
+
+def tag_matrix():
+    return np.array([[tag in tags_of(row) for tag in TAG_LIST] for row in range(N)], dtype=np.uint8)
+
+
+def test_all_concepts_words_and_tags(written):
+    data = load(written())
+    np.testing.assert_array_equal(data.labels, truth())
+    assert data.class_names == tuple(NAMES)
+    assert data.ids[:2].tolist() == [f"class0/0000_{PHOTOS[0]}.jpg", f"class1/0001_{PHOTOS[1]}.jpg"]
+    np.testing.assert_array_equal(data.vectors["bow"], WORD_COUNTS)
+    assert data.vectors["bow"].dtype == np.int16
+    np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix())
+    np.testing.assert_array_equal(data.vectors["tags"][7:19], tag_matrix()[7:19])
+    assert data.images is None
+
+
+def test_the_21_most_frequent_and_no_image_without_one(written):
+    data = load(written(), concepts=21)
+    assert data.class_names == tuple(NAMES[60:])
+    assert len(data.ids) == 28
+    np.testing.assert_array_equal(data.labels, truth()[:28, 60:])
+    np.testing.assert_array_equal(data.vectors["bow"], WORD_COUNTS[:28])
+    np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix()[:28])
+
+
+@pytest.mark.parametrize("concepts", [10, 0, "21", None])
+def test_other_numbers_of_concepts_are_refused(concepts):
+    for call in (load, lambda paths, concepts: datasets.statistics("nuswide", {"concepts": concepts})):
+        with pytest.raises(ProtocolError, match=r"concepts: wanted 81 \(all\) or 21 \(most frequent\), came "):
+            call({}, concepts=concepts)
+
+
+def labels_but(**changed):
+    texts = {name: "".join(f"{int(value)}\n" for value in truth()[:, i]) for i, name in enumerate(NAMES)} | changed
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"labels": labels_but(concept07=None)}, "the archive lacks AllLabels/Labels_concept07.txt"),
+        (
+            {"labels": labels_but(concept07="1\n" * 29)},
+            "_concept07.txt: wanted 0 or 1 for each of 30 images, came 29 lines",
+        ),
+        ({"labels": labels_but(concept07="0\n" * 29 + "-1130179\n")}, "for each of 30 images, came '-1130179'"),
+        ({"concepts": "sky\nsea\n"}, "wanted 81 concepts, one a line, came 2"),
+        ({"words": "1 2\n" * 29}, "BoW_int.dat: wanted a line for each of 30 images, came 29"),
+        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: wanted whole numbers of int16 as text"),
+        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: wanted whole numbers of int16 as text"),
+        (
+            {"tags": f"{PHOTOS[0]} tag1\n" * 30},
+            "All_Tags.txt: wanted the 30 photos of ImageList.zip in its order, came 30",
+        ),
+        ({"tags": ""}, "wanted the 30 photos of ImageList.zip in its order, came 0 lines"),
+    ],
+)
+def test_files_that_do_not_fit_are_named(written, changed, message):
+    with pytest.raises(ProtocolError) as error:
+        load(written(**changed))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [LABELS, IMAGES, CONCEPTS, TAGS])
+def test_an_archive_cut_short_is_refused(written, name):
+    paths = written()
+    paths[name].write_bytes(paths[name].read_bytes()[:-40])
+    with pytest.raises(ProtocolError, match="cut short or damaged"):
+        load(paths)
+
+
+def test_thirty_images_are_not_the_dataset(written):
+    with pytest.raises(ProtocolError, match=r"wanted n 269648, came 30; dimensions .* labels_per_item 1\.87, came "):
+        datasets.load("nuswide", written(), {"concepts": 81})

@@ -1,0 +1,93 @@
+"""SIFT1M from a small archive in the official layout."""
+
+import io
+import struct
+import tarfile
+
+import numpy as np
+import pytest
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.sift1m import ARCHIVE, PARTS, load
+from protocol.formats import fvecs
+
+SIZES = {"base": 12, "learn": 5, "query": 3}
+DIMENSION = 8
+
+
+def vectors(part):
+    return np.random.default_rng(len(part)).integers(0, 256, (SIZES[part], DIMENSION)).astype(np.float32)
+
+
+def records(rows, code="f"):
+    return b"".join(struct.pack(f"<i{len(row)}{code}", len(row), *row) for row in rows.tolist())
+
+
+@pytest.fixture
+def archive(tmp_path):
+    def write(**changed):
+        files = {part: records(vectors(part)) for part in ("base", "query", "learn")} | changed
+        with tarfile.open(tmp_path / ARCHIVE, "w:gz") as tar:
+            for part, content in files.items():
+                member = tarfile.TarInfo(f"sift/sift_{part}.fvecs")
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            neighbours = tarfile.TarInfo("sift/sift_groundtruth.ivecs")
+            tar.addfile(neighbours)
+        return {ARCHIVE: tmp_path / ARCHIVE}
+
+    return write
+
+
+@pytest.mark.parametrize("n_bytes", [100, 10**6])
+def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    data = load(archive())
+    assert data.vectors["sift"].dtype == np.uint8
+    np.testing.assert_array_equal(data.vectors["sift"], np.vstack([vectors(part) for part in PARTS]))
+    assert {part: rows.tolist() for part, rows in data.partitions.items()} == {
+        "base": list(range(12)),
+        "learn": list(range(12, 17)),
+        "query": list(range(17, 20)),
+    }
+    assert data.ids[[0, 12, 19]].tolist() == ["base/0000000", "learn/0000000", "query/0000002"]
+    assert data.labels is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"learn": records(np.full((2, DIMENSION), 0.5))},
+            "sift_learn.fvecs: wanted SIFT descriptors, whole",
+        ),
+        ({"learn": records(np.full((2, DIMENSION), 256.0))}, "whole numbers 0 to 255, came 256.0"),
+        ({"base": records(np.full((2, DIMENSION), -1.0))}, "came -1.0"),
+        ({"base": records(np.full((2, DIMENSION), np.nan))}, "came nan"),
+        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: wanted records of 36 bytes, but record 2 ends"),
+        ({"query": b""}, "sift_query.fvecs: wanted vectors, came 0 bytes"),
+        (
+            {"query": records(np.ones((2, 3)))},
+            "wanted one dimension in all files, came {'base': 8,",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named(archive, changed, message):
+    with pytest.raises(ProtocolError) as error:
+        load(archive(**changed))
+    assert message in str(error.value)
+
+
+def test_an_archive_cut_short_or_without_a_file_is_refused(archive):
+    paths = archive()
+    whole = paths[ARCHIVE].read_bytes()
+    for left in (20, len(whole) // 2, len(whole) - 1):
+        paths[ARCHIVE].write_bytes(whole[:left])
+        with pytest.raises(ProtocolError, match="cut short or damaged"):
+            load(paths)
+
+
+def test_twenty_vectors_are_not_the_dataset(archive):
+    with pytest.raises(ProtocolError, match=r"n 1110000, came 20; dimensions \{'sift': 128\}, came \{'sift': 8\}"):
+        datasets.load("sift1m", archive(), {})

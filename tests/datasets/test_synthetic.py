@@ -1,0 +1,74 @@
+"""Clusters of any size: the same vectors however they are asked for, where their docstring says they are."""
+
+import numpy as np
+import pytest
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.synthetic import load
+
+OPTIONS = {"n": 10_000, "dimension": 5, "n_clusters": 7, "spread": 0.1, "seed": 3}
+
+
+def test_vectors_are_the_same_whatever_the_slices():
+    rows = load({}, **OPTIONS).vectors["features"]
+    whole = rows[:]
+    assert whole.shape == rows.shape == (10_000, 5)
+    assert whole.dtype == rows.dtype == np.float32
+    for start, stop in [(0, 1), (4095, 4097), (4096, 8192), (9_999, 10_000), (8_000, 20_000), (5, 5), (5, 3)]:
+        np.testing.assert_array_equal(rows[start:stop], whole[start:stop])
+    np.testing.assert_array_equal(rows[-3:], whole[-3:])
+    np.testing.assert_array_equal(rows[10:9000:1000], whole[10:9000:1000])
+
+
+def test_the_first_blocks_noise_does_not_depend_on_how_many_there_are():
+    small, large = (load({}, **OPTIONS | {"n": n, "spread": 1.0, "n_clusters": 1}) for n in (4096, 9000))
+    np.testing.assert_array_equal(small.vectors["features"][:], large.vectors["features"][:4096])
+
+
+def test_clusters_are_even_and_lie_around_their_centres():
+    data = load({}, **OPTIONS)
+    whole = data.vectors["features"][:]
+    counts = np.bincount(data.labels)
+    assert counts.max() - counts.min() <= 1
+    means = np.array([whole[data.labels == cluster].mean(axis=0) for cluster in range(7)])
+    deviations = np.array([whole[data.labels == cluster].std(axis=0) for cluster in range(7)])
+    np.testing.assert_allclose(deviations, 0.1, rtol=0.1)
+    assert means.std() > 0.5
+    assert len(np.unique(whole, axis=0)) == 10_000
+
+
+def test_without_spread_every_vector_is_its_centre():
+    data = load({}, **OPTIONS | {"spread": 0.0})
+    assert len(np.unique(data.vectors["features"][:], axis=0)) == 7
+
+
+def test_seeds_differ_and_the_same_seed_does_not():
+    first, again, other = (load({}, **OPTIONS | {"seed": seed}) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.vectors["features"][:], again.vectors["features"][:])
+    np.testing.assert_array_equal(first.labels, again.labels)
+    assert (first.labels != other.labels).any()
+    assert not np.isin(first.vectors["features"][:], other.vectors["features"][:]).all()
+
+
+def test_statistics_follow_from_the_options():
+    datasets.load("synthetic", {}, OPTIONS)
+    assert datasets.statistics("synthetic", OPTIONS) == {"n": 10_000, "classes": 7, "dimensions": {"features": 5}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n": 0}, "n: wanted a whole number of at least 1, came 0"),
+        ({"dimension": 2.5}, "dimension: wanted a whole number of at least 1, came 2.5"),
+        ({"n_clusters": True}, "n_clusters: wanted a whole number"),
+        ({"n_clusters": 10_001}, "wanted n_clusters of at most n"),
+        ({"spread": -1.0}, "finite spread of at least 0"),
+        ({"spread": float("nan")}, "finite spread of at least 0"),
+        ({"seed": -1}, "seed: wanted a whole number of at least 0, came -1"),
+    ],
+)
+def test_options_out_of_range_are_refused(changed, message):
+    with pytest.raises(ProtocolError) as error:
+        load({}, **OPTIONS | changed)
+    assert message in str(error.value)

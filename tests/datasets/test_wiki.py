@@ -1,0 +1,79 @@
+"""Wiki from small files, and the real one from the mirror."""
+
+import numpy as np
+import pytest
+import scipy.io
+
+from protocol import datasets
+from protocol.checks import ProtocolError
+from protocol.datasets.wiki import CATEGORIES, FEATURES, LISTS, load
+
+RNG = np.random.default_rng(0)
+N = {"train": 4, "test": 2}
+VARIABLES = {
+    name: RNG.random((N["train" if name.endswith("tr") else "test"], width))
+    for name, width in {"I_tr": 8, "I_te": 8, "T_tr": 3, "T_te": 3}.items()
+}
+
+
+def text(part):
+    return "".join(f"{part}-text-{row}\t{part}-image-{row}\t{row * 3 + 1}\n" for row in range(N[part]))
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(variables=VARIABLES, **texts):
+        scipy.io.savemat(tmp_path / FEATURES, variables)
+        for part, name in LISTS.items():
+            (tmp_path / name).write_text(texts.get(part, text(part)))
+        return {name: tmp_path / name for name in (FEATURES, *LISTS.values())}
+
+    return write
+
+
+def test_training_pairs_come_first_then_test_pairs(written):
+    data = load(written())
+    np.testing.assert_array_equal(
+        data.vectors["image"], np.vstack([VARIABLES["I_tr"], VARIABLES["I_te"]]).astype(np.float32)
+    )
+    assert data.vectors["text"].shape == (6, 3)
+    assert data.vectors["text"].dtype == np.float32
+    assert data.labels.tolist() == [0, 3, 6, 9, 0, 3]
+    assert data.class_names == CATEGORIES
+    assert data.ids[[0, 4]].tolist() == ["train-text-0", "test-text-0"]
+    assert data.partitions["train"].tolist() == [0, 1, 2, 3]
+    assert data.partitions["test"].tolist() == [4, 5]
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ("a\tb\t11\n", "line 1: wanted text, image and category 1 to 10 with tabs between, came 'a\\tb\\t11'"),
+        ("a\tb\t1\na\tb\t0\n", "line 2: wanted text, image"),
+        ("a b 1\n", "line 1: wanted text, image"),
+        ("a\tb\tc\t1\n", "line 1: wanted text, image"),
+        ("a\t\t1\n", "line 1: wanted text, image"),
+        ("ä\tb\t1\n", "wanted a list of texts and images, which it can't be read as"),
+        ("a\tb\t1\n", "I_te: wanted a row for each of the 1 lines of testset_txt_img_cat.list, came shape (2, 8)"),
+    ],
+)
+def test_a_wrong_list_is_named_by_line(written, test, message):
+    with pytest.raises(ProtocolError) as error:
+        load(written(test=test))
+    assert message in str(error.value)
+
+
+def test_a_missing_variable_is_named(written):
+    with pytest.raises(ProtocolError, match="wanted the array 'T_te', came a file without; it has: I_te, I_tr, T_tr"):
+        load(written({name: values for name, values in VARIABLES.items() if name != "T_te"}))
+
+
+def test_the_real_files(shared):
+    paths = {name: shared / "data" / "wiki" / name for name in (FEATURES, *LISTS.values())}
+    data = datasets.load("wiki", paths, {})
+    assert dict(zip(CATEGORIES, np.bincount(data.labels).tolist(), strict=True))["warfare"] == 347 + 104
+    for vectors in data.vectors.values():  # histograms: shares that add up to 1
+        assert vectors.min() >= 0
+        np.testing.assert_allclose(vectors.sum(axis=1), 1, atol=1e-5)
+    raw = scipy.io.loadmat(paths[FEATURES])
+    np.testing.assert_array_equal(data.vectors["text"][2173:], raw["T_te"].astype(np.float32))

@@ -1,0 +1,57 @@
+"""What the tests of downloads share, and the one place that looks for bad files after every test."""
+
+import json
+
+import pytest
+from loopback import CONTENT, FtpServer, WebServer, digest, running
+
+from protocol.downloads import File, Patience, Place
+
+
+@pytest.fixture
+def server():
+    with running(WebServer()) as started:
+        yield started
+        started.stopped.set()
+
+
+@pytest.fixture
+def ftp():
+    with running(FtpServer()) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def no_proxies(monkeypatch):
+    for scheme in ("http", "https", "ftp", "all", "no"):
+        for name in (f"{scheme}_proxy", f"{scheme}_proxy".upper()):
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def pauses():
+    return []
+
+
+@pytest.fixture
+def patience(pauses):
+    """Waits for one second at most, and only notes the pauses."""
+    return Patience(stall=1, connect=1, sleep=pauses.append)
+
+
+@pytest.fixture
+def official():
+    """The file, of known checksum, at some URLs."""
+    return lambda *urls, **known: File("data.bin", urls, **{"sha256": digest(CONTENT), "size": len(CONTENT)} | known)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A dataset's place; whatever happened to it in a test, no bad file has a final name afterwards."""
+    made = Place("set", tmp_path / "downloads")
+    yield made
+    recorded = [json.loads(line)["sha256"] for line in made.lock.read_text().splitlines()] if made.lock.exists() else []
+    for path in made.folder.rglob("*"):
+        if path.is_file() and not path.name.endswith((".part", ".json")):
+            good = recorded if path.parent.name == "recorded" else [path.parent.name]
+            assert digest(path.read_bytes()) in good, f"bad file under a final name: {path}"

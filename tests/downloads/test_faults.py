@@ -1,0 +1,390 @@
+"""What a server, a disk or a user can do to a download: it is survived, or ends in one clear error.
+
+The fixture `place` asserts after each test that no bad file stands under a final name.
+"""
+
+import contextlib
+import dataclasses
+import json
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from loopback import CONTENT, OTHER, Answer, digest
+
+from protocol.checks import ProtocolError
+from protocol.downloads import Place, fetch
+
+HALF = len(CONTENT) // 2
+
+
+def fails(file, place, patience, message):
+    """Return the error's line; nothing has the final name."""
+    with pytest.raises(ProtocolError, match=message) as caught:
+        fetch(file, place, patience=patience)
+    assert "\n" not in str(caught.value)
+    assert not place.path(file).exists()
+    return str(caught.value)
+
+
+def left(place, file):
+    return sorted(path.name for path in place.path(file).parent.iterdir())
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_connection_that_drops_at_random_bytes(server, official, place, patience, seed, ranges):
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    drops = sorted(rng.randrange(len(CONTENT)) for _ in range(6))  # more than the tries that may bring nothing
+    broken = [Answer(drop=drop, reset=rng.random() < 0.5, ranges=ranges) for drop in drops]
+    file = official(server.gives(*broken, Answer(ranges=ranges)))
+    assert fetch(file, place, patience=patience)["sha256"] == digest(CONTENT)
+    assert place.path(file).read_bytes() == CONTENT
+    assert left(place, file) == ["data.bin", "data.bin.json"]
+
+
+def test_a_rest_is_asked_for_from_the_byte_where_it_broke_off(server, official, place, patience):
+    fetch(official(server.gives(Answer(drop=HALF), Answer())), place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-"]
+    assert server.requests[1][1]["If-Range"] == '"one"'
+
+
+def test_a_connection_that_always_drops_ends_after_a_few_tries(server, official, place, patience, pauses):
+    file = official(server.gives(Answer(drop=HALF)))
+    fails(file, place, patience, rf"no source gave the file: .*/data.bin: .*the last of 4 tries, at {HALF:,} bytes")
+    assert server.ranges() == [None, *[f"bytes={HALF}-"] * 3]
+    assert pauses == [1, 2, 4]
+    assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
+
+
+def test_truncated_with_the_full_length_announced(server, official, place, patience):
+    cut = Answer(CONTENT[:HALF], length=len(CONTENT))
+    fails(official(server.gives(cut)), place, patience, "no source gave the file: .*the last of 4 tries")
+
+
+def test_truncated_with_its_own_length_announced(server, official, place, patience):
+    file = official(server.gives(Answer(CONTENT[:HALF])))
+    message = (
+        f"wanted {len(CONTENT):,} bytes and sha256 {digest(CONTENT)}, "
+        rf"came sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)"
+    )
+    fails(file, place, patience, message)
+    assert len(server.requests) == 1
+
+
+def test_a_wrong_file(server, official, place, patience):
+    file = official(server.gives(Answer(OTHER)))
+    message = fails(file, place, patience, f"sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}")
+    assert message.startswith(f"data.bin: no source gave the file: {server.address}/data.bin: wanted 200,000 bytes and")
+    assert message.endswith(
+        f"By hand: get it from {server.address}/data.bin (200,000 bytes, sha256 {digest(CONTENT)}), and put it at "
+        "FOLDER/set/data.bin in a folder of yours and run with --config mirror=FOLDER"
+    )
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_what_is_not_there_is_not_asked_for_again(server, official, place, patience, pauses, status):
+    fails(official(server.gives(Answer(status=status))), place, patience, f"/data.bin: HTTP status {status}. By hand")
+    assert len(server.requests) == 1
+    assert pauses == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_busy_then_success(server, official, place, patience, pauses, status):
+    fetch(official(server.gives(Answer(status=status), Answer(status=status), Answer())), place, patience=patience)
+    assert pauses == [1, 2]
+
+
+def test_a_server_that_says_how_long_to_wait_is_kept_to_within_limits(server, official, place, patience, pauses):
+    busy = [Answer(status=503, headers={"Retry-After": seconds}) for seconds in ("7", "3600")]
+    fetch(official(server.gives(*busy, Answer())), place, patience=patience)
+    assert pauses == [7, 30]
+
+
+def test_always_busy(server, official, place, patience):
+    fails(official(server.gives(Answer(status=503))), place, patience, r"HTTP status 503 \(the last of 4 tries")
+
+
+def test_no_length_announced(server, official, place, patience):
+    file = official(server.gives(Answer(length=None)))
+    fetch(file, place, patience=patience)
+
+
+def test_cut_short_with_no_length_announced(server, official, place, patience):
+    file = official(server.gives(Answer(length=None, drop=HALF), Answer()))
+    fails(file, place, patience, rf"came sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
+
+
+def test_where_nothing_would_tell_a_cut_file_it_is_refused(server, official, place, patience):
+    file = official(server.gives(Answer(length=None)), sha256=None, size=None)
+    fails(file, place, patience, "does not say how long the file is, and neither its size nor its checksum is known")
+    assert not place.lock.exists()
+
+
+def test_a_server_without_ranges_sends_the_whole_and_nothing_is_appended(server, official, place, patience):
+    file = official(server.gives(Answer(drop=HALF, ranges=False), Answer(ranges=False)))
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-"]
+
+
+def test_the_file_changes_on_the_server_between_two_requests(server, official, place, patience):
+    file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"')))
+    fetch(file, place, patience=patience)
+    assert len(server.requests) == 2
+
+
+def test_the_file_changes_and_the_server_does_not_understand_if_range(server, official, place, patience):
+    file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"', if_range=False)))
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-", None]
+
+
+def test_the_file_changes_and_the_server_does_not_say_so(server, official, place, patience):
+    """The joined file is wrong where each half was right: only the checksum tells, and the whole is fetched again."""
+    file = official(server.gives(Answer(OTHER, drop=HALF), Answer()))
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-", None]
+
+
+def test_a_changed_file_joined_wrong_again_and_again_ends(server, official, place, patience):
+    answers = [Answer(OTHER, drop=HALF), Answer(), Answer(OTHER, drop=HALF), Answer()]
+    fails(
+        official(server.gives(*answers)),
+        place,
+        patience,
+        f"wanted .*, came sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
+    )
+
+
+@pytest.mark.parametrize("etag", [None, 'W/"weak"'])
+def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_vouch_for(
+    server, official, place, patience, etag
+):
+    file = official(server.gives(Answer(OTHER, drop=HALF, etag=etag), Answer(etag=etag)), sha256=None)
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, None]
+    assert place.path(file).read_bytes() == CONTENT
+
+
+def test_an_answer_with_another_range_than_asked_for(server, official, place, patience):
+    wrong = Answer(status=206, ranges=False, headers={"Content-Range": "bytes 5-199999/200000"})
+    file = official(server.gives(Answer(drop=HALF), wrong, Answer()), sha256=None, size=None)
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-", None]
+    assert place.path(file).read_bytes() == CONTENT
+
+
+def test_a_part_longer_than_the_file(server, official, place, patience):
+    file = official(
+        server.gives(Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer())
+    )
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={HALF}-", None]
+
+
+def test_a_redirect(server, official, place, patience):
+    server.gives(Answer(), path="/elsewhere")
+    file = official(server.gives(Answer(b"moved", status=302, headers={"Location": "/elsewhere"})))
+    fetch(file, place, patience=patience)
+
+
+def test_a_redirect_loop(server, official, place, patience, pauses):
+    loop = server.gives(Answer(b"", status=302, headers={"Location": "/data.bin"}))
+    fails(official(loop), place, patience, r"/data.bin: Maximum \(10\) redirects followed")
+    assert pauses == []
+
+
+def test_a_redirect_to_a_file_of_this_machine_is_refused(server, official, place, patience, tmp_path):
+    (tmp_path / "secret").write_bytes(CONTENT)
+    file = official(server.gives(Answer(b"", status=302, headers={"Location": f"file://{tmp_path}/secret"})))
+    fails(file, place, patience, 'Protocol "file" is disabled')
+
+
+@pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
+def test_a_stall_for_ever(server, official, place, patience, stall):
+    file = official(server.gives(Answer(stall=stall), Answer()))
+    fails(file, place, dataclasses.replace(patience, attempts=1), "Operation too slow.*last 1 seconds")
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={stall}-" if stall else None]
+
+
+@pytest.mark.parametrize("size", [len(CONTENT), None], ids=["size known", "size announced"])
+def test_too_little_space(server, official, place, patience, monkeypatch, size):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**6, 10**6 - 1000, 1000))
+    file = official(server.gives(Answer()), size=size)
+    fails(file, place, patience, f"not enough space: 200,000 bytes more are needed, 1,000 are free in {place.folder}")
+    assert left(place, file) == []
+
+
+@pytest.fixture
+def small_files():
+    """Let no file grow beyond half of the content."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_disk_that_fills_up_on_the_way(server, official, place, patience, small_files):
+    file = official(server.gives(Answer()))
+    fails(file, place, patience, "data.bin: can't be written: the file-size limit is reached")
+
+
+def test_a_full_disk_is_gone_on_with_when_there_is_space(server, official, place, patience, request):
+    file = official(server.gives(Answer()))
+    request.getfixturevalue("small_files")
+    with pytest.raises(ProtocolError):
+        fetch(file, place, patience=patience)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    fetch(file, place, patience=patience)
+    assert server.ranges()[1] is not None
+
+
+def test_a_dead_first_source(server, official, place, patience, pauses):
+    file = official("http://127.0.0.1:9/data.bin", server.gives(Answer()))
+    assert fetch(file, place, patience=patience)["source"] == f"{server.address}/data.bin"
+    assert pauses == []
+
+
+def test_what_one_source_left_is_not_appended_to_by_another(server, official, place, patience):
+    first = server.gives(Answer(OTHER, drop=HALF), path="/first")
+    file = official(first, server.gives(Answer()))
+    fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
+    assert place.path(file).read_bytes() == CONTENT
+    assert [path for path, _ in server.requests] == ["/first", "/data.bin"]
+    assert server.ranges() == [None, None]
+
+
+def test_no_source_every_one_is_listed(server, official, place, patience):
+    missing, wrong = server.gives(Answer(status=404), path="/a"), server.gives(Answer(OTHER), path="/b")
+    fails(
+        official(missing, wrong), place, patience, f"/a: HTTP status 404; .*/b: wanted .*, came sha256 {digest(OTHER)}"
+    )
+
+
+def test_a_host_that_is_not_known(official, place, patience, pauses):
+    unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than a name may be, so that no server is asked
+    fails(official(unknown), place, patience, "Could not resolve host")
+    assert pauses == []
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from protocol.downloads import File, Place, fetch
+url, folder, sha256, size = sys.argv[1:]
+fetch(File("data.bin", (url,), sha256, int(size)), Place("set", Path(folder)))
+"""
+
+
+@contextlib.contextmanager
+def fetching(url, place):
+    """A process of its own that fetches the file."""
+    command = [sys.executable, "-c", SCRIPT, url, str(place.folder), digest(CONTENT), str(len(CONTENT))]
+    with subprocess.Popen(command) as process:
+        yield process
+
+
+def wait_for(condition):
+    for _ in range(300):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_killed_in_the_middle_it_leaves_the_part_and_the_next_run_goes_on(server, official, place, patience):
+    url = server.gives(Answer(stall=HALF), Answer())
+    file = official(url)
+    part = place.path(file).with_name("data.bin.part")
+    with fetching(url, place) as process:
+        wait_for(lambda: part.exists() and part.stat().st_size > HALF // 2)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
+    fetched = part.stat().st_size
+    assert part.read_bytes() == CONTENT[:fetched]
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None, f"bytes={fetched}-"]
+
+
+def test_killed_between_the_last_byte_and_the_rename(server, official, place, patience):
+    file = official(server.gives(Answer(drop=HALF), Answer()))
+    fetch(file, place, patience=patience)
+    part = place.path(file).with_name("data.bin.part")
+    place.path(file).rename(part)
+    origin = {"url": file.urls[0], "etag": '"one"', "modified": "", "size": len(CONTENT)}
+    part.with_name("data.bin.part.json").write_text(json.dumps(origin))
+    fetch(file, place, patience=patience)
+    assert len(server.requests) == 2
+
+
+def test_a_part_whose_origin_is_not_readable_is_not_gone_on_with(server, official, place, patience):
+    file = official(server.gives(Answer()))
+    part = place.path(file).with_name("data.bin.part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(OTHER[:HALF])
+    part.with_name("data.bin.part.json").write_text('{"url": ')
+    fetch(file, place, patience=patience)
+    assert server.ranges() == [None]
+
+
+def test_two_processes_fetch_the_same_file_once(server, official, place, patience):
+    url = server.gives(Answer(stall=HALF), Answer())
+    file = official(url)
+    part = place.path(file).with_name("data.bin.part")
+    with fetching(url, place) as first:
+        wait_for(lambda: part.exists() and part.stat().st_size > HALF // 2)
+        others = [threading.Thread(target=fetch, args=(file, place), kwargs={"patience": patience}) for _ in range(3)]
+        for other in others:
+            other.start()
+        time.sleep(0.2)
+        assert len(server.requests) == 1
+        first.kill()
+    for other in others:
+        other.join()
+    assert len(server.requests) == 2
+    assert place.path(file).read_bytes() == CONTENT
+    assert left(place, file) == ["data.bin", "data.bin.json"]
+
+
+def test_a_proxy_from_the_environment_is_used(server, official, place, patience, monkeypatch):
+    url = "http://behind.invalid/data.bin"
+    server.answers[url] = [Answer()]  # a proxy is asked for the whole address
+    monkeypatch.setenv("http_proxy", server.address)
+    fetch(official(url), place, patience=patience)
+    assert [path for path, _ in server.requests] == [url]
+
+
+def test_ftp_goes_on_where_it_broke_off(ftp, official, place, patience):
+    ftp.drops = [HALF]
+    file = official(ftp.url, sha256=None)
+    fetch(file, place, patience=patience)
+    assert place.path(file).read_bytes() == CONTENT
+    assert f"REST {HALF}" in ftp.commands
+
+
+def test_ftp_begins_again_when_the_file_was_modified(ftp, official, place, patience):
+    ftp.drops, ftp.content = [HALF], OTHER
+    file = official(ftp.url, sha256=None)
+    with pytest.raises(ProtocolError, match="of 1 tries"):
+        fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
+    ftp.content, ftp.modified = CONTENT, "20210102030405"
+    fetch(file, place, patience=patience)
+    assert place.path(file).read_bytes() == CONTENT
+
+
+def test_offline_touches_no_network(server, official, tmp_path, patience):
+    file = official(server.gives(Answer()))
+    for mirror, put in ((None, "FOLDER/set/data.bin in"), (server.address, "FOLDER/set/data.bin in")):
+        place = Place("set", tmp_path / "downloads", mirror=mirror, offline=True)
+        fails(
+            file, place, patience, f"data.bin: there is no source to try. By hand: get it from .*, and put it at {put}"
+        )
+    assert server.requests == []

@@ -1,0 +1,278 @@
+"""Which source a file is taken from, what is said of it, and what is recorded of files without a checksum."""
+
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from loopback import CONTENT, OTHER, Answer, digest
+
+from protocol.checks import ProtocolError
+from protocol.downloads import File, check_recorded, fetch, require_local
+from protocol.downloads._recorded import record, recorded
+
+
+@pytest.fixture
+def mirrored(place, tmp_path):
+    """Return the place with a mirror folder that has the given bytes."""
+
+    def make(content, **changes):
+        path = tmp_path / "a mirror, é" / "set" / "data.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        return dataclasses.replace(place, mirror=str(tmp_path / "a mirror, é"), **changes)
+
+    return make
+
+
+def test_the_first_official_source_that_has_the_file(server, official, place, patience):
+    file = official(server.gives(Answer(status=404), path="/missing"), server.gives(Answer()))
+    assert fetch(file, place, patience=patience) == {
+        "file": "data.bin",
+        "source": f"{server.address}/data.bin",
+        "sha256": digest(CONTENT),
+        "size": len(CONTENT),
+        "note": None,
+    }
+    assert place.path(file) == place.folder / "set" / digest(CONTENT) / "data.bin"
+    assert place.path(file).read_bytes() == CONTENT
+
+
+def test_a_file_that_is_there_is_left_alone(server, official, place, patience):
+    file = official(server.gives(Answer()))
+    fetch(file, place, patience=patience)
+    before = place.path(file).stat()
+    assert fetch(file, place, patience=patience)["source"] == file.urls[0]
+    after = place.path(file).stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert len(server.requests) == 1
+    assert sorted(path.name for path in place.path(file).parent.iterdir()) == ["data.bin", "data.bin.json"]
+
+
+def test_a_damaged_file_under_the_final_name_is_replaced(server, official, place, patience):
+    file = official(server.gives(Answer()))
+    place.path(file).parent.mkdir(parents=True)
+    place.path(file).write_bytes(OTHER)
+    fetch(file, place, patience=patience)
+    assert place.path(file).read_bytes() == CONTENT
+
+
+def test_an_empty_file(server, place, patience):
+    file = File("data.bin", (server.gives(Answer(b"")),), digest(b""), 0)
+    fetch(file, place, patience=patience)
+    assert place.path(file).read_bytes() == b""
+
+
+def test_a_mirror_folder_comes_first(server, official, mirrored, patience):
+    place, file = mirrored(CONTENT), official(server.gives(Answer()))
+    fetched = fetch(file, place, patience=patience)
+    assert fetched["source"] == f"{place.mirror}/set/data.bin"
+    assert fetched["note"] is None
+    assert server.requests == []
+
+
+def test_a_mirror_url_comes_first(server, official, place, patience):
+    server.gives(Answer(), path="/mirror/set/data.bin")
+    place = dataclasses.replace(place, mirror=f"{server.address}/mirror/")
+    assert fetch(official("http://127.0.0.1:9/x"), place, patience=patience)["note"] is None
+
+
+def test_a_mirror_that_lacks_the_file_gives_way_to_the_official_source(server, official, mirrored, patience):
+    file = official(server.gives(Answer()))
+    assert fetch(file, mirrored(None), patience=patience)["source"] == file.urls[0]
+
+
+def test_a_wrong_mirror_gives_way_to_the_official_source(server, official, mirrored, patience):
+    file = official(server.gives(Answer()))
+    assert fetch(file, mirrored(OTHER), patience=patience)["source"] == file.urls[0]
+
+
+def test_a_wrong_mirror_alone_is_an_error_with_both_checksums(official, mirrored, patience):
+    place = mirrored(OTHER)
+    with pytest.raises(ProtocolError, match=f"and sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}") as caught:
+        fetch(official(), place, patience=patience)
+    assert str(caught.value).endswith(
+        f"put it at {place.mirror}/set/data.bin. If the mirror's file is not meant to be the official one, state its "
+        "sha256 as mirror_sha256"
+    )
+
+
+def test_a_mirrors_own_bytes_are_taken_where_their_checksum_is_stated_and_noted(official, mirrored, patience):
+    place = mirrored(OTHER, mirror_sha256={"data.bin": digest(OTHER)})
+    fetched = fetch(official("http://127.0.0.1:9/x", size=7), place, patience=patience)
+    note = f"data.bin is not the official file: it came from a mirror and has sha256 {digest(OTHER)}"
+    assert fetched["note"] == note
+    assert place.path(official()) == place.folder / "set" / digest(OTHER) / "data.bin"
+    assert fetch(official(), place, patience=patience)["note"] == note
+
+
+def test_other_bytes_than_the_official_ones_are_never_asked_of_the_official_source(server, official, place, patience):
+    place = dataclasses.replace(place, mirror_sha256={"data.bin": digest(OTHER)})
+    with pytest.raises(ProtocolError, match=f"there is no source to try.*sha256 {digest(OTHER)}"):
+        fetch(official(server.gives(Answer())), place, patience=patience)
+    assert server.requests == []
+
+
+def test_the_part_of_a_mirror_file_is_gone_on_with(official, mirrored, patience):
+    place, file = mirrored(CONTENT), official()
+    source = f"{place.mirror}/set/data.bin"
+    part = place.path(file).with_name("data.bin.part")
+    part.parent.mkdir(parents=True)
+    part.write_bytes(CONTENT[:1000])
+    origin = {"url": Path(source).as_uri(), "etag": "", "modified": "", "size": len(CONTENT)}
+    part.with_name("data.bin.part.json").write_text(json.dumps(origin))
+    fetch(file, place, patience=patience)
+
+
+def test_what_nobody_hands_on_says_how_to_get_it_and_where_to_put_it(place, patience):
+    file = File("lists.zip", (), None, None, by_hand="ask the authors for lists.zip")
+    with pytest.raises(ProtocolError) as caught:
+        fetch(file, place, patience=patience)
+    assert str(caught.value) == (
+        "lists.zip: there is no source to try. By hand: ask the authors for lists.zip, and put it at "
+        "FOLDER/set/lists.zip in a folder of yours and run with --config mirror=FOLDER"
+    )
+
+
+def test_offline_every_missing_file_is_named_at_once(server, official, mirrored, patience):
+    place = mirrored(CONTENT, offline=True)
+    lists = File("lists.zip", (), None, None, by_hand="ask the authors")
+    names = File("names.txt", ("http://127.0.0.1:9/names.txt",), None, 80)
+    with pytest.raises(ProtocolError) as caught:
+        require_local([official(), lists, names], place)
+    assert str(caught.value) == (
+        "offline, and files of dataset 'set' are missing: "
+        f"lists.zip: By hand: ask the authors, and put it at {place.mirror}/set/lists.zip; names.txt: By hand: get it "
+        f"from http://127.0.0.1:9/names.txt (80 bytes), and put it at {place.mirror}/set/names.txt"
+    )
+    require_local([official()], place)
+    require_local([official(), lists], dataclasses.replace(place, offline=False))
+    fetch(official(server.gives(Answer())), place, patience=patience)
+    assert server.requests == []
+
+
+def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, official, place, patience):
+    file = official(server.gives(Answer()), sha256=None, size=None)
+    assert fetch(file, place, patience=patience)["note"] is None
+    assert place.path(file) == place.folder / "set" / "recorded" / "data.bin"
+    assert place.lock == place.folder.parent / "downloads.lock"
+    assert place.lock.read_text() == f'{{"file": "set/data.bin", "sha256": "{digest(CONTENT)}", "size": 200000}}\n'
+    fetch(file, place, patience=patience)
+    assert len(server.requests) == 1
+
+
+def test_from_a_mirror_such_a_file_is_noted(official, mirrored, patience):
+    assert fetch(official(sha256=None), mirrored(CONTENT), patience=patience)["note"] == (
+        f"data.bin has no official checksum, and came from no official source; it has sha256 {digest(CONTENT)}"
+    )
+
+
+def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted(server, official, place, patience):
+    file = official(server.gives(Answer(), Answer(OTHER)), sha256=None)
+    fetch(file, place, patience=patience)
+    place.path(file).unlink()
+    with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}") as caught:
+        fetch(file, place, patience=patience)
+    assert str(caught.value).endswith(
+        "The wanted checksum was recorded at the first download; if the change is wanted, delete the line of "
+        f"set/data.bin in {place.lock}"
+    )
+    assert not place.path(file).exists()
+    place.lock.write_text("")
+    fetch(file, place, patience=patience)
+    assert place.path(file).read_bytes() == OTHER
+
+
+def test_a_file_put_there_by_somebody_else_is_taken_if_it_is_right(official, place, patience):
+    file = official()
+    place.path(file).parent.mkdir(parents=True)
+    place.path(file).write_bytes(CONTENT)
+    assert fetch(file, place, patience=patience)["source"] is None
+
+
+def test_a_file_that_is_here_is_held_to_a_lock_file_that_comes_from_elsewhere(server, official, place, patience):
+    file = official(server.gives(Answer()), sha256=None)
+    fetch(file, place, patience=patience)
+    check_recorded([file], place)
+    ours = place.lock.read_text()
+    place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))
+    with pytest.raises(
+        ProtocolError, match=f"wanted sha256 {digest(OTHER)}, which .* but sha256 {digest(CONTENT)} was"
+    ):
+        check_recorded([file], place)
+    place.lock.write_text("")
+    check_recorded([file], place)
+    place.lock.write_text(ours)
+
+
+def test_without_a_checksum_the_size_is_still_checked(server, official, place, patience):
+    file = official(server.gives(Answer()), sha256=None, size=80)
+    with pytest.raises(ProtocolError, match=r"wanted 80 bytes, came sha256 \w+ \(200,000 bytes\)"):
+        fetch(file, place, patience=patience)
+    assert not place.lock.exists()
+
+
+def test_the_lock_file_is_sorted_and_any_line_may_be_deleted(tmp_path):
+    lock = tmp_path / "downloads.lock"
+    for name in ("b/2", "a/1", "c/3"):
+        record(lock, name, sha256=name * 2, size=3)
+    lines = lock.read_text().splitlines(keepends=True)
+    assert [json.loads(line)["file"] for line in lines] == ["a/1", "b/2", "c/3"]
+    lock.write_text("".join(lines[:2]))
+    assert recorded(lock, "a/1") == "a/1a/1"
+    assert recorded(lock, "c/3") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["downloads.lock"]
+
+
+def test_jobs_that_record_at_the_same_time_lose_nothing(tmp_path):
+    lock = tmp_path / "downloads.lock"
+    jobs = [
+        threading.Thread(target=record, args=(lock, f"set/{number:02d}"), kwargs={"sha256": "", "size": number})
+        for number in range(30)
+    ]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    assert [json.loads(line)["size"] for line in lock.read_text().splitlines()] == list(range(30))
+
+
+@pytest.mark.parametrize("line", ["<<<<<<< HEAD", "[]", '{"file": "set/data.bin"}'])
+def test_a_lock_file_that_can_not_be_read_names_the_line(official, place, patience, line):
+    place.lock.write_text(f'{{"file": "a", "sha256": "b", "size": 1}}\n{line}\n')
+    with pytest.raises(ProtocolError, match=r"downloads\.lock, line 2: wanted .*; restore it, or delete it"):
+        fetch(official(sha256=None), place, patience=patience)
+    place.lock.unlink()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_shows_size_and_speed_on_a_terminal_only(server, official, place, patience, monkeypatch, terminal):
+    shown = io.StringIO()
+    shown.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", shown)
+    fetch(official(server.gives(Answer())), place, patience=patience)
+    assert ("data.bin: 100%" in shown.getvalue()) is terminal
+    assert ("200k/200k" in shown.getvalue() and "B/s" in shown.getvalue()) is terminal
+
+
+def test_a_certificate_bundle_named_by_the_environment_is_used(
+    server, official, place, patience, monkeypatch, tmp_path
+):
+    for name in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    with pytest.raises(ProtocolError, match=r"none\.pem"):
+        fetch(official(server.address.replace("http", "https")), place, patience=patience)
+
+
+def test_a_process_that_downloads_nothing_loads_no_library():
+    code = (
+        "import sys, protocol.downloads; print([n for n in ('pycurl', 'tqdm', 'fcntl', 'numpy') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['numpy']"  # the hall's

@@ -1,0 +1,73 @@
+"""Vectors with their dimension in front: read by blocks, equal to a loop over records, damage told by record."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.formats import fvecs
+from protocol.formats.fvecs import read_blocks
+
+CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
+
+
+def written(vectors, suffix):
+    code, _ = CODES[suffix]
+    return b"".join(struct.pack(f"<i{len(vector)}{code}", len(vector), *vector) for vector in vectors.tolist())
+
+
+def read(content, name="x.fvecs"):
+    return list(read_blocks(io.BytesIO(content), name))
+
+
+@pytest.mark.parametrize("suffix", CODES)
+@pytest.mark.parametrize("n_bytes", [1, 100, 10**6])
+def test_blocks_of_any_size_hold_the_records_in_order(suffix, n_bytes, monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    _, dtype = CODES[suffix]
+    vectors = np.random.default_rng(0).integers(0, 256, (23, 5)).astype(dtype)
+    parts = read(written(vectors, suffix), f"a/x{suffix}")
+    assert all(part.dtype == dtype for part in parts)
+    assert (
+        max(len(part) for part in parts) == {1: 1, 100: 100 // (4 + 5 * np.dtype(dtype).itemsize), 10**6: 23}[n_bytes]
+    )
+    np.testing.assert_array_equal(np.concatenate(parts), vectors)
+
+
+def test_no_more_is_read_than_a_block(monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", 120)
+    stream = io.BytesIO(written(np.ones((100, 5), np.float32), ".fvecs"))
+    next(read_blocks(stream, "x.fvecs"))
+    assert stream.tell() == 120
+
+
+WHOLE = written(np.ones((10, 3), np.float32), ".fvecs")
+WRONG = {
+    "empty": (b"", "x.fvecs: wanted vectors, came 0 bytes"),
+    "two bytes": (b"ab", "x.fvecs: wanted vectors, came 2 bytes"),
+    "text": (b"<html>" * 4, "x.fvecs: wanted a dimension of 1 to 1,048,576 in front, came 1,836,345,404"),
+    "no dimension": (struct.pack("<i", 0), "in front, came 0"),
+    "negative": (struct.pack("<i", -3), "in front, came -3"),
+    "cut short": (WHOLE[:-3], "x.fvecs: wanted records of 16 bytes, but record 9 ends after 13"),
+    "another": (
+        WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
+        "x.fvecs: wanted dimension 3 as in record 0, came 4 in record 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("n_bytes", [32, 10**6])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch):
+    monkeypatch.setattr(fvecs, "_BLOCK_BYTES", n_bytes)
+    content, message = WRONG[case]
+    with pytest.raises(ProtocolError) as error:
+        read(content)
+    assert message in str(error.value)
+
+
+def test_another_extension_is_refused():
+    with pytest.raises(ProtocolError, match=r"unknown kind of vectors in x\.npy: '\.npy'"):
+        read(WHOLE, "x.npy")
