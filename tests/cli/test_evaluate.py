@@ -299,7 +299,7 @@ BAD = {
     ),
     "labels not whole": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY + 0.5)},
-        "y.npy: query labels: wanted integers",
+        "y.npy: query labels: wanted whole numbers",
     ),
     "labels NaN": (lambda: {"query_labels": saved("y.npy", OF_QUERY * np.nan)}, "y.npy: query labels: .*came nan"),
     "labels no 0/1 matrix": (
