@@ -81,7 +81,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     filled = _with_options(filled)
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
     for grid in grids.values():
-        _check_lengths(grid, filled["metrics"])
+        _check_lengths(grid, filled)
         _check_sizes(grid, filled)
     return Setting(filled, grids)
 
@@ -192,8 +192,24 @@ def _option(value: Any, default: Any) -> Any:
     return parsed if default is not None or parsed is None else value
 
 
-def _check_lengths(grid: Grid, metrics: list[str]) -> None:
-    dimension = registry.get("feature", grid.feature)(**grid.options).dimension
+def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
+    """Return the length of a feature's vectors, None where only the files tell; refuse what the dataset lacks."""
+    feature = registry.get("feature", grid.feature)(**grid.options)
+    known = datasets.statistics(config["dataset"], config["dataset_options"])
+    lengths = {f"vectors/{name}": length for name, length in known.get("dimensions", {}).items()}
+    held = ["images"] * ("image_shape" in known) + sorted(lengths)
+    meant = [array for array in held if array == feature.reads or array.startswith(f"{feature.reads}/")]
+    if held and len(meant) != 1:
+        hint = f"; name one of {', '.join(meant)} in its options" if meant else ""
+        raise ProtocolError(
+            f"feature {grid.feature!r} reads {feature.reads}, but dataset {config['dataset']!r} has "
+            f"{', '.join(held)}{hint}"
+        )
+    return lengths.get(meant[0]) if meant and feature.dimension is None else feature.dimension
+
+
+def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
+    dimension = _dimension(grid, config)
     if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
         raise ProtocolError(
             f"options of feature {grid.feature!r}: {grid.options} can't be used: {dimension!r} dimensions"
@@ -205,7 +221,7 @@ def _check_lengths(grid: Grid, metrics: list[str]) -> None:
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
                 f"{dimension} dimensions of feature {grid.feature!r}"
             )
-    for metric in metrics:
+    for metric in config["metrics"]:
         radius = getattr(registry.get("metric", metric), "keywords", {}).get("radius", 0)
         if radius > min(grid.n_bits):
             raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")

@@ -106,6 +106,23 @@ def test_without_a_setting_the_default_is_refined(settings):
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
             "= 500 leave no database under split 'standard': dataset 'synthetic' has 400 items",
         ),
+        (
+            {"dataset": "wiki"},
+            "feature 'gist' reads images, but dataset 'wiki' has vectors/image, vectors/text$",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {}}},
+            "feature 'precomputed' reads vectors, .* name one of vectors/image, vectors/text in its options",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {"options": {"name": "sound"}}}},
+            "feature 'precomputed' reads vectors/sound, but dataset 'wiki' has vectors/image, vectors/text$",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {"options": {"name": "text"}}}, "hashers": ["pcah"]},
+            "n_bits 16 is above the 10 dimensions of feature 'precomputed'",
+        ),
+        ({"features": {"precomputed": {}}}, "feature 'precomputed' reads vectors, but dataset 'digits' has images$"),
         ({"ground_truths": ["class"]}, "unknown ground_truth 'class'"),
         ({"splits": ["improve"]}, "unknown split 'improve'"),
         ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),
