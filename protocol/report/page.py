@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.report.contact_sheet import contact_sheet
 from protocol.report.figures import by_length, extensions, tie_range
 from protocol.report.identities import check_identities
+from protocol.storage import grouped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +25,7 @@ def page(
     setting: Mapping[str, Any],
     passport: Mapping[str, Any],
     items: Mapping[str, NDArray],
+    images: Any,
     summary: "pd.DataFrame",
     findings: "pd.DataFrame",
     splits: Mapping[str, Mapping[str, NDArray]],
@@ -35,9 +38,11 @@ def page(
     setting : mapping
         The checked setting, every default filled in.
     passport : mapping
-        Of the dataset's file: versions, sources and notes.
+        Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
-        ``ids``, and ``labels`` and ``class_names`` where the dataset has them.
+        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` where the dataset has them.
+    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
+        The dataset's images; only those that are shown are read.
     summary : DataFrame
         As `protocol.report.summarise` makes it.
     findings : DataFrame
@@ -57,6 +62,7 @@ def page(
     )
     environment.filters["cell"] = _cell
     figures: dict[str, Any] = {}
+    class_names = [name.decode() for name in items["class_names"]]
 
     def options(kind: str, name: str) -> dict[str, Any]:
         return (
@@ -69,7 +75,9 @@ def page(
         setting=setting,
         passport=passport,
         n_items=len(items["ids"]),
-        class_names=[name.decode() for name in items["class_names"]],
+        class_names=class_names,
+        partitions=grouped(items).get("partitions", {}),
+        sheet=None if images is None else contact_sheet(images, items.get("labels"), class_names),
         sections=[_section(key, rows, setting, figures) for key, rows in _grouped(summary, setting)],
         figures=figures,
         metrics=[registry.entry("metric", name) for name in setting["metrics"]],

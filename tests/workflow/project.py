@@ -55,9 +55,9 @@ class Project:
             timeout=1500,
         )
 
-    def jobs(self, *arguments: str) -> dict[str, int]:
+    def jobs(self, *arguments: str, setting: str = "small.yaml") -> dict[str, int]:
         """Return how often a dry run would run each rule."""
-        done = self.run(*arguments, "-n", "--quiet", "rules")
+        done = self.run(*arguments, "-n", "--quiet", "rules", setting=setting)
         assert done.returncode == 0, done.stdout + done.stderr
         lines = done.stdout.splitlines()
         if not any(line.startswith("Job stats") for line in lines):

@@ -25,7 +25,10 @@ def wiki(tmp_path_factory, root, shared):
 
 def test_what_is_stored_is_what_the_files_hold(wiki, shared):
     paths = {name: shared / "data" / "wiki" / name for name in (FEATURES, *LISTS.values())}
-    data, content, items = datasets.load("wiki", paths, {}), *map(storage.read, (wiki / "content.h5", wiki / "items.h5"))
+    data, content, items = (
+        datasets.load("wiki", paths, {}),
+        *map(storage.read, (wiki / "content.h5", wiki / "items.h5")),
+    )
     assert sorted(content) == ["vectors/image", "vectors/text"]
     for name, vectors in data.vectors.items():
         np.testing.assert_array_equal(content[f"vectors/{name}"], vectors)
@@ -42,7 +45,7 @@ def test_every_cell_is_scored_and_hashing_beats_chance_on_labels(wiki):
     labels = storage.read(wiki / "items.h5", ["labels"])["labels"]
     chance = (np.bincount(labels) ** 2).sum() / len(labels) ** 2  # share of relevant items, over random queries
     for split in ("standard", "improved"):
-        assert value["class_label", split, "itq"] > 1.1 * chance
+        assert 1.05 * chance < value["class_label", split, "itq"] < 0.15  # visual words say little of these categories
         assert value["epsilon_ball", split, "itq"] > value["epsilon_ball", split, "lsh"]
 
 

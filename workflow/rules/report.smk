@@ -1,5 +1,6 @@
 rule page:
     input:
+        content="<results>/content.h5",
         labels="<results>/items.h5",
         metrics="<results>/metrics.csv",
         summary="<results>/summary.csv",

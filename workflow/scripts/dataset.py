@@ -15,7 +15,10 @@ def main(job):
     name, options = job.params.dataset, job.params.options
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
     notes = [*data.notes, *(file["note"] for file in fetched if file["note"])]
-    passport = storage.passport(f"dataset {name}", parameters=options, inputs={}, sources=fetched, notes=notes)
+    shapes = {array: rows.shape for array, rows in data.arrays.items()}
+    passport = storage.passport(
+        f"dataset {name}", parameters=options, inputs={}, sources=fetched, notes=notes, arrays=shapes
+    )
     with storage.writing(job.output.content, passport) as file:
         for array, rows in data.arrays.items():
             with tqdm(total=len(rows), desc=array, unit="item", disable=None) as bar:

@@ -1,5 +1,7 @@
 """Write the report: one HTML page that opens offline."""
 
+from contextlib import nullcontext
+
 import pandas as pd
 
 from protocol import storage
@@ -8,15 +10,19 @@ from protocol.report import page
 
 def main(job):
     """Gather the tables of the setting and render the page."""
-    html = page(
-        setting=job.params.setting,
-        passport=storage.read_passport(job.input.labels),
-        items=storage.read(job.input.labels),
-        summary=pd.read_csv(job.input.summary),
-        findings=pd.read_csv(job.input.findings),
-        splits={path: storage.read(path) for path in job.input.splits},
-        published=job.input.published,
-    )
+    passport = storage.read_passport(job.input.content)
+    has_images = "images" in passport["arrays"]
+    with storage.streamed(job.input.content, "images") if has_images else nullcontext() as images:
+        html = page(
+            setting=job.params.setting,
+            passport=passport,
+            items=storage.read(job.input.labels),
+            images=images,
+            summary=pd.read_csv(job.input.summary),
+            findings=pd.read_csv(job.input.findings),
+            splits={path: storage.read(path) for path in job.input.splits},
+            published=job.input.published,
+        )
     with storage.replacing(job.output.report) as path:
         path.write_text(html)
 
