@@ -122,13 +122,12 @@ class BitPlanes:
     ) -> NDArray[np.int64]:
         """Return all items and those of each query's masks by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
         shape = (len(chosen), 1 + chosen.shape[1])
-        counts = np.zeros((*shape, -(-self._n_bits // 8), 8), dtype=np.int64)
+        counts = np.zeros((*shape, -(-self._n_bits // 8) + 1, 8), dtype=np.int64)
         n_digits = 4 + self._n_steps.bit_length()
         scratch = _aligned((2 * n_digits, self._kernels.TILE))
         self._kernels.count_planes(self._planes, flips, masks, _extents(masks), chosen, scratch, counts)
+        histograms = counts.reshape(*shape, -1)[..., : self._n_bits + 1]
         # The kernel leaves out the last distance where it would be an octave of its own: it has what remains.
-        histograms = np.empty((*shape, self._n_bits + 1), dtype=np.int64)
-        histograms[..., :-1] = counts.reshape(*shape, -1)[..., : self._n_bits]
         sizes = np.bitwise_count(masks).sum(axis=(1, 2), dtype=np.int64)
         histograms[:, 0, -1] = sizes[0]
         histograms[:, 1:, -1] = sizes[chosen]

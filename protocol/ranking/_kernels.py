@@ -56,7 +56,7 @@ def _add_eight(ones: Any, twos: Any, fours: Any, a: Any, b: Any, c: Any, d: Any,
 
 @njit(cache=True, nogil=True)
 def _add_planes(planes: Any, flips: Any, digits: Any, carry: Any) -> None:
-    """Add sixteen planes, xored with the query's bits, to the four lowest digits; leave the sixteens in `carry`."""
+    """Add sixteen planes, xored with the query's bits, to the five lowest digits; leave what they carry."""
     f0, f1, f2, f3, f4, f5, f6, f7 = flips[0], flips[1], flips[2], flips[3], flips[4], flips[5], flips[6], flips[7]
     g0, g1, g2, g3, g4, g5, g6, g7 = (
         flips[8],
@@ -96,7 +96,8 @@ def _add_planes(planes: Any, flips: Any, digits: Any, carry: Any) -> None:
             planes[15 * TILE + w] ^ g7,
         )
         digits[w], digits[TILE + w], digits[2 * TILE + w] = ones, twos, fours
-        digits[3 * TILE + w], carry[w] = _add(digits[3 * TILE + w], some_eights, more_eights)
+        digits[3 * TILE + w], sixteens = _add(digits[3 * TILE + w], some_eights, more_eights)
+        digits[4 * TILE + w], carry[w] = digits[4 * TILE + w] ^ sixteens, digits[4 * TILE + w] & sixteens
 
 
 @njit(cache=True, nogil=True)
@@ -154,11 +155,11 @@ def _count_part(items: Any, mask: Any, digits: Any, first: int, stop: int, count
 @njit(cache=True, nogil=True)
 def _measure_tile(planes: Any, flips: Any, tile: int, query: int, digits: Any, scratch: Any) -> None:
     """Write the binary digits of the distances of a tile's items from a query."""
-    lowest, carry = digits[:4].reshape(-1), scratch[0]
+    lowest, carry = digits[:5].reshape(-1), scratch[0]
     digits[:] = 0
     for step in range(planes.shape[1]):
         _add_planes(planes[tile, step], flips[query, step * STEP : (step + 1) * STEP], lowest, carry)
-        digit = 4
+        digit = 5
         while (step + 1) >> (digit - 4):
             _add_carry(digits[digit], carry)
             digit += 1
@@ -205,9 +206,9 @@ def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any,
     chosen : int64 (n_queries, n_chosen)
         The other masks of each query.
     scratch : uint64 (2 * n_digits, TILE)
-        Where n_digits binary digits hold a distance, at least 4 of them.
-    counts : int64 (n_queries, 1 + n_chosen, n_octaves, 8)
-        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
+        Where n_digits binary digits hold a distance, at least 5 of them.
+    counts : int64 (n_queries, 1 + n_chosen, n_octaves + 1, 8)
+        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7. The last octave is left out.
     """
     n_digits = len(scratch) // 2
     digits, lowest, kept = scratch[:n_digits], scratch[:4].reshape(-1), scratch[n_digits:]
@@ -216,7 +217,7 @@ def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any,
     for tile in range(len(planes)):
         for query in range(len(flips)):
             _measure_tile(planes, flips, tile, query, digits, kept)
-            for octave in range(counts.shape[2]):
+            for octave in range(counts.shape[2] - 1):
                 if _find_octave(octave, digits, kept, found):
                     _count_tile(kept[0], masks[0, tile], lowest, counts[query, 0, octave])
                     for k in range(chosen.shape[1]):
