@@ -144,7 +144,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ),
         (
             {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
-            "options of feature 'bow': .*can't be used",
+            "n_words: wanted an integer of at least 1, came 'many'",
         ),
         ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
         (
