@@ -92,7 +92,12 @@ def check_streams(feature):
     blocks = list(feature.extract(sliced))
     assert len(blocks) > 1, "it yields blocks"
     assert sliced.largest < len(images), "a feature never reads all images at once"
-    assert np.array_equal(np.concatenate([X for X, _ in blocks]), whole(feature, images)[0]), "an array is as good"
+    X = np.concatenate([X for X, _ in blocks])
+    assert np.array_equal(X, whole(feature, images)[0]), "an array is as good"
+    first = images[:40]
+    wanted = whole(feature, first)[0]
+    feature.block = 7
+    assert np.array_equal(whole(feature, first)[0], wanted), "other blocks give the same bytes"
 
 
 def check_vectors(feature):
@@ -224,6 +229,7 @@ def test_a_plain_feature_passes():
     [
         (check_others_refused, TakesAnything),
         (check_streams, ReadsAll),
+        (check_streams, SeesNeighbours),
         (check_extract, ChangesImages),
         (check_extract, SeesNeighbours),
         (check_extract, Silent),

@@ -3,7 +3,8 @@ import pytest
 
 from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.features import Rows, extracted, items_of
+from protocol.features import Preprocessing, Rows, extracted, items_of
+from protocol.features.precomputed import Precomputed
 
 
 def test_items_follow_their_images():
@@ -48,6 +49,9 @@ def test_what_was_extracted_is_found_by_image(tmp_path):
     X, image = np.arange(24).reshape(6, 4), np.array([0, 0, 1, 3, 3, 3])
     path = tmp_path / "features.h5"
     storage.write(path, {"X": X, "image": image}, storage.passport("test", parameters={}, inputs={}))
+    fitted = Preprocessing.fit(Precomputed(), X[:3], ["centre"], seed=0)
     with extracted(path) as items:
         np.testing.assert_array_equal(items.raw(np.array([1, 3]))[:], X[2:])
+        vectors = fitted.transform(items.raw(np.array([1, 3])), block=3)
+        np.testing.assert_array_equal(vectors, fitted.transform(X)[2:])
         assert items.per_item(np.array([1, 3]), np.array([7, 8, 9, 5])).tolist() == [8, 5, 5, 5]

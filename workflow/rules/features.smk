@@ -11,7 +11,7 @@ rule extract:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=1000,
     params:
         options=lambda wc: grid(wc).options,
         code=lambda wc: digest("feature", wc.feature),
