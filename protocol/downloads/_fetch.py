@@ -189,7 +189,10 @@ def require_local(files: Iterable[File], place: Place) -> None:
 
 def _instruction(file: File, place: Place) -> str:
     """Return how a person gets the file, and where to put it."""
-    get = file.by_hand or f"get it from {' or '.join(file.urls)}"
+    if place.sha256(file) == file.sha256:
+        get = file.by_hand or f"get it from {' or '.join(file.urls)}"
+    else:
+        get = "find the file that mirror_sha256 states"
     facts = [f"{file.size:,} bytes"] if file.size and place.sha256(file) == file.sha256 else []
     facts += [f"sha256 {place.sha256(file)}"] if place.sha256(file) else []
     if place.mirror and "://" not in place.mirror:

@@ -242,6 +242,10 @@ def test_a_misspelt_hasher_stops_before_any_job(project):
     assert "Job stats" not in done.stdout
 
 
+def test_where_files_come_from_makes_nothing_run_again(small):
+    assert small.jobs("--config", "mirror=/somewhere/else", "offline=true") == {}
+
+
 def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tmp_path):
     (tmp_path / "mirror" / "cifar10").mkdir(parents=True)
     (tmp_path / "mirror" / "cifar10" / "cifar-10-binary.tar.gz").write_bytes(b"not it")
