@@ -99,6 +99,10 @@ def test_without_a_setting_the_default_is_refined(settings):
             r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
         ),
         (
+            {"dataset": "image_folder"},
+            r"dataset 'image_folder': name what it is made of, dataset_options: \{folder: PATH\}",
+        ),
+        (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
             "image_size: wanted an integer of at least 1, came 0",
         ),
