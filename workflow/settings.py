@@ -210,10 +210,6 @@ def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
 
 def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
     dimension = _dimension(grid, config)
-    if dimension is not None and (not isinstance(dimension, int) or dimension < 1):
-        raise ProtocolError(
-            f"options of feature {grid.feature!r}: {grid.options} can't be used: {dimension!r} dimensions"
-        )
     for hasher in grid.hashers:
         within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
         if within and max(grid.n_bits) > dimension:

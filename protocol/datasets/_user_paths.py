@@ -1,7 +1,6 @@
 """Datasets made of the user's own files: which options name them, and whether they are there and as they were."""
 
 import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,20 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     ----------
     name : str
         The dataset; its registration lists these options under ``user_files`` and ``user_folders``. One that is
-        None is left out; a file's option may name an array in it, as ``F.npz:key``.
+        None is left out, unless it is listed under ``required`` too; a file's option may name an array in it, as
+        ``F.npz:key``.
     options : mapping
         All its options. Relative paths start where the program runs.
 
     Raises
     ------
     ProtocolError
-        If one is not there, or is something else.
+        If one is not there, or is something else; or if a required one is None.
     """
     facts = registry.entry("dataset", name).facts
+    for option in facts.get("required", ()):
+        if options[option] is None:
+            raise ProtocolError(f"dataset {name!r}: name what it is made of, dataset_options: {{{option}: PATH}}")
     files = [_existing(name, option, options, Path.is_file, "a file") for option in facts.get("user_files", ())]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in facts.get("user_folders", ())]
     return [path for path in files if path is not None], [path for path in folders if path is not None]
@@ -53,6 +56,7 @@ def folder_digest(folder: str | Path) -> str:
     """Return a digest of the names, sizes and times of change of all files below a folder; it reads none of them."""
     content = hashlib.sha256()
     for name in files_below(folder):
-        seen = os.stat(Path(folder, name))
+        path = Path(folder, name)
+        seen = path.stat() if path.exists() else path.lstat()  # a link may lead nowhere
         content.update(f"{name}\0{seen.st_size}\0{seen.st_mtime_ns}\0".encode())
     return content.hexdigest()[:16]

@@ -61,6 +61,7 @@ def _ids(file: str) -> NDArray[np.str_]:
     files=(),
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
+    required=("features",),
 )
 def load(
     paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None

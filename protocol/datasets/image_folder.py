@@ -24,6 +24,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     files=(),
     statistics=_statistics,
     user_folders=("folder",),
+    required=("folder",),
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
     """Images of one's own: a folder with a sub-folder per class, in any common format.

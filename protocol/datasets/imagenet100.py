@@ -66,6 +66,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     files=tuple(File(f"{part}.txt", (f"{_SITE}{part}.txt",), None, None) for part in PARTS),
     statistics=_statistics,
     user_folders=("folder",),
+    required=("folder",),
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
     """ImageNet-100: the 100 classes and the lists of HashNet; the images are the user's.

@@ -123,16 +123,18 @@ def own(monkeypatch):
     """A dataset whose options name a file and a folder of the user's."""
     from types import MappingProxyType
 
-    facts = MappingProxyType({"user_files": ("features",), "user_folders": ("folder",)})
+    facts = MappingProxyType(
+        {"user_files": ("features", "labels"), "user_folders": ("folder",), "required": ("folder",)}
+    )
     entry = registry.Entry("dataset", "own", None, "x", "tests", facts)
     monkeypatch.setattr(registry, "entry", lambda kind, name: entry)
 
 
 def test_files_and_folders_are_found_and_what_is_none_is_left_out(own, tmp_path):
     (tmp_path / "x.npz").write_bytes(b"x")
-    options = {"features": f"{tmp_path}/x.npz:key", "folder": str(tmp_path)}
+    options = {"features": f"{tmp_path}/x.npz:key", "labels": None, "folder": str(tmp_path)}
     assert datasets.user_paths("own", options) == ([tmp_path / "x.npz"], [tmp_path])
-    assert datasets.user_paths("own", {"features": None, "folder": None}) == ([], [])
+    assert datasets.user_paths("own", options | {"features": None}) == ([], [tmp_path])
 
 
 @pytest.mark.parametrize(
@@ -145,12 +147,13 @@ def test_files_and_folders_are_found_and_what_is_none_is_left_out(own, tmp_path)
         ({"features": "."}, "features: wanted a file, came '.', something else"),
         ({"features": 3}, "features: wanted a file, came 3"),
         ({"features": ""}, "features: wanted a file, came ''"),
+        ({"folder": None}, "dataset 'own': name what it is made of, dataset_options: {folder: PATH}"),
         ({"folder": "no"}, "folder: wanted a folder, came 'no', no such path"),
     ],
 )
 def test_a_path_that_is_not_there_is_one_line(own, options, message):
     with pytest.raises(ProtocolError) as error:
-        datasets.user_paths("own", {"features": None, "folder": None} | options)
+        datasets.user_paths("own", {"features": None, "labels": None, "folder": "."} | options)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -177,4 +180,6 @@ def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
     file.rename(tmp_path / "cat" / "b.png")
     assert changed()
     (tmp_path / "cat" / "c.png").write_bytes(b"")
+    assert changed()
+    (tmp_path / "cat" / "nowhere.png").symlink_to(tmp_path / "gone.png")
     assert changed()

@@ -19,6 +19,7 @@ def test_vectors_are_the_same_whatever_the_slices():
         np.testing.assert_array_equal(rows[start:stop], whole[start:stop])
     np.testing.assert_array_equal(rows[-3:], whole[-3:])
     np.testing.assert_array_equal(rows[10:9000:1000], whole[10:9000:1000])
+    np.testing.assert_array_equal(rows[7::-3], whole[7::-3])
 
 
 def test_the_first_blocks_noise_does_not_depend_on_how_many_there_are():

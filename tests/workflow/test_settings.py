@@ -99,6 +99,10 @@ def test_without_a_setting_the_default_is_refined(settings):
             r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
         ),
         (
+            {"dataset": "image_folder"},
+            r"dataset 'image_folder': name what it is made of, dataset_options: \{folder: PATH\}",
+        ),
+        (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
             "image_size: wanted an integer of at least 1, came 0",
         ),
@@ -144,7 +148,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ),
         (
             {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
-            "options of feature 'bow': .*can't be used",
+            "n_words: wanted an integer of at least 1, came 'many'",
         ),
         ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
         (
