@@ -11,6 +11,7 @@ import yaml
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, known
+from protocol.metrics import ALL, everything, keywords
 from protocol.splits import DRAWN
 
 DEFAULT = "workflow/config/digits.yaml"
@@ -77,6 +78,9 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     config = _coerced(config, schema, schema)
     _check_schema(config, schema)
     filled = _canonical(_with_defaults(config, schema, schema))
+    if ALL in filled["metrics"]:
+        shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
+        filled["metrics"] = everything(shortest)
     _check_names(filled)
     filled = _with_options(filled)
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
@@ -218,7 +222,7 @@ def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
                 f"{dimension} dimensions of feature {grid.feature!r}"
             )
     for metric in config["metrics"]:
-        radius = getattr(registry.get("metric", metric), "keywords", {}).get("radius", 0)
+        radius = keywords(metric).get("radius", 0)
         if radius > min(grid.n_bits):
             raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
 

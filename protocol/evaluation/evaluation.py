@@ -12,7 +12,6 @@ from protocol.checks import ProtocolError
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
-from protocol.evaluation.names import ALL, everything, keywords
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.ranking import LabelRelevance, Relevance, count, lookup_time
 
@@ -127,8 +126,8 @@ def evaluate(
     rules = find(convention)
     chosen = [metrics] if isinstance(metrics, str) else metrics
     for name in chosen or ():
-        if name != ALL:
-            keywords(name)  # refuses an unknown one before any file is read
+        if name != scoring.ALL:
+            scoring.keywords(name)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in tables]
     query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
     database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
@@ -145,7 +144,7 @@ def evaluate(
         database,
         length,
         {"truth": truth},
-        index_order=spread or any(keywords(name).get("ties") == "index" for name in names),
+        index_order=spread or scoring.need_index_order(names),
         threads=threads,
         progress=_told(progress, len(query)) if progress else None,
     )["truth"]
@@ -172,10 +171,9 @@ def evaluate(
 
 def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
     """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
-    if chosen and ALL not in chosen:
-        return list(chosen)
-    names = everything() if chosen else rules.metrics
-    return [name for name in names if keywords(name).get("radius", 0) <= n_bits]
+    if chosen is None:
+        return [name for name in rules.metrics if scoring.keywords(name).get("radius", 0) <= n_bits]
+    return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
 
 
 def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:

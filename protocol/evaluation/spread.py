@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from protocol import metrics
 from protocol.evaluation.conventions import CONVENTIONS
-from protocol.evaluation.names import keywords
 from protocol.ranking import HammingCounts
 
 _CUTOFFS = (1000, 5000)
@@ -41,7 +40,7 @@ def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
     """
     rows = []
     for name in _METRICS:
-        if keywords(name).get("cutoff", 0) >= counts.n_database:
+        if metrics.keywords(name).get("cutoff", 0) >= counts.n_database:
             continue
         zero, drop = (metrics.mean(metrics.evaluate(counts, [name], empty=empty)[name]) for empty in ("zero", "drop"))
         same = math.isclose(zero, drop, rel_tol=1e-12)

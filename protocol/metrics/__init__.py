@@ -6,12 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.metrics._names import ALL, everything, keywords, need_index_order
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._rows import COLUMNS, DIGITS, write_rows
 from protocol.metrics._undefined import mean
 from protocol.ranking import HammingCounts
 
-__all__ = ["AVERAGES", "COLUMNS", "DIGITS", "PRCurve", "evaluate", "mean", "pr_curve", "write_rows"]
+__all__ = [
+    "ALL",
+    "AVERAGES",
+    "COLUMNS",
+    "DIGITS",
+    "PRCurve",
+    "evaluate",
+    "everything",
+    "keywords",
+    "mean",
+    "need_index_order",
+    "pr_curve",
+    "write_rows",
+]
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:

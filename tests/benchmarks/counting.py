@@ -19,7 +19,6 @@ os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", 
 import numpy as np
 
 from protocol import codes, metrics
-from protocol.evaluation.names import everything
 from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
 from protocol.ranking._plain import Plain
 
@@ -160,7 +159,7 @@ def sift1m(threads: int) -> None:
     start = time.perf_counter()
     counts = count(query, database, n_bits, {"ball": truth}, index_order=True, threads=threads)["ball"]
     counted = time.perf_counter()
-    names = everything()
+    names = metrics.everything(n_bits)
     metrics.evaluate(counts, names)
     done = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

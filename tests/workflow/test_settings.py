@@ -27,6 +27,10 @@ CONFIG = Path(__file__).parents[2] / "workflow" / "config"
 USERS = {"arrays": ["features.npy", "labels.npy"], "image_folder": ["images/"], "imagenet100": ["imagenet100/"]}
 
 
+def dataset_of(name):
+    return yaml.safe_load((CONFIG / f"{name}.yaml").read_text())["dataset"]
+
+
 def place(name, folder):
     """Put what the setting expects into a folder."""
     for user in USERS.get(name, []):
@@ -45,7 +49,7 @@ def test_the_shipped_settings_are_good(settings, name, tmp_path, monkeypatch):
 
 
 def test_every_dataset_has_a_shipped_setting():
-    assert set(registry.names("dataset")) == {path.stem for path in CONFIG.glob("*.yaml")}
+    assert set(registry.names("dataset")) == {dataset_of(path.stem) for path in CONFIG.glob("*.yaml")}
 
 
 @pytest.mark.workflow
@@ -54,7 +58,7 @@ def test_every_shipped_setting_can_be_planned(project, name):
     place(name, project.folder)
     done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    has_files = bool(registry.entry("dataset", name).facts["files"])
+    has_files = bool(registry.entry("dataset", dataset_of(name)).facts["files"])
     assert ("fetch" in done.stdout) == has_files
     for rule in ("dataset", "extract", "split", "hash", "count", "page"):
         assert rule in done.stdout
@@ -250,3 +254,9 @@ def test_the_standard_split_may_draw_all_items_the_improved_may_not(settings):
     settings.load(changed(split_sizes=sizes, splits=["standard"]))
     with pytest.raises(ProtocolError, match="= 1797 leave no database under split 'improved'"):
         settings.load(changed(split_sizes=sizes, splits=["improved"]))
+
+
+def test_all_metrics_are_every_registered_one_that_the_shortest_code_has(settings):
+    metrics = settings.load(changed(metrics=["all"], n_bits=[1, 8])).config["metrics"]
+    assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
+    assert "precision@r2" not in metrics

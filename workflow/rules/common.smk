@@ -16,6 +16,7 @@ import settings
 from protocol import datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
+from protocol.metrics import need_index_order
 from protocol.seeds import derive
 from protocol.storage import check_writable
 

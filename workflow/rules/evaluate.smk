@@ -19,6 +19,7 @@ rule count:
             for name in grid(wc).extensions
             for s in ([0] if name == "none" else SET["extension_bits"])
         ],
+        index_order=need_index_order(SET["metrics"]),
         code=room_digest("ranking"),
     message:
         "counts: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"

@@ -14,7 +14,7 @@ def main(job):
         truths = {truth: relevance_from_arrays(rule, len(pair["database"])) for truth, rule in rules.items()}
         for extension, s in job.params.extensions:
             extended = codes.extend(**pair, n_bits=int(n_bits), extension=extension, extension_bits=s)
-            packed = pack_counts(count(*extended, truths, calls=calls))
+            packed = pack_counts(count(*extended, truths, index_order=job.params.index_order, calls=calls))
             arrays |= {f"{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
     passport = storage.passport(
         "counts",

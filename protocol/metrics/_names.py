@@ -1,4 +1,4 @@
-"""What the name of a metric says."""
+"""What the name of a metric says, and what "all" metrics are."""
 
 from typing import Any
 
@@ -25,18 +25,30 @@ def keywords(metric: str) -> dict[str, Any]:
     return getattr(registry.get("metric", metric), "keywords", {})
 
 
-def everything() -> list[str]:
-    """Return every registered metric, with K = 1000 and R = 0, 1, 2; of the F-measures with any beta, F1 alone.
+def everything(n_bits: int) -> list[str]:
+    """Return every registered metric, with K = 1000 and R = 0, 1, 2 up to `n_bits`; of the F-measures F1 alone.
 
     Examples
     --------
-    >>> [name for name in everything() if name.startswith(("F1@", "P@"))]
-    ['F1@r0', 'F1@r1', 'F1@r2', 'P@1000']
+    >>> [name for name in everything(1) if name.startswith(("F", "P@"))]
+    ['F1@r0', 'F1@r1', 'F1_micro@r0', 'F1_micro@r1', 'P@1000']
     """
     numbered = [
         name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
         for name in registry.names("metric")
         if not name.startswith("F_beta")
         for radius in _RADII
+        if radius <= n_bits
     ]
     return list(dict.fromkeys(numbered))
+
+
+def need_index_order(metrics: list[str]) -> bool:
+    """Return whether any of the metrics breaks ties by the order of the database, which counting works out on request.
+
+    Examples
+    --------
+    >>> need_index_order(["mAP", "mAP[index]"])
+    True
+    """
+    return any(keywords(name).get("ties") == "index" for name in metrics)
