@@ -1,6 +1,6 @@
 """From a partition's images to vectors: which items come from them, prepared as one run's training set says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol import storage
 from protocol.checks import rows
 from protocol.features._feature import Feature
-from protocol.features._preprocessing import Preprocessing
+from protocol.features._preprocessing import BLOCK, Preprocessing
 
 
 def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -57,6 +57,12 @@ class Prepared:
     def vectors(self, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the prepared vectors (n_items, d) of the items that come from a partition's images."""
         return self._preprocessing.transform(self._raw[items_of(images, self._image)])
+
+    def blocks(self, images: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+        """Yield the rows of `vectors` block by block, so that they are never held all at once."""
+        items = items_of(images, self._image)
+        for start in range(0, len(items), BLOCK):
+            yield self._preprocessing.transform(self._raw[items[start : start + BLOCK]])
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return what each of those items has from its image, for example its class label."""

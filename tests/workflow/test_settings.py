@@ -84,6 +84,18 @@ def test_without_a_setting_the_default_is_refined(settings):
             {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
             "unknown option of hasher 'itq': '(iterations|seed)'",
         ),
+        (
+            {"hasher_options": {"itq": {"n_iter": 0}}},
+            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+        ),
+        (
+            {"hashers": ["dsh"], "n_bits": [2, 8], "hasher_options": {"dsh": {"alpha": 0.7}}},
+            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: wanted an integer >= 2, came 1",
+        ),
+        (
+            {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "1"}}},
+            "options of hasher 'sklsh' at 8 bits: gamma: wanted a finite number > 0, came '1'",
+        ),
         ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
         (
             {"ground_truth_options": {"epsilon_ball": {"R": 3}}},

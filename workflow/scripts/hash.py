@@ -2,29 +2,32 @@
 
 from protocol import codes, registry, storage
 from protocol.features import Prepared
+from protocol.hashers import TrainingSet
 
 
 def main(job):
-    """Write packed codes for every length, and what the fits did."""
-    name, options = job.wildcards.hasher, job.params.hasher_options
+    """Write the fitted model of every length, and packed codes, made block by block."""
+    name, options, seeds = job.wildcards.hasher, job.params.hasher_options, job.params.seeds
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     prepared = Prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
     images = storage.read(job.input.splits, ["train", "query", "database"])
-    train, query, database = map(prepared.vectors, images.values())
-    arrays, fits = {}, {}
-    for n_bits, seed in job.params.seeds.items():
-        model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)
-        arrays[f"{n_bits}/query"] = codes.pack(model.transform(query))
-        arrays[f"{n_bits}/database"] = codes.pack(model.transform(database))
-        fits[n_bits] = {"seed": seed, **model.fit_record_}
+    training, hasher = TrainingSet(prepared.vectors(images.pop("train"))), registry.get("hasher", name)
+    models = {n_bits: hasher(n_bits=n_bits, seed=seed, **options).fit(training) for n_bits, seed in seeds.items()}
     passport = storage.passport(
         f"hasher {name}",
-        parameters={"n_bits": list(fits), **options},
+        parameters={"n_bits": list(models), **options},
         inputs=dict(job.input.items()),
-        fits=fits,
-        fitted_on=storage.array_digest(train),
+        fits={n_bits: {"seed": seeds[n_bits], **model.fit_record_} for n_bits, model in models.items()},
+        fitted_on=storage.array_digest(training.X),
     )
-    storage.write(job.output.codes, arrays, passport)
+    learned = {n_bits: model.to_arrays().items() for n_bits, model in models.items()}
+    arrays = {f"{n_bits}/{key}": array for n_bits, items in learned.items() for key, array in items}
+    storage.write(job.output.models, arrays, passport)
+    with storage.writing(job.output.codes, passport) as file:
+        for part, rows in images.items():
+            for vectors in prepared.blocks(rows):
+                for n_bits, model in models.items():
+                    file.append(f"{n_bits}/{part}", codes.pack(model.transform(vectors)))
 
 
 if __name__ == "__main__":
