@@ -66,6 +66,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"runs": 0}, "runs: 0 is less than the minimum of 1"),
         ({"extensions": ["other"]}, "extensions.*'other'"),
         ({"extensions": ["same"]}, "extensions: .*wanted: Codes to evaluate; none, the plain ones"),
+        ({"setting": "reference"}, "setting: 'reference' should not be valid"),
         ({"setting": "downloads"}, "setting: 'downloads' should not be valid"),
         (
             {"mirror_sha256": {"cifar.tar.gz": "0" * 64}},
