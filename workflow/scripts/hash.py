@@ -1,5 +1,9 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
+from collections import defaultdict
+
+import numpy as np
+
 from protocol import codes, registry, storage
 from protocol.features import Prepared
 from protocol.hashers import TrainingSet
@@ -23,11 +27,12 @@ def main(job):
     learned = {n_bits: model.to_arrays().items() for n_bits, model in models.items()}
     arrays = {f"{n_bits}/{key}": array for n_bits, items in learned.items() for key, array in items}
     storage.write(job.output.models, arrays, passport)
-    with storage.writing(job.output.codes, passport) as file:
-        for part, rows in images.items():
-            for vectors in prepared.blocks(rows):
-                for n_bits, model in models.items():
-                    file.append(f"{n_bits}/{part}", codes.pack(model.transform(vectors)))
+    packed = defaultdict(list)
+    for part, rows in images.items():
+        for vectors in prepared.blocks(rows):
+            for n_bits, model in models.items():
+                packed[f"{n_bits}/{part}"].append(codes.pack(model.transform(vectors)))
+    storage.write(job.output.codes, {key: np.concatenate(blocks) for key, blocks in packed.items()}, passport)
 
 
 if __name__ == "__main__":
