@@ -69,11 +69,11 @@ def drawn(run: int) -> tuple[TrainingSet, dict[str, NDArray[np.float32]], LabelR
     return TrainingSet(prepared.pop("train")), prepared, relevance
 
 
-def mean_average_precision(hasher: str, n_bits: int, run: int) -> float:
-    """Return one run's tie-aware mAP over the whole database."""
+def mean_average_precision(hasher: str, n_bits: int, run: int, **options: float) -> float:
+    """Return one run's tie-aware mAP over the whole database; `options` are the hasher's own."""
     training, prepared, relevance = drawn(run)
     seed = derive(SETTING["seed"], "digits", "gist", hasher, n_bits, run)
-    model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed).fit(training)
+    model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed, **options).fit(training)
     packed = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
     counts = count(*packed, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]
     return mean(evaluate(counts, ["mAP"])["mAP"])
