@@ -86,6 +86,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
     for grid in grids.values():
         _check_lengths(grid, filled)
+        _check_hashers(grid, filled["hasher_options"])
         _check_sizes(grid, filled)
     return Setting(filled, grids)
 
@@ -225,6 +226,15 @@ def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
         radius = keywords(metric).get("radius", 0)
         if radius > min(grid.n_bits):
             raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
+
+
+def _check_hashers(grid: Grid, options: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in grid.hashers:
+        for n_bits in grid.n_bits:
+            try:
+                registry.get("hasher", name)(n_bits=n_bits, **options[name]).check()
+            except ProtocolError as error:
+                raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
 
 
 def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:

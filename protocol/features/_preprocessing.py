@@ -1,6 +1,6 @@
 """What happens to vectors after extraction: unit length and centring, learned from the training rows only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -89,6 +89,11 @@ class Preprocessing:
                 elif self.mean is not None:
                     rows[:] = rows - self.mean  # in float64, rounded once
         return X
+
+    def blocks(self, raw: Sliceable, *, block: int = BLOCK) -> Iterator[NDArray[np.float32]]:
+        """Yield the vectors of `transform`, a block of items at a time."""
+        for start in range(0, len(raw), block):
+            yield self.transform(raw[start : start + block])
 
     def to_arrays(self) -> dict[str, NDArray]:
         """Return what was learned, as named arrays to keep in a file."""

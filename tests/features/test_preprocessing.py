@@ -102,3 +102,11 @@ def test_only_the_data_may_tell_the_length():
         dimension = None
 
     assert Preprocessing.fit(Any(), RAW, ("centre",), seed=0).transform(RAW).shape == (4, 3)
+
+
+@pytest.mark.parametrize("block", [1, 3, 4])
+def test_blocks_are_the_rows_of_transform(block):
+    fitted = made("l2", "centre")
+    found = list(fitted.blocks(RAW, block=block))
+    assert [len(rows) for rows in found] == [min(block, 4 - start) for start in range(0, 4, block)]
+    np.testing.assert_array_equal(np.concatenate(found), fitted.transform(RAW))

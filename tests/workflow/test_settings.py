@@ -145,6 +145,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ({"runs": 0}, "runs: 0 is less than the minimum of 1"),
         ({"extensions": ["other"]}, "extensions.*'other'"),
         ({"extensions": ["same"]}, "extensions: .*wanted: Codes to evaluate; none, the plain ones"),
+        ({"setting": "reference"}, "setting: 'reference' should not be valid"),
         ({"setting": "downloads"}, "setting: 'downloads' should not be valid"),
         (
             {"mirror_sha256": {"cifar.tar.gz": "0" * 64}},
@@ -162,6 +163,18 @@ def test_without_a_setting_the_default_is_refined(settings):
         (
             {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
             "unknown option of hasher 'itq': '(iterations|seed)'",
+        ),
+        (
+            {"hasher_options": {"itq": {"n_iter": 0}}},
+            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+        ),
+        (
+            {"hashers": ["dsh"], "n_bits": [2, 8], "hasher_options": {"dsh": {"alpha": 0.7}}},
+            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: wanted an integer >= 2, came 1",
+        ),
+        (
+            {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "1"}}},
+            "options of hasher 'sklsh' at 8 bits: gamma: wanted a finite number > 0, came '1'",
         ),
         ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
         (

@@ -5,6 +5,7 @@ rule hash:
         preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
     output:
         codes="<results>/{feature}/{split}/run{run}/{hasher}/codes.h5",
+        models="<results>/{feature}/{split}/run{run}/{hasher}/models.h5",
     log:
         "<logs>/{feature}/{split}/run{run}/{hasher}/codes.log",
     benchmark:

@@ -1,31 +1,37 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
+from collections import defaultdict
+
+import numpy as np
+
 from protocol import codes, registry, storage
 from protocol.features import Preprocessing, extracted
+from protocol.hashers import TrainingSet
 
 
 def main(job):
-    """Write packed codes for every length, and what the fits did."""
-    name, options = job.wildcards.hasher, job.params.hasher_options
-    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
+    """Write the fitted model of every length, and packed codes, made block by block."""
+    name, options, seeds = job.wildcards.hasher, job.params.hasher_options, job.params.seeds
+    feature, hasher = registry.get("feature", job.wildcards.feature)(**job.params.options), registry.get("hasher", name)
     fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
-    parts = storage.read(job.input.splits, ["train", "query", "database"])
+    parts, packed = storage.read(job.input.splits, ["train", "query", "database"]), defaultdict(list)
     with extracted(job.input.features) as items:
-        train, query, database = (fitted.transform(items.raw(images)) for images in parts.values())
-    arrays, fits = {}, {}
-    for n_bits, seed in job.params.seeds.items():
-        model = registry.get("hasher", name)(n_bits=n_bits, seed=seed, **options).fit(train)
-        arrays[f"{n_bits}/query"] = codes.pack(model.transform(query))
-        arrays[f"{n_bits}/database"] = codes.pack(model.transform(database))
-        fits[n_bits] = {"seed": seed, **model.fit_record_}
+        training = TrainingSet(fitted.transform(items.raw(parts.pop("train"))))
+        models = {n_bits: hasher(n_bits=n_bits, seed=seed, **options).fit(training) for n_bits, seed in seeds.items()}
+        for part, images in parts.items():
+            for vectors in fitted.blocks(items.raw(images)):
+                for n_bits, model in models.items():
+                    packed[f"{n_bits}/{part}"].append(codes.pack(model.transform(vectors)))
     passport = storage.passport(
         f"hasher {name}",
-        parameters={"n_bits": list(fits), **options},
+        parameters={"n_bits": list(models), **options},
         inputs=dict(job.input.items()),
-        fits=fits,
-        fitted_on=storage.array_digest(train),
+        fits={n_bits: {"seed": seeds[n_bits], **model.fit_record_} for n_bits, model in models.items()},
+        fitted_on=storage.array_digest(training.X),
     )
-    storage.write(job.output.codes, arrays, passport)
+    learned = {f"{n_bits}/{key}": array for n_bits, model in models.items() for key, array in model.to_arrays().items()}
+    storage.write(job.output.models, learned, passport)
+    storage.write(job.output.codes, {key: np.concatenate(blocks) for key, blocks in packed.items()}, passport)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""The committed table of hashers on the digits, made again in part, and held against draws it has not seen."""
+
+import importlib.util
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SPEC = importlib.util.spec_from_file_location("digits_table", Path(__file__).with_name("digits_table.py"))
+made = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(made)
+
+TABLE = made.table()
+FRESH = range(made.N_RUNS, made.N_RUNS + 5)
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """Mean mAP by (hasher, n_bits) over runs that the table does not hold."""
+    return {cell: np.mean([made.mean_average_precision(*cell, run) for run in FRESH]) for cell in TABLE}
+
+
+def bound(*cells):
+    """Return 4 standard errors of the sum of these cells' differences between fresh runs and the table.
+
+    A normal variable is farther from its mean once in 16,000 times.
+    """
+    variance = sum(TABLE[cell]["std"] ** 2 for cell in cells)
+    return 4 * np.sqrt(variance * (1 / len(FRESH) + 1 / made.N_RUNS))
+
+
+@pytest.mark.parametrize("cell", [("lsh", 16), ("pcah", 32)])
+def test_cells_are_made_again(cell):
+    # Rounding on another machine moves a bit here and there and a run's mAP by far less than the runs differ.
+    values = np.array([made.mean_average_precision(*cell, run) for run in range(made.N_RUNS)])
+    expected, slack = TABLE[cell], 0.05 * TABLE[cell]["std"]
+    found = {"mean": values.mean(), "std": values.std(ddof=1), "min": values.min(), "max": values.max()}
+    assert found == pytest.approx(expected, abs=slack)
+
+
+@pytest.mark.parametrize("cell", TABLE, ids=str)
+def test_levels_hold_on_other_draws(fresh, cell):
+    assert abs(fresh[cell] - TABLE[cell]["mean"]) <= bound(cell)
+
+
+@pytest.mark.parametrize("n_bits", made.N_BITS)
+def test_the_order_holds_on_other_draws(fresh, n_bits):
+    cells = sorted((cell for cell in TABLE if cell[1] == n_bits), key=lambda cell: TABLE[cell]["mean"])
+    apart = [
+        (low, high)
+        for low, high in itertools.combinations(cells, 2)
+        if TABLE[high]["mean"] - TABLE[low]["mean"] > bound(low, high)
+    ]
+    assert [low for low, high in apart if high == ("itq", n_bits)] == cells[:-1]
+    assert [high for low, high in apart if low == ("sklsh", n_bits)] == cells[1:]
+    for low, high in apart:
+        assert fresh[low] < fresh[high], f"{low} is no longer below {high}"
+
+
+@pytest.mark.parametrize(("hasher", "options"), [("itq", {"n_iter": 1}), ("sklsh", {"gamma": 10.0})])
+@pytest.mark.parametrize("n_bits", made.N_BITS)
+def test_a_hasher_that_learns_less_would_be_noticed(hasher, options, n_bits):
+    spoilt = np.mean([made.mean_average_precision(hasher, n_bits, run, **options) for run in FRESH])
+    assert abs(spoilt - TABLE[hasher, n_bits]["mean"]) > bound((hasher, n_bits))
