@@ -173,8 +173,8 @@ def test_without_a_setting_the_default_is_refined(settings):
             "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: wanted an integer >= 2, came 1",
         ),
         (
-            {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "1"}}},
-            "options of hasher 'sklsh' at 8 bits: gamma: wanted a finite number > 0, came '1'",
+            {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "wide"}}},
+            "options of hasher 'sklsh' at 8 bits: gamma: wanted a finite number > 0, came 'wide'",
         ),
         ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
         (
