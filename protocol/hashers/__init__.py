@@ -1,5 +1,6 @@
 """Hashers: one file each, features in, binary codes out."""
 
 from protocol.hashers._base import Hasher
+from protocol.hashers._training import TrainingSet
 
-__all__ = ["Hasher"]
+__all__ = ["Hasher", "TrainingSet"]

@@ -2,15 +2,18 @@
 
 import abc
 import inspect
+import json
 import numbers
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, known, matrix
+from protocol.hashers._training import TrainingSet
 
-_BLOCK = 4096  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
+_BLOCK = 1024  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
 
 
 def whole(value: Any, name: str, *, least: int = 1) -> int:
@@ -30,8 +33,9 @@ def positive(value: Any, name: str) -> float:
 class Hasher(abc.ABC):
     """A learned map from features (n, d) to binary codes (n, n_bits).
 
-    A subclass stores its parameters in ``__init__`` and writes two methods. ``_fit(X, rng)`` sets learned attributes,
-    whose names end in an underscore, and returns the fit record. ``_encode(X)`` maps rows to bits, each row by itself.
+    A subclass stores its parameters in ``__init__``, names what it learns in `learned` and writes two methods.
+    ``_fit(training, rng)`` sets those attributes and returns the fit record; ``_encode(X)`` maps rows to bits, each row
+    by itself. Where parameters have ranges, ``_check()`` refuses those outside.
 
     Parameters
     ----------
@@ -42,12 +46,16 @@ class Hasher(abc.ABC):
 
     Attributes
     ----------
+    learned : mapping of str to tuple of str
+        Of the class: what a fit learns, as ``{"projection_": ("float32", "d", "n_bits")}``: an array's dtype and its
+        lengths, of which d is `n_features_in_`; another letter stands for the same length wherever it comes.
     n_features_in_ : int
         Number of features seen in fit.
     fit_record_ : dict
         What the fit did, JSON-able; empty where there is nothing to say.
     """
 
+    learned: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     n_features_in_: int
     fit_record_: dict[str, Any]
 
@@ -56,20 +64,30 @@ class Hasher(abc.ABC):
         self.seed = seed
 
     @abc.abstractmethod
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict[str, Any]:
-        """Learn from the training rows, which are finite and contiguous, and return the fit record."""
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
+        """Learn from the training rows, ``training.X``, and return the fit record."""
 
     @abc.abstractmethod
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return the bits of a block of rows."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def _check(self) -> None:  # noqa: B027 - most hashers have no parameters of their own
+        """Raise ProtocolError if a parameter of the subclass is out of its range."""
+
+    def check(self) -> None:
+        """Raise ProtocolError if a parameter is out of its range; fit does so too, but only once there is data."""
+        whole(self.n_bits, "n_bits")
+        whole(self.seed, "seed", least=0)
+        self._check()
+
+    def fit(self, X: ArrayLike | TrainingSet, y: ArrayLike | None = None) -> Self:
         """Learn the hash functions from the training rows.
 
         Parameters
         ----------
-        X : array_like of float, shape (n, d)
-            Training rows; float32 is used without a copy.
+        X : array_like of float, shape (n, d), or TrainingSet
+            Training rows; float32 is used without a copy. A `TrainingSet` serves several fits: they learn the same from
+            it, and share what it has computed.
         y : ignored
             For scikit-learn's sake.
 
@@ -82,11 +100,12 @@ class Hasher(abc.ABC):
         ProtocolError
             If a parameter is out of its range, `X` is not a finite matrix, or it can't serve `n_bits` bits.
         """
-        whole(self.n_bits, "n_bits")
-        rng = np.random.default_rng(whole(self.seed, "seed", least=0))
-        training = np.ascontiguousarray(matrix(X))
-        self.fit_record_ = self._fit(training, rng)
-        self.n_features_in_ = training.shape[1]
+        self.check()
+        training = X if isinstance(X, TrainingSet) else TrainingSet(X)
+        self.fit_record_ = self._fit(training, np.random.default_rng(self.seed))
+        for name in self.learned:  # in the memory order of a model from a file, so that products are rounded alike
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+        self.n_features_in_ = training.X.shape[1]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.bool_]:
@@ -105,11 +124,96 @@ class Hasher(abc.ABC):
         ProtocolError
             If fit has not been called, or `X` is not a finite matrix as wide as in fit.
         """
-        if not hasattr(self, "n_features_in_"):
-            raise ProtocolError(f"{type(self).__name__}: transform came before fit; call fit(X) first")
+        self._check_fitted("transform")
         rows = matrix(X, n_features=self.n_features_in_)
-        blocks = (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))
-        return np.concatenate([self._encode(np.ascontiguousarray(block)) for block in blocks])
+        codes = np.empty((len(rows), self.n_bits), dtype=bool)
+        for start in range(0, len(rows), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            codes[block] = self._encode(np.ascontiguousarray(rows[block]))
+        return codes
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the fitted model as named arrays to keep in a file: what was learned, and a text that says of what.
+
+        The text, under ``model``, is JSON: the hasher's name, its parameters, the number of features and the fit
+        record. So nothing of it is ever executed on the way back, as a pickle would be.
+
+        Raises
+        ------
+        ProtocolError
+            If fit has not been called.
+
+        Examples
+        --------
+        >>> from protocol.hashers.lsh import LSH
+        >>> sorted(LSH(n_bits=8).fit([[1.0, 2.0]]).to_arrays())
+        ['model', 'projection_']
+        """
+        self._check_fitted("to_arrays")
+        description = {
+            "hasher": type(self).__name__,
+            "parameters": self.get_params(),
+            "n_features": self.n_features_in_,
+            "fit_record": self.fit_record_,
+        }
+        learned = {name: getattr(self, name) for name in self.learned}
+        return {"model": np.array(json.dumps(description, default=np.generic.item)), **learned}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
+        """Return the fitted model that `to_arrays` described; it gives the same codes, bit for bit.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            Those of `to_arrays`, no more and no less; the text may be bytes, as it comes from a file.
+
+        Raises
+        ------
+        ProtocolError
+            If they are another hasher's, or an array is missing, unknown, not finite, or of another dtype or shape than
+            the parameters say.
+        """
+        wanted = {"model", *cls.learned}
+        if set(arrays) != wanted:
+            raise ProtocolError(
+                f"model of {cls.__name__}: wanted the arrays {', '.join(sorted(wanted))}, came "
+                f"{', '.join(sorted(arrays)) or 'none'}"
+            )
+        try:
+            description = json.loads(arrays["model"].astype(str).item())
+            name, parameters = description["hasher"], dict(description["parameters"])
+            n_features, fit_record = description["n_features"], dict(description["fit_record"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ProtocolError(f"model of {cls.__name__}: its description can't be read: {error}") from error
+        if name != cls.__name__:
+            raise ProtocolError(f"model of {cls.__name__}: these are the arrays of a model of {name}")
+        hasher = cls().set_params(**parameters)
+        hasher.check()
+        lengths = {"d": whole(n_features, "n_features"), "n_bits": hasher.n_bits}
+        for name, (dtype, *shape) in cls.learned.items():
+            hasher._set_learned(name, arrays[name], dtype, shape, lengths)
+        hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record
+        return hasher
+
+    def _set_learned(
+        self, name: str, array: NDArray, dtype: str, shape: Sequence[str], lengths: dict[str, int]
+    ) -> None:
+        """Set a learned attribute if it is as declared; a letter's first array says what it stands for."""
+        if array.ndim == len(shape):
+            for letter, length in zip(shape, array.shape, strict=True):
+                lengths.setdefault(letter, length)
+        wanted = tuple(lengths.get(letter, letter) for letter in shape)
+        if array.dtype != dtype or array.shape != wanted or not np.isfinite(array).all():
+            raise ProtocolError(
+                f"model of {type(self).__name__}: array {name!r}: wanted finite {dtype} of shape {wanted}, "
+                f"came {array.dtype} of shape {array.shape}{' with NaN or infinity' * (array.shape == wanted)}"
+            )
+        setattr(self, name, np.ascontiguousarray(array))
+
+    def _check_fitted(self, method: str) -> None:
+        if not hasattr(self, "n_features_in_"):
+            raise ProtocolError(f"{type(self).__name__}: {method} came before fit; call fit(X) first")
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:

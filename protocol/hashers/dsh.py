@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._distances import squared_distances
+from protocol.hashers._training import TrainingSet
 from protocol.registry import register
 
 
@@ -78,6 +79,12 @@ class DSH(Hasher):
     True
     """
 
+    learned = {
+        "mean_": ("float32", "d"),
+        "projection_": ("float32", "d", "n_bits"),
+        "threshold_": ("float32", "n_bits"),
+    }
+
     def __init__(
         self, n_bits: int = 32, *, seed: int = 0, alpha: float = 1.5, n_neighbors: int = 3, n_iter: int = 3
     ) -> None:
@@ -86,18 +93,24 @@ class DSH(Hasher):
         self.n_neighbors = n_neighbors
         self.n_iter = n_iter
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+    def _check(self) -> None:
+        positive(self.alpha, "alpha")
         whole(self.n_neighbors, "n_neighbors")
         whole(self.n_iter, "n_iter")
-        n_clusters = math.floor(positive(self.alpha, "alpha") * self.n_bits + 0.5)
-        whole(n_clusters, "alpha * n_bits, rounded: the number of clusters", least=2)
-        if n_clusters > len(X):
+        whole(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", least=2)
+
+    def _n_clusters(self) -> int:
+        return math.floor(self.alpha * self.n_bits + 0.5)
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        n_clusters = self._n_clusters()
+        if n_clusters > len(training.X):
             raise ProtocolError(
                 f"X: DSH makes {n_clusters} clusters for {self.n_bits} bits (alpha={self.alpha}), but there are only "
-                f"{len(X)} training rows"
+                f"{len(training.X)} training rows"
             )
-        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
-        X = X - self.mean_
+        self.mean_ = training.mean
+        X = training.X - self.mean_
         start = X[rng.choice(len(X), n_clusters, replace=False)]
         centres, sizes = _k_means(X, start, self.n_iter)
         pairs, distances = _neighbours(centres, self.n_neighbors)

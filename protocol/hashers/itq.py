@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher, whole
-from protocol.hashers._pca import principal_components, project
 from protocol.hashers._rotation import random_rotation
+from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
 
 _TILE = 512  # rows: a tile, its projection and its signs stay in the cache
@@ -72,14 +72,18 @@ class ITQ(Hasher):
     [0, 1, 2, 1]
     """
 
+    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+
     def __init__(self, n_bits: int = 32, *, seed: int = 0, n_iter: int = 50) -> None:
         super().__init__(n_bits, seed=seed)
         self.n_iter = n_iter
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+    def _check(self) -> None:
         whole(self.n_iter, "n_iter")
-        components = principal_components(X, self.n_bits)
-        V = project(X, components.mean, components.directions)
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        components = training.components(self.n_bits)
+        V = project(training.X, components.mean, components.directions)
         total = V.sum(axis=0, dtype=np.float64)
         rotation = random_rotation(self.n_bits, rng)
         for _ in range(self.n_iter):

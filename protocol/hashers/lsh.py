@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher
+from protocol.hashers._training import TrainingSet
 from protocol.registry import register
 
 
@@ -52,8 +53,10 @@ class LSH(Hasher):
     16
     """
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
-        self.projection_ = rng.standard_normal((X.shape[1], self.n_bits)).astype(np.float32)
+    learned = {"projection_": ("float32", "d", "n_bits")}
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        self.projection_ = rng.standard_normal((training.X.shape[1], self.n_bits)).astype(np.float32)
         return {}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher
-from protocol.hashers._pca import principal_components, project
 from protocol.hashers._rotation import random_rotation
+from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
 
 
@@ -65,8 +65,10 @@ class PCARR(Hasher):
     True
     """
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
-        components = principal_components(X, self.n_bits)
+    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        components = training.components(self.n_bits)
         self.mean_ = components.mean
         self.projection_ = (components.directions @ random_rotation(self.n_bits, rng)).astype(np.float32)
         return {"directions_without_variance": components.n_without_variance}

@@ -1,10 +1,14 @@
 """SH: the signs of the smoothest eigenfunctions of a box around the principal components."""
 
+from collections.abc import Mapping
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher
-from protocol.hashers._pca import principal_components, project
+from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
 
 
@@ -67,11 +71,19 @@ class SH(Hasher):
            [1, 1, 0, 0, 0, 0, 1, 1]])
     """
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
-        components = principal_components(X, min(self.n_bits, X.shape[1]))
+    learned = {
+        "mean_": ("float32", "d"),
+        "directions_": ("float32", "d", "n_components"),
+        "lowest_": ("float64", "n_components"),
+        "component_": ("int64", "n_bits"),
+        "frequency_": ("float64", "n_bits"),
+    }
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        components = training.components(min(self.n_bits, training.X.shape[1]))
         self.mean_ = components.mean
         self.directions_ = components.directions
-        V = project(X, self.mean_, self.directions_)
+        V = project(training.X, self.mean_, self.directions_)
         # An epsilon on both sides, as in the reference, keeps the range of a constant component above zero.
         epsilon = np.finfo(np.float64).eps
         self.lowest_ = V.min(axis=0).astype(np.float64) - epsilon
@@ -82,6 +94,17 @@ class SH(Hasher):
         self.frequency_ = frequency.ravel()[slowest]
         return {}
 
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
+        """As every hasher's; a bit of a component that isn't there is refused too."""
+        hasher = super().from_arrays(arrays)
+        n_components = len(hasher.lowest_)
+        if not ((hasher.component_ >= 0) & (hasher.component_ < n_components)).all():
+            raise ProtocolError(f"model of SH: array 'component_': wanted numbers in [0, {n_components})")
+        return hasher
+
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         V = project(X, self.mean_, self.directions_) - self.lowest_
-        return np.cos(V[:, self.component_] * self.frequency_) > 0  # sin(pi/2 + z) = cos(z)
+        # sin(pi/2 + z) = cos(z) is above zero up to a quarter turn from a whole one: no cosine is needed to tell.
+        turns = V[:, self.component_] * (self.frequency_ / (2 * np.pi))
+        return np.abs(turns - np.rint(turns)) < 0.25

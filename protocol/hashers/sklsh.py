@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher, positive
+from protocol.hashers._training import TrainingSet
 from protocol.registry import register
 
 
@@ -61,16 +62,27 @@ class SKLSH(Hasher):
     True
     """
 
+    learned = {
+        "projection_": ("float32", "d", "n_bits"),
+        "phase_": ("float64", "n_bits"),
+        "threshold_": ("float64", "n_bits"),
+    }
+
     def __init__(self, n_bits: int = 32, *, seed: int = 0, gamma: float = 1.0) -> None:
         super().__init__(n_bits, seed=seed)
         self.gamma = gamma
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
-        width = np.sqrt(positive(self.gamma, "gamma"))
-        self.projection_ = (width * rng.standard_normal((X.shape[1], self.n_bits))).astype(np.float32)
+    def _check(self) -> None:
+        positive(self.gamma, "gamma")
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        width = np.sqrt(self.gamma)
+        self.projection_ = (width * rng.standard_normal((training.X.shape[1], self.n_bits))).astype(np.float32)
         self.phase_ = rng.uniform(0, 2 * np.pi, self.n_bits)
         self.threshold_ = rng.uniform(-1, 1, self.n_bits)
         return {}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return np.cos(X @ self.projection_ + self.phase_) + self.threshold_ > 0
+        # cos(z) + t > 0 nearer than arccos(-t) to a whole turn: no cosine of every entry is needed to tell.
+        turns = (X @ self.projection_ + self.phase_) / (2 * np.pi)
+        return np.abs(turns - np.rint(turns)) < np.arccos(-self.threshold_) / (2 * np.pi)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._distances import squared_distances
+from protocol.hashers._training import TrainingSet
 from protocol.registry import register
 
 _N_START = 5  # training rows whose mean starts a centre
@@ -83,6 +84,12 @@ class SpH(Hasher):
     array([20, 20, 20, 20])
     """
 
+    learned = {
+        "mean_": ("float32", "d"),
+        "centres_": ("float32", "n_bits", "d"),
+        "squared_radius_": ("float32", "n_bits"),
+    }
+
     def __init__(
         self,
         n_bits: int = 32,
@@ -97,14 +104,16 @@ class SpH(Hasher):
         self.epsilon_std = epsilon_std
         self.max_iter = max_iter
 
-    def _fit(self, X: NDArray[np.float32], rng: np.random.Generator) -> dict:
+    def _check(self) -> None:
         positive(self.epsilon_mean, "epsilon_mean")
         positive(self.epsilon_std, "epsilon_std")
         whole(self.max_iter, "max_iter")
-        if len(X) < _N_START:
-            raise ProtocolError(f"X: SpH needs at least {_N_START} training rows, came {len(X)}")
-        self.mean_ = X.mean(axis=0, dtype=np.float64).astype(np.float32)
-        X = X - self.mean_
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        if len(training.X) < _N_START:
+            raise ProtocolError(f"X: SpH needs at least {_N_START} training rows, came {len(training.X)}")
+        self.mean_ = training.mean
+        X = training.X - self.mean_
         start = np.stack([rng.choice(len(X), _N_START, replace=False) for _ in range(self.n_bits)])
         centres = X[start].mean(axis=1, dtype=np.float64)
         farthest = np.linalg.norm(X, axis=1).max()

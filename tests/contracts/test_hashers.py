@@ -5,13 +5,17 @@ A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher.
 
 import functools
 import json
+import re
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from protocol import registry
+from protocol import registry, storage
 from protocol.checks import ProtocolError, matrix
+from protocol.hashers import TrainingSet
 
 
 def mixture(n, d):
@@ -189,6 +193,87 @@ def check_fit_record(make):
     assert hasher.n_features_in_ == 160
 
 
+def check_blocks_of_rows_do_not_matter(make):
+    hasher = make(n_bits=16).fit(X)
+    codes = hasher.transform(X)
+    for size in (1, 7, 299):
+        blocks = [hasher.transform(X[start : start + size]) for start in range(0, len(X), size)]
+        np.testing.assert_array_equal(np.concatenate(blocks), codes)
+
+
+def check_one_row(make):
+    """Of one training row a hasher makes something, or says how many it needs."""
+    try:
+        codes = make(n_bits=4).fit(X[:1]).transform(X[:2])
+    except ProtocolError as error:
+        assert re.search("training rows?, came 1$|only 1 training rows?$", str(error))  # noqa: PT017 - both are right
+    else:
+        assert codes.shape == (2, 4)
+
+
+def check_a_training_set_serves_many_fits(make):
+    training = TrainingSet(X)
+    for n_bits in (24, 8, 16):
+        shared, alone = make(n_bits=n_bits).fit(training), make(n_bits=n_bits).fit(X.copy())
+        for name in learned(alone):
+            np.testing.assert_equal(getattr(shared, name), getattr(alone, name))
+        assert shared.transform(X).tobytes() == alone.transform(X).tobytes()
+
+
+def check_parameters_are_checked_without_data(make):
+    assert make().check() is None
+    for wrong in ({"n_bits": 0}, {"n_bits": 8.5}, {"seed": -1}):
+        with pytest.raises(ProtocolError, match=f"{next(iter(wrong))}: wanted an integer >="):
+            make(**wrong).check()
+
+
+def check_a_file_keeps_the_model(make):
+    """A model comes back from a file as it was: parameters, learned attributes, codes bit for bit."""
+    for n_bits in (1, 24):
+        hasher = make(n_bits=np.int64(n_bits), seed=3).fit(X)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.h5")
+            storage.write(path, hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+            back = type(hasher).from_arrays(storage.read(path))
+        assert back.get_params() == hasher.get_params()
+        assert learned(back) == learned(hasher)
+        for name in learned(hasher):
+            np.testing.assert_equal(getattr(back, name), getattr(hasher, name))
+        assert back.transform(X).tobytes() == hasher.transform(X).tobytes()
+
+
+def check_odd_models_are_refused(make):
+    arrays = make(n_bits=4).fit(X).to_arrays()
+    load = type(make()).from_arrays
+    with pytest.raises(ProtocolError, match=r"wanted the arrays .*, came"):
+        load({})
+    with pytest.raises(ProtocolError, match=r"wanted the arrays .*, came .*surplus"):
+        load(arrays | {"surplus": np.zeros(3)})
+    with pytest.raises(ProtocolError, match="description can't be read"):
+        load(arrays | {"model": np.array("{")})
+    described = json.loads(str(arrays["model"]))
+    with pytest.raises(ProtocolError, match="these are the arrays of a model of Other"):
+        load(arrays | {"model": np.array(json.dumps(described | {"hasher": "Other"}))})
+    for n_bits in (0, 5):
+        longer = described | {"parameters": described["parameters"] | {"n_bits": n_bits}}
+        with pytest.raises(ProtocolError, match="wanted"):
+            load(arrays | {"model": np.array(json.dumps(longer))})
+    for name in set(arrays) - {"model"}:
+        with pytest.raises(ProtocolError, match=f"wanted the arrays .*{name}"):
+            load({key: array for key, array in arrays.items() if key != name})
+        odd = [arrays[name][:-1], arrays[name][None], arrays[name].astype(np.float16)]
+        if arrays[name].dtype.kind == "f":
+            odd.append(np.full_like(arrays[name], np.nan))
+        for array in odd:
+            with pytest.raises(ProtocolError, match=f"array {name!r}: wanted"):
+                load(arrays | {name: array})
+
+
+def check_a_model_needs_a_fit(make):
+    with pytest.raises(ProtocolError, match="before fit"):
+        make().to_arrays()
+
+
 def learned(hasher):
     return sorted(name for name in vars(hasher) if name.endswith("_"))
 
@@ -212,6 +297,13 @@ PLAIN = [
     check_repr,
     check_fit_returns_self,
     check_fit_record,
+    check_blocks_of_rows_do_not_matter,
+    check_one_row,
+    check_a_training_set_serves_many_fits,
+    check_parameters_are_checked_without_data,
+    check_a_file_keeps_the_model,
+    check_odd_models_are_refused,
+    check_a_model_needs_a_fit,
 ]
 
 
@@ -267,10 +359,40 @@ class Right:
     def __repr__(self):
         return f"{type(self).__name__}(n_bits={self.n_bits}, seed={self.seed})"
 
+    def check(self):
+        for name, least in (("n_bits", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ProtocolError(f"{name}: wanted an integer >= {least}, came {value!r}")
+
+    def to_arrays(self):
+        if not hasattr(self, "W_"):
+            raise ProtocolError("to_arrays came before fit")
+        parameters = {"n_bits": int(self.n_bits), "seed": self.seed}
+        described = {"hasher": type(self).__name__, "parameters": parameters}
+        return {"model": np.array(json.dumps(described)), "W": self.W_}
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        if set(arrays) != {"model", "W"}:
+            raise ProtocolError(f"wanted the arrays W, model, came {', '.join(sorted(arrays))}")
+        try:
+            described = json.loads(arrays["model"].astype(str).item())
+        except ValueError as error:
+            raise ProtocolError(f"its description can't be read: {error}") from error
+        if described["hasher"] != cls.__name__:
+            raise ProtocolError(f"these are the arrays of a model of {described['hasher']}")
+        hasher = cls(**described["parameters"])
+        hasher.check()
+        W = arrays["W"]
+        if W.dtype != float or W.shape != (160, hasher.n_bits) or not np.isfinite(W).all():
+            raise ProtocolError("array 'W': wanted finite floats (160, n_bits)")
+        hasher.W_, hasher.n_features_in_, hasher.fit_record_ = W, len(W), {}
+        return hasher
+
     def fit(self, X, y=None):
-        if not isinstance(self.n_bits, int) or self.n_bits < 1:
-            raise ProtocolError(f"n_bits: wanted an integer >= 1, came {self.n_bits!r}")
-        X = matrix(X)
+        self.check()
+        X = matrix(X.X if isinstance(X, TrainingSet) else X)
         self.n_features_in_ = X.shape[1]
         self.W_ = np.random.default_rng(self.seed).normal(size=(X.shape[1], self.n_bits))
         self.fit_record_ = {}
@@ -464,6 +586,76 @@ class RecordsTuples(Right):
         return self
 
 
+class NeedsRows(Right):
+    """Divides by the spread over the training rows, which one row doesn't have."""
+
+    def fit(self, X, y=None):
+        super().fit(X)
+        self.W_ = self.W_ / matrix(X.X if isinstance(X, TrainingSet) else X).var(axis=0, ddof=1)[:, None]
+        return self
+
+
+class NeedsRowsButSaysNothing(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        if len(X.X if isinstance(X, TrainingSet) else X) < 2:
+            raise ProtocolError("can't fit")
+        return self
+
+
+class UsesUpATrainingSet(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        if isinstance(X, TrainingSet):
+            self.W_ = self.W_ + len(vars(X))
+            X.used = True
+        return self
+
+
+class ChecksInFitOnly(Right):
+    def check(self):
+        pass
+
+    def fit(self, X, y=None):
+        Right.check(self)
+        return super().fit(X)
+
+
+class RoundsItsModel(Right):
+    def to_arrays(self):
+        return super().to_arrays() | {"W": self.W_.astype(np.float16).astype(float)}
+
+
+class ForgetsItsSeed(Right):
+    @classmethod
+    def from_arrays(cls, arrays):
+        hasher = super().from_arrays(arrays)
+        hasher.seed = 0
+        return hasher
+
+
+class LoadsAnything(Right):
+    @classmethod
+    def from_arrays(cls, arrays):
+        hasher = cls()
+        hasher.W_ = arrays.get("W")
+        return hasher
+
+
+class LoadsAnyWidth(Right):
+    @classmethod
+    def from_arrays(cls, arrays):
+        hasher = super().from_arrays(arrays | {"W": np.zeros((160, 4))} if "W" in arrays else arrays)
+        hasher.W_ = arrays["W"]
+        return hasher
+
+
+class KeepsNothing(Right):
+    def to_arrays(self):
+        self.W_ = getattr(self, "W_", None)
+        return super().to_arrays()
+
+
 RANDOM = functools.partial(check_seed, random=True)
 FIXED = functools.partial(check_seed, random=False)
 WITHIN = functools.partial(check_bits_beyond_features, within=True)
@@ -513,6 +705,17 @@ def test_the_right_hasher_passes(check):
         (check_fit_returns_self, ReturnsNothing),
         (check_fit_record, RecordsNumpy),
         (check_fit_record, RecordsTuples),
+        (check_blocks_of_rows_do_not_matter, MedianOfTheBatch),
+        (check_blocks_of_rows_do_not_matter, RowNumbers),
+        (check_one_row, NeedsRows),
+        (check_one_row, NeedsRowsButSaysNothing),
+        (check_a_training_set_serves_many_fits, UsesUpATrainingSet),
+        (check_parameters_are_checked_without_data, ChecksInFitOnly),
+        (check_a_file_keeps_the_model, RoundsItsModel),
+        (check_a_file_keeps_the_model, ForgetsItsSeed),
+        (check_odd_models_are_refused, LoadsAnything),
+        (check_odd_models_are_refused, LoadsAnyWidth),
+        (check_a_model_needs_a_fit, KeepsNothing),
     ],
     ids=str,
 )

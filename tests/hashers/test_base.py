@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,8 @@ from protocol.checks import ProtocolError
 from protocol.hashers import _base
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
+from protocol.hashers.pca_rr import PCARR
+from protocol.hashers.sh import SH
 from protocol.hashers.sklsh import SKLSH
 
 X = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
@@ -96,3 +100,53 @@ def test_type_and_memory_layout_do_not_matter(same):
 def test_y_is_ignored():
     codes = ITQ(4).fit(X, np.arange(20)).transform(X)
     np.testing.assert_array_equal(codes, ITQ(4).fit(X).transform(X))
+
+
+def test_a_model_says_what_it_is_in_text_and_plain_arrays():
+    arrays = ITQ(4, seed=2).fit(X).to_arrays()
+    assert set(arrays) == {"model", "mean_", "projection_"}
+    assert json.loads(str(arrays["model"])) == {
+        "hasher": "ITQ",
+        "parameters": {"n_bits": 4, "seed": 2, "n_iter": 50},
+        "n_features": 6,
+        "fit_record": {"directions_without_variance": 0},
+    }
+    assert all(array.dtype.kind in "Uf" for array in arrays.values())
+
+
+def test_a_model_of_another_shape_is_refused_by_array():
+    arrays = ITQ(4).fit(X).to_arrays()
+    narrow = arrays | {"mean_": np.zeros(5, dtype=np.float32)}
+    with pytest.raises(
+        ProtocolError,
+        match=r"model of ITQ: array 'mean_': wanted finite float32 of shape \(6,\), came float32 of shape \(5,\)$",
+    ):
+        ITQ.from_arrays(narrow)
+    endless = arrays | {"mean_": np.full(6, np.inf, dtype=np.float32)}
+    with pytest.raises(ProtocolError, match=r"came float32 of shape \(6,\) with NaN or infinity$"):
+        ITQ.from_arrays(endless)
+    with pytest.raises(ProtocolError, match="model of PCARR: these are the arrays of a model of ITQ"):
+        PCARR.from_arrays(arrays)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"hasher": "ITQ"}', '{"hasher": "ITQ", "parameters": 3}'])
+def test_a_model_with_an_odd_description_is_refused(text):
+    with pytest.raises(ProtocolError, match="model of ITQ: its description can't be read"):
+        ITQ.from_arrays(ITQ(4).fit(X).to_arrays() | {"model": np.array(text)})
+
+
+def test_a_model_with_parameters_it_can_not_have_is_refused():
+    arrays = ITQ(4).fit(X).to_arrays()
+    for changed, message in (('"n_iter": 0', "n_iter: wanted an integer >= 1"), ('"iter": 3', "unknown parameter")):
+        text = str(arrays["model"]).replace('"n_iter": 50', changed)
+        with pytest.raises(ProtocolError, match=message):
+            ITQ.from_arrays(arrays | {"model": np.array(text)})
+
+
+def test_lengths_that_are_no_parameter_agree_among_the_arrays():
+    arrays = SH(9).fit(X).to_arrays()  # 6 components
+    with pytest.raises(ProtocolError, match=r"array 'lowest_': wanted finite float64 of shape \(6,\), came .* \(5,\)"):
+        SH.from_arrays(arrays | {"lowest_": arrays["lowest_"][:5]})
+    for component in (-1, 6):
+        with pytest.raises(ProtocolError, match=r"array 'component_': wanted numbers in \[0, 6\)"):
+            SH.from_arrays(arrays | {"component_": np.full(9, component)})

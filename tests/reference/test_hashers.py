@@ -150,7 +150,7 @@ def slow_spheres(X, centres):
     return radii, overlaps
 
 
-def slow_sph(X, n_bits, seed):
+def slow_sph(X, n_bits, seed, epsilon_mean=0.10, epsilon_std=0.15):
     """Return centres, radii and number of updates."""
     n = len(X)
     rng = np.random.default_rng(seed)
@@ -165,25 +165,28 @@ def slow_sph(X, n_bits, seed):
         centres = centres + moves / n_bits
         radii, overlaps = slow_spheres(X, centres)
         pairs = np.array([overlaps[i, j] for i in range(n_bits) for j in range(i + 1, n_bits)])
-        if np.mean(abs(pairs - n / 4)) <= 0.10 * n / 4 and np.std(pairs) <= 0.15 * n / 4:
+        if np.mean(abs(pairs - n / 4)) <= epsilon_mean * n / 4 and np.std(pairs) <= epsilon_std * n / 4:
             return centres, radii, n_iter
     raise RuntimeError("the reference did not converge")
 
 
-@pytest.mark.parametrize(("n", "seed"), [(150, 0), (151, 1), (151, 2)])
-def test_sph(n, seed):
+@pytest.mark.parametrize(
+    ("n", "seed", "options"),
+    [(150, 0, {}), (151, 1, {}), (151, 2, {}), (151, 1, {"epsilon_mean": 0.05, "epsilon_std": 0.3})],
+)
+def test_sph(n, seed, options):
     train = TRAIN[:n]
-    centres, radii, n_iter = slow_sph(train.astype(np.float64), 6, seed)
-    hasher = SpH(6, seed=seed).fit(train)
+    centres, radii, n_iter = slow_sph(train.astype(np.float64), 6, seed, **options)
+    hasher = SpH(6, seed=seed, **options).fit(train)
     assert hasher.fit_record_ == {"n_iter": n_iter, "converged": True}
     # The row that sets a radius lies on its sphere: a hair is added for this reference's own rounding.
     spheres = list(zip(centres, radii, strict=True))
     agree(hasher, lambda X: np.array([[math.dist(x, c) <= r + 1e-9 for c, r in spheres] for x in X]), train)
 
 
-def slow_k_means(X, centres):
+def slow_k_means(X, centres, n_iter):
     k = len(centres)
-    for _ in range(3):
+    for _ in range(n_iter):
         labels = [min(range(k), key=lambda c: math.dist(x, centres[c])) for x in X]
         distances = [math.dist(x, centres[label]) for x, label in zip(X, labels, strict=True)]
         for cluster in range(k):
@@ -194,15 +197,15 @@ def slow_k_means(X, centres):
     return centres, [labels.count(c) / len(X) for c in range(k)]
 
 
-def slow_dsh(X, n_bits, seed):
+def slow_dsh(X, n_bits, seed, alpha=1.5, n_neighbors=3, n_iter=3):
     """Return normals and thresholds."""
-    n_clusters = math.floor(1.5 * n_bits + 0.5)
+    n_clusters = math.floor(alpha * n_bits + 0.5)
     start = np.random.default_rng(seed).choice(len(X), n_clusters, replace=False)
-    centres, weights = slow_k_means(X, [X[row] for row in start])
+    centres, weights = slow_k_means(X, [X[row] for row in start], n_iter)
     pairs = set()
     for i in range(n_clusters):
         others = sorted((j for j in range(n_clusters) if j != i), key=lambda j: math.dist(centres[i], centres[j]))
-        pairs.update((min(i, j), max(i, j)) for j in others[:3])
+        pairs.update((min(i, j), max(i, j)) for j in others[:n_neighbors])
     planes = []
     for i, j in sorted(pairs):
         u = centres[i] - centres[j]
@@ -219,6 +222,14 @@ def slow_dsh(X, n_bits, seed):
 def test_dsh(seed, n_bits):
     planes = slow_dsh(TRAIN.astype(np.float64), n_bits, seed)
     agree(DSH(n_bits, seed=seed), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"alpha": 2.0}, {"alpha": 1.0, "n_neighbors": 5}, {"n_neighbors": 1}, {"n_iter": 1}]
+)
+def test_dsh_with_other_options(options):
+    planes = slow_dsh(TRAIN.astype(np.float64), 8, 0, **options)
+    agree(DSH(8, seed=0, **options), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]))
 
 
 def test_dsh_with_empty_clusters():
