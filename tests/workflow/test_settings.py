@@ -45,7 +45,8 @@ def test_the_shipped_settings_are_good(settings, name, tmp_path, monkeypatch):
 
 
 def test_every_dataset_has_a_shipped_setting():
-    assert set(registry.names("dataset")) == {path.stem for path in CONFIG.glob("*.yaml")}
+    shipped = [yaml.safe_load(path.read_text())["dataset"] for path in CONFIG.glob("*.yaml")]
+    assert set(registry.names("dataset")) == set(shipped)
 
 
 @pytest.mark.workflow
@@ -54,8 +55,10 @@ def test_every_shipped_setting_can_be_planned(project, name):
     place(name, project.folder)
     done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    has_files = bool(registry.entry("dataset", name).facts["files"])
+    setting = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
+    has_files = bool(registry.entry("dataset", setting["dataset"]).facts["files"])
     assert ("fetch" in done.stdout) == has_files
+    assert ("search" in done.stdout) == ("choices" in done.stdout) == ("hasher_grids" in setting)
     for rule in ("dataset", "extract", "split", "hash", "count", "page"):
         assert rule in done.stdout
 

@@ -66,3 +66,47 @@ def grid(wildcards):
 def each(pattern, cells=SETTING.cells()):
     """The files of `pattern` for every cell of the setting, each once."""
     return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
+
+
+# What the searches of hashers' grids leave; nothing where there are none.
+SELECTIONS = each(
+    "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5",
+    [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
+)
+SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
+
+
+def selection(wildcards):
+    """What options are chosen by: the setting's ground truth, or the feature's first, and its metric."""
+    ground_truth = SET["selection"]["ground_truth"] or grid(wildcards).ground_truths[0]
+    return SET["selection"] | {"ground_truth": ground_truth, "empty": SET["empty"]}
+
+
+def selected(wildcards):
+    """The file that a hasher's options come from, where they were searched."""
+    file = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
+    file = file.format(**dict(wildcards.items()))
+    return {"selection": file} if file in SELECTIONS else {}
+
+
+def model_seeds(wildcards):
+    """One seed a code length, whatever other lengths there are.
+
+    The split protocol is left out, so that standard and improved runs train the same model and differ in the database
+    only; so are the options, so that the chosen model is the one that was scored.
+    """
+    parts = SET["seed"], SET["dataset"], wildcards.feature, wildcards.hasher
+    return {
+        n_bits: derive(*parts, n_bits, int(wildcards.run))
+        for n_bits in grid(wildcards).n_bits
+    }
+
+
+def truth_seed(wildcards):
+    return derive(
+        SET["seed"],
+        SET["dataset"],
+        "groundtruth",
+        wildcards.feature,
+        int(wildcards.run),
+    )
