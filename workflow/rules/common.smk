@@ -68,25 +68,27 @@ def each(pattern, cells=SETTING.cells()):
     return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
 
 
-# What the searches of hashers' grids leave; nothing where there are none.
+SELECTION = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
+# All that is searched, and the table of it; nothing where no hasher has a grid.
 SELECTIONS = each(
-    "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5",
+    SELECTION,
     [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
 )
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
 
-def selection(wildcards):
-    """What options are chosen by: the setting's ground truth, or the feature's first, and its metric."""
+def criterion(wildcards):
+    """What options are chosen by; without a ground truth in the setting, it is the feature's first."""
     ground_truth = SET["selection"]["ground_truth"] or grid(wildcards).ground_truths[0]
     return SET["selection"] | {"ground_truth": ground_truth, "empty": SET["empty"]}
 
 
 def selected(wildcards):
-    """The file that a hasher's options come from, where they were searched."""
-    file = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
-    file = file.format(**dict(wildcards.items()))
-    return {"selection": file} if file in SELECTIONS else {}
+    """The file that a hasher's options come from, where it has a grid."""
+    searched = wildcards.hasher in SET["hasher_grids"]
+    return (
+        {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
+    )
 
 
 def model_seeds(wildcards):

@@ -1,4 +1,3 @@
-# A hasher without a grid needs no search: its options are those of the setting.
 rule search:
     input:
         labels="<results>/items.h5",
@@ -6,7 +5,7 @@ rule search:
         splits="<results>/splits/{split}/run{run}/splits.h5",
         preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
     output:
-        selection="<results>/{feature}/{split}/run{run}/{hasher}/selection.h5",
+        selection=SELECTION,
     log:
         "<logs>/{feature}/{split}/run{run}/{hasher}/selection.log",
     benchmark:
@@ -25,17 +24,17 @@ rule search:
         grid=lambda wc: SET["hasher_grids"][wc.hasher],
         hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
         model_seeds=model_seeds,
-        criterion=selection,
+        criterion=criterion,
         truth_options=lambda wc: SET["ground_truth_options"][
-            selection(wc)["ground_truth"]
+            criterion(wc)["ground_truth"]
         ],
         truth_seed=truth_seed,
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
         code=lambda wc: digest("hasher", wc.hasher)
         + digest("feature", wc.feature)
-        + digest("ground_truth", selection(wc)["ground_truth"])
-        + digest("metric", selection(wc)["metric"])
+        + digest("ground_truth", criterion(wc)["ground_truth"])
+        + digest("metric", criterion(wc)["metric"])
         + room_digest("selection", "ranking"),
     message:
         "selection: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
