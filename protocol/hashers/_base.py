@@ -204,11 +204,11 @@ class Hasher(abc.ABC):
             for letter, length in zip(shape, array.shape, strict=True):
                 lengths.setdefault(letter, length)
         wanted = tuple(lengths.get(letter, letter) for letter in shape)
-        if array.dtype != dtype or array.shape != wanted or not np.isfinite(array).all():
-            raise ProtocolError(
-                f"model of {type(self).__name__}: array {name!r}: wanted finite {dtype} of shape {wanted}, "
-                f"came {array.dtype} of shape {array.shape}{' with NaN or infinity' * (array.shape == wanted)}"
-            )
+        place = f"model of {type(self).__name__}: array {name!r}: wanted finite {dtype} of shape {wanted}"
+        if array.dtype != dtype or array.shape != wanted:
+            raise ProtocolError(f"{place}, came {array.dtype} of shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ProtocolError(f"{place}, came NaN or infinity")
         setattr(self, name, np.ascontiguousarray(array))
 
     def _check_fitted(self, method: str) -> None:
