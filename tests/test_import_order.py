@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "features": {"codes", "formats"},
     **{room: {"codes"} for room in ("groundtruth", "splits", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report")},
+    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "selection")},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }

@@ -1,6 +1,7 @@
 """Reads a setting: fills defaults from the schema, and refuses what can't work before any job starts."""
 
 import inspect
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, known
 from protocol.metrics import ALL, everything, keywords
+from protocol.selection import points
 from protocol.splits import DRAWN
 
 DEFAULT = "workflow/config/digits.yaml"
@@ -86,7 +88,8 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
     for grid in grids.values():
         _check_lengths(grid, filled)
-        _check_hashers(grid, filled["hasher_options"])
+        _check_hashers(grid, filled)
+        _check_selection(grid, filled)
         _check_sizes(grid, filled)
     return Setting(filled, grids)
 
@@ -152,7 +155,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
     files = [file.name for file in registry.entry("dataset", config["dataset"]).facts["files"]]
     for file in config["mirror_sha256"]:
         known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
-    for metric in config["metrics"]:
+    for metric in (*config["metrics"], config["selection"]["metric"]):
         registry.get("metric", metric)
     for part in (config, *config["features"].values()):
         for key, kind in (("splits", "split"), ("ground_truths", "ground_truth"), ("hashers", "hasher")):
@@ -171,13 +174,31 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
         "dataset_options": _options("dataset", dataset, config["dataset_options"]),
     }
     datasets.user_paths(dataset, filled["dataset_options"])
+    filled["hasher_grids"] = {name: _hasher_grid(name, config) for name in sorted(config["hasher_grids"])}
     for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth")):
         given = config[f"{kind}_options"]
         used = {name for part in (config, *features.values()) for name in part.get(key, [])}
         filled[f"{kind}_options"] = {
             name: _options(kind, name, given.get(name, {})) for name in sorted(used | set(given))
         }
+    for name, own in filled["hasher_options"].items():
+        searched = filled["hasher_grids"].get(name, {})
+        filled["hasher_options"][name] = {option: value for option, value in own.items() if option not in searched}
     return filled
+
+
+def _hasher_grid(name: str, config: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return a hasher's grid, its values as the options have them."""
+    fixed, defaults, grid = config["hasher_options"].get(name, {}), _options("hasher", name, {}), {}
+    for option, values in config["hasher_grids"][name].items():
+        known(option, defaults, f"option of hasher {name!r} in hasher_grids:")
+        if option in fixed:
+            raise ProtocolError(
+                f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options and searched in "
+                "hasher_grids; take it out of one"
+            )
+        grid[option] = [_option(value, defaults[option]) for value in values]
+    return grid
 
 
 def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,18 +244,35 @@ def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
                 f"{dimension} dimensions of feature {grid.feature!r}"
             )
     for metric in config["metrics"]:
-        radius = keywords(metric).get("radius", 0)
-        if radius > min(grid.n_bits):
-            raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
+        _check_radius(grid, metric)
 
 
-def _check_hashers(grid: Grid, options: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_radius(grid: Grid, metric: str) -> None:
+    radius = keywords(metric).get("radius", 0)
+    if radius > min(grid.n_bits):
+        raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
+
+
+def _check_hashers(grid: Grid, config: Mapping[str, Any]) -> None:
     for name in grid.hashers:
-        for n_bits in grid.n_bits:
+        searched = points(config["hasher_grids"].get(name, {}))
+        for n_bits, point in itertools.product(grid.n_bits, searched):
             try:
-                registry.get("hasher", name)(n_bits=n_bits, **options[name]).check()
+                registry.get("hasher", name)(n_bits=n_bits, **config["hasher_options"][name], **point).check()
             except ProtocolError as error:
                 raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
+
+
+def _check_selection(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a criterion that can't choose among the grids of this feature's hashers."""
+    if not set(grid.hashers) & set(config["hasher_grids"]):
+        return
+    ground_truth, metric = config["selection"]["ground_truth"], config["selection"]["metric"]
+    if ground_truth is not None:
+        known(ground_truth, grid.ground_truths, f"ground truth of feature {grid.feature!r} in selection:")
+    if registry.entry("metric", metric).facts["better"] == "lower":
+        raise ProtocolError(f"selection: metric {metric!r} can't choose the best: of it, less is better")
+    _check_radius(grid, metric)
 
 
 def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:

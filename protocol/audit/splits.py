@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.audit.findings import Finding, found, shared
 from protocol.storage import array_digest
 
-_LEARNING = ("validation_query", "validation_database", "train")
+LEARNING = ("validation_query", "validation_database", "train")  # all that may be learned from
 
 
 class Declared(Protocol):
@@ -46,7 +46,7 @@ def audit_split(
         shared(parts["query"], parts["train"]),
         "The hasher has seen the query, so the result is not one on unseen queries.",
     )
-    for name in _LEARNING:
+    for name in LEARNING:
         inherent = name not in protocol.database_without
         made += found(
             f"{name.replace('_', '-')}-in-database",
@@ -108,6 +108,24 @@ def audit_fit(passport: Mapping[str, Any], training: NDArray) -> list[Finding]:
         return []
     consequence = f"The {passport['maker']} was fitted on other data than this split's training set."
     return [Finding("preprocessing-leak", "error", 1, (), consequence)]
+
+
+def audit_selection(passport: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
+    """Return a finding if options were chosen with other data than the training set and validation partitions.
+
+    Parameters
+    ----------
+    passport : mapping
+        Of a selection; ``read`` has the digest of the data read as each partition.
+    parts : mapping of str to ndarray
+        The data of the partitions that may be read, and of no other, made again from the split.
+    """
+    allowed = {name: array_digest(data) for name, data in parts.items()}
+    wrong = sorted(name for name in allowed | passport["read"] if allowed.get(name) != passport["read"].get(name))
+    if not wrong:
+        return []
+    consequence = f"Options were chosen with other data than this split's {', '.join(parts)}: see {', '.join(wrong)}."
+    return [Finding("selection-leak", "error", len(wrong), (), consequence)]
 
 
 def audit_truth(truths: Mapping[str, Mapping[str, NDArray]]) -> list[Finding]:

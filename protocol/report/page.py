@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.report.choices import choices
 from protocol.report.contact_sheet import contact_sheet
 from protocol.report.figures import by_length, extensions, tie_range
 from protocol.report.identities import check_identities
@@ -28,6 +29,7 @@ def page(
     images: Any,
     summary: "pd.DataFrame",
     findings: "pd.DataFrame",
+    selection: "pd.DataFrame | None",
     splits: Mapping[str, Mapping[str, NDArray]],
     published: Iterable[str | Path],
 ) -> str:
@@ -47,6 +49,8 @@ def page(
         As `protocol.report.summarise` makes it.
     findings : DataFrame
         As `protocol.audit.write_findings` writes it.
+    selection : DataFrame or None
+        As `protocol.selection.write_table` writes it; None where nothing was searched.
     splits : mapping of str to mapping
         Partitions of a run of each split protocol, by file.
     published : iterable of paths
@@ -65,11 +69,11 @@ def page(
     class_names = [name.decode() for name in items["class_names"]]
 
     def options(kind: str, name: str) -> dict[str, Any]:
-        return (
-            setting["features"][name]["options"]
-            if kind == "feature"
-            else setting.get(f"{kind}_options", {}).get(name, {})
-        )
+        if kind == "feature":
+            return setting["features"][name]["options"]
+        grid = setting.get(f"{kind}_grids", {}).get(name, {})
+        searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
+        return setting.get(f"{kind}_options", {}).get(name, {}) | searched
 
     return environment.get_template("page.html.j2").render(
         setting=setting,
@@ -84,6 +88,7 @@ def page(
         plugins={kind: [registry.entry(kind, name) for name in names] for kind, names in _used(summary).items()},
         identities=check_identities(summary),
         findings=_findings(findings),
+        choices=[] if selection is None else choices(selection),
         sizes=_sizes(splits),
         published=_beside(summary, tables).to_dict("records"),
         options=options,

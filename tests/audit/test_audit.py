@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from protocol import registry, storage
-from protocol.audit import audit_fit, audit_split, audit_truth, write_findings
+from protocol.audit import LEARNING, audit_fit, audit_selection, audit_split, audit_truth, write_findings
 
 SIZES = {"query": 20, "validation_query": 20, "validation_database": 20, "train": 20}
 Y = np.arange(200) % 5
@@ -73,6 +73,20 @@ def test_a_fit_on_other_data_is_a_leak():
     assert audit_fit(passport, training.copy()) == []
     (finding,) = audit_fit(passport, training[:2])
     assert (finding.name, finding.severity) == ("preprocessing-leak", "error")
+
+
+def test_a_choice_on_other_data_is_a_leak_whichever_partition_it_is():
+    parts = {name: np.full((2, 3), i) for i, name in enumerate(LEARNING)}
+    read = {name: storage.array_digest(data) for name, data in parts.items()}
+    assert audit_selection({"read": read}, parts) == []
+    for name in LEARNING:
+        (finding,) = audit_selection({"read": read | {name: "0" * 64}}, parts)
+        assert (finding.name, finding.severity, finding.count) == ("selection-leak", "error", 1)
+        assert finding.consequence.endswith(f"see {name}.")
+        (finding,) = audit_selection({"read": {part: read[part] for part in LEARNING if part != name}}, parts)
+        assert finding.consequence.endswith(f"see {name}.")
+    (finding,) = audit_selection({"read": read | {"query": "0" * 64}}, parts)
+    assert finding.consequence.endswith("see query.")
 
 
 def test_queries_without_a_relevant_item_are_named():

@@ -58,8 +58,10 @@ def test_every_shipped_setting_can_be_planned(project, name):
     place(name, project.folder)
     done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    has_files = bool(registry.entry("dataset", dataset_of(name)).facts["files"])
+    setting = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
+    has_files = bool(registry.entry("dataset", setting["dataset"]).facts["files"])
     assert ("fetch" in done.stdout) == has_files
+    assert ("search" in done.stdout) == ("choices" in done.stdout) == ("hasher_grids" in setting)
     for rule in ("dataset", "extract", "split", "hash", "count", "page"):
         assert rule in done.stdout
 
@@ -181,6 +183,38 @@ def test_without_a_setting_the_default_is_refined(settings):
             {"ground_truth_options": {"epsilon_ball": {"R": 3}}},
             "unknown option of ground_truth 'epsilon_ball': 'R'.*n_neighbours",
         ),
+        ({"hasher_grids": {"itqq": {"n_iter": [5]}}}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\)"),
+        (
+            {"hasher_grids": {"itq": {"n_iters": [5]}}},
+            r"unknown option of hasher 'itq' in hasher_grids: 'n_iters' \(did you mean 'n_iter'\?\); known: n_iter$",
+        ),
+        ({"hasher_grids": {"itq": {"seed": [5]}}}, "unknown option of hasher 'itq' in hasher_grids: 'seed'"),
+        ({"hasher_grids": {"itq": {"n_iter": []}}}, r"hasher_grids.itq.n_iter: \[\] should be non-empty; wanted: By"),
+        ({"hasher_grids": {"itq": {}}}, r"hasher_grids.itq: \{\} should be non-empty"),
+        ({"hasher_grids": {"itq": {"n_iter": [5, 5]}}}, "hasher_grids.itq.n_iter: .* non-unique"),
+        ({"hasher_grids": {"itq": {"n_iter": 5}}}, "hasher_grids.itq.n_iter: 5 is not of type 'array'"),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5, 0]}}},
+            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "hasher_options": {"itq": {"n_iter": 50}}},
+            "hasher 'itq': option 'n_iter' is fixed to 50 in hasher_options and searched in hasher_grids",
+        ),
+        ({"selection": {"metrics": "mAP"}}, r"unknown key in selection: 'metrics' \(did you mean 'metric'\?\)"),
+        ({"selection": {"metric": "MAP"}}, r"unknown metric 'MAP'"),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "empty@r2"}},
+            "selection: metric 'empty@r2' can't choose the best: of it, less is better",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "precision@r9"}},
+            "metric 'precision@r9': radius 9 is above n_bits 8",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"ground_truth": "graded_distance"}},
+            "unknown ground truth of feature 'gist' in selection: 'graded_distance'; known: class_label, epsilon_ball",
+        ),
         ({"setting": "../up"}, "setting: '../up' does not match"),
         ({"mirror_sha256": {"a": "zz"}}, "mirror_sha256.a: 'zz' does not match"),
     ],
@@ -260,6 +294,22 @@ def test_options_left_at_their_default_are_stated(settings):
     assert config["hasher_options"] == {"itq": {"n_iter": 3}, "lsh": {}}
     assert config["ground_truth_options"]["epsilon_ball"]["reading"] == "mean_distance"
     assert config["features"]["gist"]["options"]["border"] == 32
+
+
+def test_searched_options_are_no_longer_fixed_and_nothing_is_searched_by_default(settings):
+    assert settings.load(SMALL).config["hasher_grids"] == {}
+    grids = {"sph": {"epsilon_mean": [0.1, 0.2]}, "itq": {"n_iter": ["5", "10"]}}
+    config = settings.load(changed(hashers=["sph", "lsh", "itq"], hasher_grids=grids)).config
+    assert config["hasher_options"] == {"itq": {}, "lsh": {}, "sph": {"epsilon_std": 0.15, "max_iter": 200}}
+    assert config["hasher_grids"] == {"itq": {"n_iter": [5, 10]}, "sph": {"epsilon_mean": [0.1, 0.2]}}
+    assert config["selection"] == {"ground_truth": None, "metric": "mAP"}
+
+
+def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it(settings):
+    assert settings.load(changed(hasher_grids={"dsh": {"alpha": [1, 2]}})).config["hasher_options"].keys() == {
+        "lsh",
+        "itq",
+    }
 
 
 def test_the_standard_split_may_draw_all_items_the_improved_may_not(settings):

@@ -5,6 +5,7 @@ rule findings:
         features=each("<results>/{feature}/features.h5"),
         preprocessing=each("<results>/{feature}/{split}/run{run}/preprocessing.h5"),
         groundtruth=each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
+        selections=SELECTIONS,
     output:
         findings="<results>/audit.csv",
     log:

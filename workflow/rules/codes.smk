@@ -1,5 +1,6 @@
 rule hash:
     input:
+        unpack(selected),
         features="<results>/{feature}/features.h5",
         splits="<results>/splits/{split}/run{run}/splits.h5",
         preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
@@ -19,14 +20,7 @@ rule hash:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
         hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
-        # One seed a code length, whatever other lengths there are; the split protocol is left out, so that standard
-        # and improved runs train the same model and differ in the database only.
-        seeds=lambda wc: {
-            n_bits: derive(
-                SET["seed"], SET["dataset"], wc.feature, wc.hasher, n_bits, int(wc.run)
-            )
-            for n_bits in grid(wc).n_bits
-        },
+        seeds=model_seeds,
         code=lambda wc: digest("hasher", wc.hasher) + digest("feature", wc.feature),
     message:
         "codes: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"

@@ -67,3 +67,49 @@ def grid(wildcards):
 def each(pattern, cells=SETTING.cells()):
     """The files of `pattern` for every cell of the setting, each once."""
     return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
+
+
+SELECTION = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
+# All that is searched, and the table of it; nothing where no hasher has a grid.
+SELECTIONS = each(
+    SELECTION,
+    [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
+)
+SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
+
+
+def criterion(wildcards):
+    """What options are chosen by; without a ground truth in the setting, it is the feature's first."""
+    ground_truth = SET["selection"]["ground_truth"] or grid(wildcards).ground_truths[0]
+    return SET["selection"] | {"ground_truth": ground_truth, "empty": SET["empty"]}
+
+
+def selected(wildcards):
+    """The file that a hasher's options come from, where it has a grid."""
+    searched = wildcards.hasher in SET["hasher_grids"]
+    return (
+        {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
+    )
+
+
+def model_seeds(wildcards):
+    """One seed a code length, whatever other lengths there are.
+
+    The split protocol is left out, so that standard and improved runs train the same model and differ in the database
+    only; so are the options, so that the chosen model is the one that was scored.
+    """
+    parts = SET["seed"], SET["dataset"], wildcards.feature, wildcards.hasher
+    return {
+        n_bits: derive(*parts, n_bits, int(wildcards.run))
+        for n_bits in grid(wildcards).n_bits
+    }
+
+
+def truth_seed(wildcards):
+    return derive(
+        SET["seed"],
+        SET["dataset"],
+        "groundtruth",
+        wildcards.feature,
+        int(wildcards.run),
+    )

@@ -21,9 +21,7 @@ rule relevance:
         },
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
-        seed=lambda wc: derive(
-            SET["seed"], SET["dataset"], "groundtruth", wc.feature, int(wc.run)
-        ),
+        seed=truth_seed,
         code=lambda wc: digest("ground_truth", *grid(wc).ground_truths)
         + digest("feature", wc.feature),
     message:

@@ -5,6 +5,7 @@ rule page:
         metrics="<results>/metrics.csv",
         summary="<results>/summary.csv",
         findings="<results>/audit.csv",
+        selection=SELECTION_TABLE,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
         published=sorted(Path(workflow.basedir, "workflow/published").glob("*.csv")),
     output:

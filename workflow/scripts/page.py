@@ -20,6 +20,7 @@ def main(job):
             images=images,
             summary=pd.read_csv(job.input.summary),
             findings=pd.read_csv(job.input.findings),
+            selection=next(map(pd.read_csv, job.input.selection), None),
             splits={path: storage.read(path) for path in job.input.splits},
             published=job.input.published,
         )

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.ranking import LabelRelevance
+from protocol.selection import Validation, points, search
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(3, 6))
+Y = {"train": np.arange(60) % 3, "query": np.arange(9) % 3, "database": np.arange(30) % 3}
+X = {name: (CENTRES[y] + RNG.normal(size=(len(y), 6))).astype(np.float32) for name, y in Y.items()}
+GRID = {"gamma": [0.05, 0.5, 5.0]}
+SEEDS = {4: 11, 9: 12}
+
+
+def validation(**changes):
+    fields = {"relevance": LabelRelevance(Y["query"], Y["database"]), "metric": "mAP"} | changes
+    return Validation(X["query"], X["database"], **fields)
+
+
+def mean_precision(model):
+    """Mean over queries of the average precision, expected over the orders of ties, from its definition."""
+    query, database = model.transform(X["query"]), model.transform(X["database"])
+    values = []
+    for code, label in zip(query, Y["query"], strict=True):
+        distance, relevant = (database != code).sum(axis=1), Y["database"] == label
+        total = 0.0
+        for d in np.unique(distance):
+            before, tied = distance < d, distance == d
+            n, r = tied.sum(), (relevant & tied).sum()
+            for place in range(1, n + 1):  # the chance that this place is relevant, and what stands before it then
+                ahead = (relevant & before).sum() + 1 + (place - 1) * (r - 1) / max(n - 1, 1)
+                total += r / n * ahead / (before.sum() + place)
+        values.append(total / relevant.sum())
+    return np.mean(values)
+
+
+def test_scores_are_the_metric_of_each_point_at_each_length():
+    hasher = registry.get("hasher", "sklsh")
+    found = search(hasher, points(GRID), X["train"], validation(), seeds=SEEDS, options={})
+    assert list(found) == [4, 9]
+    for n_bits, scores in found.items():
+        models = [hasher(n_bits=n_bits, seed=SEEDS[n_bits], gamma=gamma).fit(X["train"]) for gamma in GRID["gamma"]]
+        np.testing.assert_allclose(scores, [mean_precision(model) for model in models], rtol=1e-12)
+    assert len(set(found[9])) == 3  # a grid whose points differ
+
+
+def test_other_options_hold_for_every_point():
+    hasher, seen = registry.get("hasher", "dsh"), []
+
+    def spy(**options):
+        seen.append(options)
+        return hasher(**options)
+
+    search(spy, points({"alpha": [1.5, 2.0]}), X["train"], validation(), seeds={4: 11}, options={"n_iter": 1})
+    assert seen == [{"n_bits": 4, "seed": 11, "n_iter": 1, "alpha": alpha} for alpha in (1.5, 2.0)]
+
+
+def test_a_point_that_can_not_be_fitted_is_named():
+    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: DSH makes 396 clusters"):
+        search(
+            registry.get("hasher", "dsh"),
+            points({"alpha": [2, 99]}),
+            X["train"],
+            validation(),
+            seeds={4: 1},
+            options={},
+        )
+
+
+def test_an_undefined_score_is_nan():
+    nothing = LabelRelevance(np.full(9, 7), Y["database"])
+    model = registry.get("hasher", "lsh")(n_bits=4, seed=0).fit(X["train"])
+    assert np.isnan(validation(relevance=nothing, empty="drop").score(model))
+    assert validation(relevance=nothing, empty="zero").score(model) == 0

@@ -1,0 +1,224 @@
+"""Options chosen from grids on the validation partitions, run for real on a small setting."""
+
+import importlib.util
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from project import SMALL, Project
+
+from protocol import codes, registry, storage
+from protocol.ranking import LabelRelevance
+from protocol.selection import COLUMNS, Validation, search
+
+pytestmark = pytest.mark.workflow
+RESULTS = "results/small"
+GRIDS = {"sklsh": {"gamma": [0.01, 1, 3]}, "dsh": {"alpha": [1.5, 2], "n_neighbors": [3]}}
+NESTED = SMALL | {"hashers": ["lsh", *GRIDS], "n_bits": [16], "hasher_grids": GRIDS, "extensions": ["none"]}
+CELL = "gist/improved/run1"
+
+
+@pytest.fixture(scope="module")
+def nested(tmp_path_factory, root):
+    made = Project(tmp_path_factory.mktemp("nested"), root)
+    made.write(NESTED)
+    done = made.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+@pytest.fixture
+def unrun(project):
+    project.write(NESTED)
+    return project
+
+
+def results(project):
+    return project.folder / RESULTS
+
+
+def selection(project):
+    return pd.read_csv(results(project) / "selection.csv")
+
+
+def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested):
+    table = selection(nested)
+    assert tuple(table) == COLUMNS
+    assert len(table) == 2 * 2 * (3 + 2)  # splits, runs, points
+    for (hasher, *_), own in table.groupby(["hasher", "split", "run"]):
+        options = "gamma={}" if hasher == "sklsh" else "alpha={} n_neighbors=3"
+        assert own["options"].tolist() == [options.format(value) for value in next(iter(GRIDS[hasher].values()))]
+        assert own["default"].tolist() == ([False, True, False] if hasher == "sklsh" else [True, False])
+        assert own["chosen"].tolist() == [i == own["score"].argmax() for i in range(len(own))]
+    assert table["score"].nunique() > len(table) / 4  # what is chosen among differs
+    assert not (table["chosen"] & table["default"]).all()
+
+
+def prepared(project):
+    """The vectors and labels of each partition, made again without the pipeline's scripts."""
+    X = storage.read(results(project) / "gist" / "features.h5")["X"]
+    y = storage.read(results(project) / "items.h5")["labels"]
+    split = storage.read(results(project) / "splits" / "improved" / "run1" / "splits.h5")
+    mean = X[split["train"]].mean(axis=0, dtype=np.float64)
+    return {name: ((X[rows] - mean).astype(np.float32), y[rows]) for name, rows in split.items()}
+
+
+def test_scores_are_those_of_the_validation_partitions(nested):
+    part = prepared(nested)
+    (query, y_query), (database, y_database) = part["validation_query"], part["validation_database"]
+    validation = Validation(query, database, LabelRelevance(y_query, y_database), "mAP")
+    seed = storage.read_passport(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["seed"]
+    grid = [{"gamma": gamma} for gamma in GRIDS["sklsh"]["gamma"]]
+    wanted = search(registry.get("hasher", "sklsh"), grid, part["train"][0], validation, seeds={16: seed}, options={})
+    written = storage.read(results(nested) / CELL / "sklsh" / "selection.h5")["16/scores"]
+    np.testing.assert_allclose(written, wanted[16], atol=1e-6)
+
+
+def test_codes_are_made_with_what_was_chosen(nested):
+    part, table = prepared(nested), selection(nested)
+    for hasher in GRIDS:
+        path = results(nested) / CELL / hasher
+        passport, chosen = storage.read_passport(path / "codes.h5"), storage.read_passport(path / "selection.h5")
+        fit = passport["fits"]["16"]
+        assert fit["options"].items() >= chosen["chosen"]["16"].items()
+        assert passport["inputs"]["selection"] == chosen["digest"]
+        own = table[(table["hasher"] == hasher) & (table["split"] == "improved") & (table["run"] == 1)]
+        text = " ".join(f"{option}={value}" for option, value in chosen["chosen"]["16"].items())
+        assert own.loc[own["chosen"], "options"].tolist() == [text]
+        model = registry.get("hasher", hasher)(n_bits=16, seed=fit["seed"], **chosen["chosen"]["16"])
+        wanted = model.fit(part["train"][0]).transform(part["query"][0])
+        different = codes.unpack(storage.read(path / "codes.h5")["16/query"], 16) != wanted
+        assert different.mean() < 1e-3  # a bit on the border may fall otherwise in a product of another shape
+    assert "selection" not in storage.read_passport(results(nested) / CELL / "lsh" / "codes.h5")["inputs"]
+
+
+class Files(dict):
+    """A job's input files: by key and by name."""
+
+    __getattr__ = dict.__getitem__
+
+
+def searched(project, tmp_path, **inputs):
+    """Run the search's script on a cell, with some of its files replaced."""
+    place = project.folder / "workflow" / "scripts" / "search.py"
+    spec = importlib.util.spec_from_file_location("search_script", place)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    files = {
+        "labels": results(project) / "items.h5",
+        "features": results(project) / "gist" / "features.h5",
+        "splits": results(project) / "splits" / "improved" / "run1" / "splits.h5",
+        "preprocessing": results(project) / CELL / "preprocessing.h5",
+    } | inputs
+    cell = {"dataset": "digits", "feature": "gist", "split": "improved", "run": 1, "hasher": "sklsh"}
+    seed = storage.read_passport(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["seed"]
+    params = SimpleNamespace(
+        cell=cell,
+        criterion={"ground_truth": "epsilon_ball", "metric": "mAP", "empty": "zero"},
+        options={},
+        steps=["centre"],
+        grid=GRIDS["sklsh"],
+        hasher_options={},
+        model_seeds={16: seed},
+        truth_seed=0,
+        truth_options={},
+    )
+    script.main(
+        SimpleNamespace(input=Files(files), params=params, output=SimpleNamespace(selection=tmp_path / "selection.h5"))
+    )
+    passport = storage.read_passport(tmp_path / "selection.h5")
+    scores = storage.read(tmp_path / "selection.h5")["16/scores"].tolist()
+    return {key: passport[key] for key in ("points", "chosen", "read")} | {"scores": scores}
+
+
+def rewritten(source, path, **changes):
+    """Write a file of the pipeline again with some arrays changed."""
+    storage.write(path, storage.read(source) | changes, storage.passport("test", parameters={}, inputs={}))
+    return path
+
+
+def test_test_queries_and_the_database_have_no_part_in_a_choice(nested, tmp_path):
+    """With their rows moved elsewhere, and every item outside the three partitions broken, nothing changes."""
+    before = searched(nested, tmp_path)
+    assert set(before["read"]) == {"validation_query", "validation_database", "train"}
+    source = results(nested) / "splits" / "improved" / "run1" / "splits.h5"
+    split = storage.read(source)
+    moved = rewritten(source, tmp_path / "splits.h5", query=np.arange(3), database=np.arange(5))
+    assert searched(nested, tmp_path, splits=moved) == before
+    X, y = (storage.read(results(nested) / name) for name in ("gist/features.h5", "items.h5"))
+    outside = np.setdiff1d(np.arange(len(y["labels"])), np.concatenate([split[name] for name in before["read"]]))
+    assert np.isin(split["query"], outside).all()
+    assert np.isin(split["database"], outside).all()
+    X["X"][outside], y["labels"][outside] = np.nan, -1
+    features = rewritten(results(nested) / "gist" / "features.h5", tmp_path / "features.h5", X=X["X"])
+    labels = rewritten(results(nested) / "items.h5", tmp_path / "items.h5", labels=y["labels"])
+    assert searched(nested, tmp_path, splits=moved, features=features, labels=labels) == before
+
+
+def test_other_validation_queries_make_other_scores(nested, tmp_path):
+    source = results(nested) / "splits" / "improved" / "run1" / "splits.h5"
+    moved = rewritten(source, tmp_path / "splits.h5", validation_query=storage.read(source)["query"])
+    assert searched(nested, tmp_path, splits=moved)["scores"] != searched(nested, tmp_path)["scores"]
+
+
+def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
+    script = unrun.folder / "workflow" / "scripts" / "search.py"
+    reading = "storage.read(job.input.splits, PARTITIONS).items()"
+    leaking = script.read_text().replace(
+        reading, 'zip(PARTITIONS, storage.read(job.input.splits, ["query", *PARTITIONS[1:]]).values())'
+    )
+    assert leaking != script.read_text()
+    script.write_text(leaking)
+    unrun.write(NESTED | {"runs": 1, "splits": ["improved"]})
+    assert unrun.run("audit").returncode == 0
+    findings = pd.read_csv(results(unrun) / "audit.csv")
+    assert set(findings["finding"]) == {"selection-leak"}
+    assert set(findings["severity"]) == {"error"}
+    assert sorted(findings["file"]) == [
+        f"{RESULTS}/gist/improved/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
+    ]
+
+
+def test_a_clean_choice_is_no_finding(nested):
+    findings = pd.read_csv(results(nested) / "audit.csv")
+    assert not findings["file"].str.contains("selection").any()
+
+
+def test_one_core_leaves_the_same_bytes(nested, unrun):
+    done = unrun.run(cores=1)
+    assert done.returncode == 0, done.stderr
+    for name in ("selection.csv", "metrics.csv", "report.html"):
+        assert (results(unrun) / name).read_bytes() == (results(nested) / name).read_bytes(), name
+
+
+def test_the_report_says_what_was_chosen(nested, small):
+    page = (results(nested) / "report.html").read_text().partition("<script>")[0]
+    assert '<h2 id="choices">' in page
+    assert "gamma = chosen from 0.01, 1, 3" in page
+    for (hasher, _), own in selection(nested).groupby(["hasher", "split"]):
+        first = own.loc[own["chosen"], "options"].value_counts().index[0]
+        assert f"{first} (" in page, hasher
+    assert "choices" not in (results(small) / "report.html").read_text().partition("<script>")[0]
+    assert not (results(small) / "selection.csv").exists()
+
+
+def test_only_hashers_with_a_grid_are_searched_and_select_makes_no_codes(unrun):
+    jobs = unrun.jobs("select")
+    assert jobs == {
+        "dataset": 1,
+        "extract": 1,
+        "split": 4,
+        "preprocess": 4,
+        "search": 8,
+        "choices": 1,
+        "select": 1,
+    }
+    unrun.write(SMALL)
+    assert unrun.jobs("select") == {"select": 1}
+
+
+def test_another_grid_searches_its_hasher_again_and_no_other(nested):
+    nested.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
+    jobs = nested.jobs("evaluate", setting="other.yaml")
+    assert jobs == {"search": 4, "hash": 4, "count": 4, "score": 2, "collect": 1, "evaluate": 1}
