@@ -52,7 +52,8 @@ COLUMNS = ("hasher", "n_bits", *STATISTICS, "n_runs")
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the GIST of the 1,797 images, not yet centred, and their classes."""
     data = registry.get("dataset", "digits")({})
-    return registry.get("feature", "gist")().extract(data.images)["X"], data.labels
+    blocks = registry.get("feature", "gist")().extract(data.images)
+    return np.concatenate([rows for rows, _ in blocks]), data.labels
 
 
 @functools.cache
