@@ -11,7 +11,7 @@ import yaml
 
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, known
-from protocol.splits import DRAWN
+from protocol.splits import DRAWN, list_paths
 
 DEFAULT = "workflow/config/digits.yaml"
 _SCHEMA = Path(__file__).parent / "schemas" / "setting.schema.yaml"
@@ -82,7 +82,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     grids = {name: _grid(name, own, filled) for name, own in filled["features"].items()}
     for grid in grids.values():
         _check_lengths(grid, filled)
-        _check_sizes(grid, filled)
+        _check_splits(grid, filled)
     return Setting(filled, grids)
 
 
@@ -119,7 +119,8 @@ def _canonical(config: dict[str, Any]) -> dict[str, Any]:
         for key in ("n_bits", "extension_bits"):
             if key in part:
                 part[key] = sorted(part[key])
-    return config | {"split_sizes": {name: config["split_sizes"][name] for name in DRAWN}}
+    sizes = config["split_sizes"]
+    return config | {"split_sizes": {name: sizes[name] for name in DRAWN if name in sizes}}
 
 
 def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
@@ -166,7 +167,7 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
         "dataset_options": _options("dataset", dataset, config["dataset_options"]),
     }
     datasets.user_paths(dataset, filled["dataset_options"])
-    for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth")):
+    for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth"), ("splits", "split")):
         given = config[f"{kind}_options"]
         used = {name for part in (config, *features.values()) for name in part.get(key, [])}
         filled[f"{kind}_options"] = {
@@ -176,12 +177,18 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = inspect.signature(registry.get(kind, name)).parameters
-    passed = {"paths"} if kind == "dataset" else _GIVEN
-    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in passed}
+    defaults = _option_defaults(kind, name)
     for option in given:
         known(option, defaults, f"option of {kind} {name!r}:")
     return defaults | {option: _option(value, defaults[option]) for option, value in given.items()}
+
+
+def _option_defaults(kind: str, name: str) -> dict[str, Any]:
+    if kind == "split":
+        return dict.fromkeys(registry.get(kind, name).listed)
+    parameters = inspect.signature(registry.get(kind, name)).parameters
+    passed = {"paths"} if kind == "dataset" else _GIVEN
+    return {key: parameter.default for key, parameter in parameters.items() if key not in passed}
 
 
 def _option(value: Any, default: Any) -> Any:
@@ -223,16 +230,15 @@ def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
             raise ProtocolError(f"metric {metric!r}: radius {radius} is above n_bits {min(grid.n_bits)}")
 
 
-def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:
-    """Refuse sizes that leave no database; where only the files tell how many items there are, the split does."""
-    sizes, n_items = config["split_sizes"], datasets.statistics(config["dataset"], config["dataset_options"]).get("n")
-    if n_items is None:
-        return
-    asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
+def _check_splits(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a split that this dataset can't have, as far as is known before its files are read."""
+    facts = datasets.statistics(config["dataset"], config["dataset_options"])
+    n_items = facts.get("n")
+    official = facts.get("partitions", {}) if n_items is not None else None
     for split in grid.splits:
-        outside = sum(sizes[name] for name in registry.get("split", split).database_without)
-        if sum(sizes.values()) > n_items or outside >= n_items:
-            raise ProtocolError(
-                f"split_sizes: {asked} = {sum(sizes.values())} leave no database under split {split!r}: dataset "
-                f"{config['dataset']!r} has {n_items} items"
-            )
+        protocol = registry.get("split", split)
+        try:
+            list_paths(protocol, config["split_options"][split])
+            protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
+        except ProtocolError as error:
+            raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error

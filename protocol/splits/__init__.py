@@ -1,6 +1,5 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
-from protocol.splits._balance import n_classes_of
 from protocol.splits._files import (
     list_paths,
     read_list,
@@ -21,7 +20,6 @@ __all__ = [
     "Rest",
     "SplitProtocol",
     "list_paths",
-    "n_classes_of",
     "read_list",
     "read_lists",
     "read_split",

@@ -6,11 +6,6 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 
 
-def n_classes_of(y: NDArray) -> int:
-    """Return how many classes labels have: those that occur, or the columns of a 0/1 matrix."""
-    return y.shape[1] if y.ndim == 2 else len(np.unique(y))
-
-
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return a random order of the items in which any stretch holds every class equally often, within one.
 

@@ -1,11 +1,10 @@
-"""What the protocols of CIFAR-10 draw alike: 100 queries and 500 training images of each class."""
+"""The split of CIFAR-10 that several papers share, under names of their own."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
-from protocol.splits._protocol import Drawn, Partition, Rest
-
-N_ITEMS, N_CLASSES = 60_000, 10
-BY_CLASS: Mapping[str, Partition] = MappingProxyType(
-    {"query": Drawn(per_class=100), "train": Drawn(per_class=500), "database": Rest()}
+TRAIN_IN_DATABASE = SplitProtocol(
+    {"query": Drawn(per_class=100), "train": Drawn(per_class=500), "database": Rest()},
+    may_overlap={"database": ("train",)},
+    n_items=60_000,
+    n_classes=10,
 )

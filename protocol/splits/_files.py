@@ -44,7 +44,7 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     for name, part in protocol.listed.items():
         given = files.get(name)
         if given is None and part.required:
-            raise ProtocolError(f"the split wants a list of the {name}, split_options: {{...: {{{name}: FILE}}}}")
+            raise ProtocolError(f"wanted a list of the {name}, split_options: {{from_lists: {{{name}: FILE}}}}")
         if given is not None:
             found[name] = path_of(given)
             if not found[name].is_file():
@@ -238,7 +238,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
-    """Write a whole split as ``.h5``, ``.npz`` or ``.csv``.
+    """Write a whole split as ``.h5``, ``.npz`` or ``.csv``; empty partitions are left out.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     """
     for name in parts:
         known(name, PARTITIONS, "partition")
-    path = Path(path)
+    path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
     match path.suffix.lower():
         case ".h5":
             storage.write(path, parts, storage.passport("split", parameters={}, inputs={}))
@@ -272,7 +272,9 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
 
 
 def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
-    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``, in the order of `PARTITIONS`.
+    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, under `PARTITIONS`.
+
+    A partition that the file has not is empty.
 
     Raises
     ------
@@ -292,7 +294,8 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
             raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
     for name in found:
         known(name, PARTITIONS, f"partition in {path}:")
-    return {name: rows_of(found[name], ids, f"{path}: {name}") for name in PARTITIONS if name in found}
+    present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in found.items() if len(part)}
+    return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
 
 
 def _table(path: Path) -> dict[str, NDArray[np.str_]]:

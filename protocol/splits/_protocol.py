@@ -9,11 +9,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, labels
-from protocol.splits._balance import balanced_order, drawn_of_each_class, n_classes_of
+from protocol.checks import ProtocolError, labels, n_classes
+from protocol.splits._balance import balanced_order, drawn_of_each_class
 
 DRAWN = ("query", "validation_query", "validation_database", "train")
 PARTITIONS = (*DRAWN, "database")
+_NO_ROWS = np.empty(0, dtype=np.int64)
 _NOTHING: Mapping = MappingProxyType({})
 _Part = TypeVar("_Part")
 
@@ -221,7 +222,7 @@ class SplitProtocol:
         Returns
         -------
         dict of str to ndarray of int64
-            Row numbers, ascending, under the names of the partitions.
+            Row numbers, ascending, under `PARTITIONS`; none in those that the protocol has not.
 
         Raises
         ------
@@ -233,18 +234,18 @@ class SplitProtocol:
         self.check(
             sizes,
             n_items=n_items,
-            n_classes=None if classes is None else n_classes_of(classes),
+            n_classes=n_classes(classes),
             official={name: len(rows) for name, rows in official.items()},
         )
         parts = self._official(official) | self._lists(lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
-        pool = np.setdiff1d(np.arange(n_items), np.concatenate([*taken, np.empty(0, dtype=np.int64)]))
+        pool = np.setdiff1d(np.arange(n_items), np.concatenate([*taken, _NO_ROWS]))
         if self.balanced:
             parts |= self._drawn(pool, None if classes is None else classes[pool], sizes, np.random.default_rng(seed))
         for name in self._of(Rest):
             outside = [rows for other, rows in parts.items() if not self.overlaps(name, other)]
             parts[name] = np.setdiff1d(np.arange(n_items), np.concatenate(outside))
-        return {name: np.sort(parts[name]) for name in self.partitions if name in parts}
+        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in PARTITIONS}
 
     def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         found = {name: official[part.part] for name, part in self._of(Official).items()}

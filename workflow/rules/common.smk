@@ -17,6 +17,7 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.seeds import derive
+from protocol.splits import list_paths
 from protocol.storage import check_writable
 
 # One thread in every linear-algebra call: a sum split over threads ends in other bits.
