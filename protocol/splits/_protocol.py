@@ -1,7 +1,7 @@
 """What a split protocol declares, and the one way in which every protocol is drawn."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
@@ -239,18 +239,17 @@ class SplitProtocol:
         )
         parts = self._official(official) | self._lists(lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
-        pool = np.setdiff1d(np.arange(n_items), np.concatenate([*taken, _NO_ROWS]))
+        pool = _without(n_items, taken)
         if self.balanced:
             parts |= self._drawn(pool, None if classes is None else classes[pool], sizes, np.random.default_rng(seed))
         for name in self._of(Rest):
-            outside = [rows for other, rows in parts.items() if not self.overlaps(name, other)]
-            parts[name] = np.setdiff1d(np.arange(n_items), np.concatenate(outside))
+            parts[name] = _without(n_items, [rows for other, rows in parts.items() if not self.overlaps(name, other)])
         return {name: np.sort(parts.get(name, _NO_ROWS)) for name in PARTITIONS}
 
     def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         found = {name: official[part.part] for name, part in self._of(Official).items()}
         for a, b in itertools.combinations(found, 2):
-            shared = np.intersect1d(found[a], found[b])
+            shared = found[a][np.isin(found[a], found[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
                     f"the official {a} and {b} may share no item, but share {shared.size}, the first is row {shared[0]}"
@@ -281,3 +280,11 @@ class SplitProtocol:
         rest = [name for name in self.balanced if name not in wanted]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
+
+
+def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the rows that are in none of some partitions."""
+    left = np.ones(n_items, dtype=bool)
+    for rows in parts:
+        left[rows] = False
+    return np.flatnonzero(left)
