@@ -2,7 +2,8 @@
 
 A whole split is HDF5 as the pipeline leaves it, ``.npz`` (both hold row numbers, by partition), or ``.csv`` with a line
 ``partition,id`` for each item. A list holds one partition: text with a line ``id label label ...`` for each item, the
-labels 0 or 1 for each class, or none; the same with commas as ``.csv``; or row numbers in an array.
+labels 0 or 1 for each class, or none; the same with commas as ``.csv``, where a first line that begins with ``id`` is
+the columns' names; or row numbers in an array.
 """
 
 import csv
@@ -231,10 +232,11 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     if y is not None:
         classes = labels(y, len(ids))
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
+    lines = [[name, *own] for name, own in zip(names, flags.tolist(), strict=True)]
+    if mark == ",":
+        lines.insert(0, ["id", *range(flags.shape[1])])
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter=mark, lineterminator="\n").writerows(
-            [name, *own] for name, own in zip(names, flags.tolist(), strict=True)
-        )
+        csv.writer(file, delimiter=mark, lineterminator="\n").writerows(lines)
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
