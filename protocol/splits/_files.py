@@ -222,21 +222,23 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     ProtocolError
         If the file can't be written, or an id has blanks in it or is empty and the list is text.
     """
-    path = Path(path)
-    names = ids[part].tolist()
-    mark = "," if path.suffix.lower() == ".csv" else " "
-    unfit = [] if mark == "," else [name for name in names if name.split() != [name]]
-    if unfit:
-        raise ProtocolError(f"{path}: wanted ids without blanks in them, came {unfit[0]!r}; write a .csv file")
+    path, names = Path(path), ids[part].tolist()
     flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
     if y is not None:
         classes = labels(y, len(ids))
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
-    lines = [[name, *own] for name, own in zip(names, flags.tolist(), strict=True)]
-    if mark == ",":
-        lines.insert(0, ["id", *range(flags.shape[1])])
+    lines = zip(names, flags.tolist(), strict=True)
+    is_table = path.suffix.lower() == ".csv"
+    unfit = [] if is_table else [name for name in names if name.split() != [name]]
+    if unfit:
+        raise ProtocolError(f"{path}: wanted ids without blanks in them, came {unfit[0]!r}; write a .csv file")
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter=mark, lineterminator="\n").writerows(lines)
+        if is_table:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(["id", *range(flags.shape[1])])
+            table.writerows([name, *own] for name, own in lines)
+        else:
+            file.writelines(" ".join(map(str, [name, *own])) + "\n" for name, own in lines)
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
