@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from protocol import registry, storage
 from protocol.checks import ProtocolError
-from protocol.splits import PARTITIONS, list_paths, read_list, read_lists, read_split, rows_of, write_list, write_split
+from protocol.splits import (
+    PARTITIONS,
+    Drawn,
+    SplitProtocol,
+    list_paths,
+    read_list,
+    read_lists,
+    read_split,
+    rows_of,
+    write_list,
+    write_split,
+)
 
 IDS = np.array([f"part {row // 10},x/{row:03d}.png" for row in range(60)])
 PLAIN = np.array([f"image/{row:03d}.png" for row in range(60)])
@@ -226,7 +237,7 @@ def test_the_lists_of_a_split_are_found_or_missed_by_name(tmp_path, monkeypatch)
 
 
 def test_the_lists_of_nuswide_in_the_wild():
-    """Two public toolkits' lists: 21 concepts with 100 and 500 images each, 81 concepts in one draw."""
+    """Two public toolkits' lists: 21 concepts, 100 and 500 images for each; 81, many images with none of them."""
     if "PROTOCOL_SHARED" not in os.environ:
         pytest.skip("PROTOCOL_SHARED is not set: needs data/nuswide_lists")
     folder = Path(os.environ["PROTOCOL_SHARED"]) / "data" / "nuswide_lists"
@@ -235,6 +246,8 @@ def test_the_lists_of_nuswide_in_the_wild():
         assert tuple(len(ids) for ids, _ in lists) == sizes
         assert all(flags.shape[1] == n_classes for _, flags in lists)
         assert not set(lists[0][0].tolist()) & set(lists[1][0].tolist())
+        assert [int((~flags.any(axis=1)).sum()) for _, flags in lists] == {21: [0, 0], 81: [1_131, 2_185]}[n_classes]
         if n_classes == 21:
-            assert (lists[0][1].sum(axis=0) >= 100).all()
-            assert (lists[1][1].sum(axis=0) >= 500).all()
+            for (ids, flags), number in zip(lists, (100, 500), strict=True):
+                whole = SplitProtocol({"query": Drawn(per_class=number)}).split(len(ids), flags, seed=0)
+                assert len(whole["query"]) == len(ids), "each image can be the one drawn for a concept"
