@@ -364,5 +364,5 @@ def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
     assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
     (tmp_path / "b.npz").write_bytes(b"PK")
-    with pytest.raises(ProtocolError, match="b.npz: wanted an .npz file, which it can't be read as"):
+    with pytest.raises(ProtocolError, match=r"b.npz: wanted an .npz file, which it can't be read as"):
         npz_keys(tmp_path / "b.npz")
