@@ -73,6 +73,13 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     return array
 
 
+def n_classes(y: NDArray | None) -> int | None:
+    """Return how many classes checked labels have: those that occur, or the columns of a 0/1 matrix; None for None."""
+    if y is None:
+        return None
+    return y.shape[1] if y.ndim == 2 else len(np.unique(y))
+
+
 def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     """Return `index` as int64 row numbers in [0, n_items), at least one.
 

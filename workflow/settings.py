@@ -14,7 +14,7 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError, known
 from protocol.metrics import ALL, everything, keywords
 from protocol.selection import points
-from protocol.splits import DRAWN
+from protocol.splits import DRAWN, VALIDATION, list_paths
 
 DEFAULT = "workflow/config/digits.yaml"
 _SCHEMA = Path(__file__).parent / "schemas" / "setting.schema.yaml"
@@ -90,7 +90,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
         _check_lengths(grid, filled)
         _check_hashers(grid, filled)
         _check_selection(grid, filled)
-        _check_sizes(grid, filled)
+        _check_splits(grid, filled)
     return Setting(filled, grids)
 
 
@@ -127,7 +127,8 @@ def _canonical(config: dict[str, Any]) -> dict[str, Any]:
         for key in ("n_bits", "extension_bits"):
             if key in part:
                 part[key] = sorted(part[key])
-    return config | {"split_sizes": {name: config["split_sizes"][name] for name in DRAWN}}
+    sizes = config["split_sizes"]
+    return config | {"split_sizes": {name: sizes[name] for name in DRAWN if name in sizes}}
 
 
 def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
@@ -175,7 +176,7 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
     }
     datasets.user_paths(dataset, filled["dataset_options"])
     filled["hasher_grids"] = {name: _hasher_grid(name, config) for name in sorted(config["hasher_grids"])}
-    for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth")):
+    for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth"), ("splits", "split")):
         given = config[f"{kind}_options"]
         used = {name for part in (config, *features.values()) for name in part.get(key, [])}
         filled[f"{kind}_options"] = {
@@ -202,12 +203,18 @@ def _hasher_grid(name: str, config: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _options(kind: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = inspect.signature(registry.get(kind, name)).parameters
-    passed = {"paths"} if kind == "dataset" else _GIVEN
-    defaults = {key: parameter.default for key, parameter in parameters.items() if key not in passed}
+    defaults = _option_defaults(kind, name)
     for option in given:
         known(option, defaults, f"option of {kind} {name!r}:")
     return defaults | {option: _option(value, defaults[option]) for option, value in given.items()}
+
+
+def _option_defaults(kind: str, name: str) -> dict[str, Any]:
+    if kind == "split":
+        return dict.fromkeys(registry.get(kind, name).listed)
+    parameters = inspect.signature(registry.get(kind, name)).parameters
+    passed = {"paths"} if kind == "dataset" else _GIVEN
+    return {key: parameter.default for key, parameter in parameters.items() if key not in passed}
 
 
 def _option(value: Any, default: Any) -> Any:
@@ -273,18 +280,22 @@ def _check_selection(grid: Grid, config: Mapping[str, Any]) -> None:
     if registry.entry("metric", metric).facts["better"] == "lower":
         raise ProtocolError(f"selection: metric {metric!r} can't choose the best: of it, less is better")
     _check_radius(grid, metric)
-
-
-def _check_sizes(grid: Grid, config: Mapping[str, Any]) -> None:
-    """Refuse sizes that leave no database; where only the files tell how many items there are, the split does."""
-    sizes, n_items = config["split_sizes"], datasets.statistics(config["dataset"], config["dataset_options"]).get("n")
-    if n_items is None:
-        return
-    asked = " + ".join(f"{name} {size}" for name, size in sizes.items())
     for split in grid.splits:
-        outside = sum(sizes[name] for name in registry.get("split", split).database_without)
-        if sum(sizes.values()) > n_items or outside >= n_items:
-            raise ProtocolError(
-                f"split_sizes: {asked} = {sum(sizes.values())} leave no database under split {split!r}: dataset "
-                f"{config['dataset']!r} has {n_items} items"
-            )
+        protocol, listed = registry.get("split", split), config["split_options"][split]
+        for part in VALIDATION:
+            if part not in protocol.partitions or (part in listed and listed[part] is None):
+                raise ProtocolError(f"hasher_grids: split {split!r} has no {part}, on which options could be chosen")
+
+
+def _check_splits(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a split that this dataset can't have, as far as is known before its files are read."""
+    facts = datasets.statistics(config["dataset"], config["dataset_options"])
+    n_items = facts.get("n")
+    official = facts.get("partitions", {}) if n_items is not None else None
+    for split in grid.splits:
+        protocol = registry.get("split", split)
+        try:
+            list_paths(protocol, config["split_options"][split])
+            protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
+        except ProtocolError as error:
+            raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error

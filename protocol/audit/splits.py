@@ -7,15 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.audit.findings import Finding, found, shared
+from protocol.checks import n_classes
 from protocol.storage import array_digest
 
 LEARNING = ("validation_query", "validation_database", "train")  # all that may be learned from
 
 
 class Declared(Protocol):
-    """What the audit asks of a split protocol: which drawn partitions the database must not contain."""
+    """What the audit asks of a split protocol."""
 
-    database_without: tuple[str, ...]
+    @property
+    def database_without(self) -> tuple[str, ...]:
+        """The partitions that the database must not contain."""
+
+    @property
+    def balanced(self) -> tuple[str, ...]:
+        """The partitions with every class equally often, within one."""
+
+    def sizes(self, given: Mapping[str, int], *, n_classes: int | None) -> Mapping[str, int]:
+        """Return the size of each partition, from those that the setting gives."""
 
 
 def audit_split(
@@ -32,7 +42,7 @@ def audit_split(
     y : ndarray of int, shape (n_items,), or None
         Class labels.
     sizes : mapping
-        The sizes asked for.
+        The sizes that the setting gives.
     """
     made = found(
         "query-in-database",
@@ -62,19 +72,20 @@ def audit_split(
             shared(parts[name], parts["query"]),
             "Hyperparameters chosen on validation data have seen test queries.",
         )
-    wrong = [name for name, size in sizes.items() if len(parts[name]) != size]
+    declared = protocol.sizes(sizes, n_classes=n_classes(y))
+    wrong = [name for name, size in declared.items() if len(parts[name]) != size]
     made += found(
         "size-mismatch",
         "error",
         np.array([len(parts[name]) for name in wrong]),
         f"The partitions {', '.join(wrong)} have other sizes than declared.",
     )
-    return made + (_class_findings(parts, y, sizes) if y is not None and y.ndim == 1 else [])
+    return made + (_class_findings(parts, y, protocol) if y is not None and y.ndim == 1 else [])
 
 
-def _class_findings(parts: Mapping[str, NDArray], y: NDArray, sizes: Mapping[str, int]) -> list[Finding]:
-    n_classes = int(y.max()) + 1
-    counts = {name: np.bincount(y[rows], minlength=n_classes) for name, rows in parts.items()}
+def _class_findings(parts: Mapping[str, NDArray], y: NDArray, protocol: Declared) -> list[Finding]:
+    highest = int(y.max())
+    counts = {name: np.bincount(y[rows], minlength=highest + 1) for name, rows in parts.items() if len(rows)}
     made = []
     for name, count in counts.items():
         made += found(
@@ -83,7 +94,7 @@ def _class_findings(parts: Mapping[str, NDArray], y: NDArray, sizes: Mapping[str
             np.flatnonzero(count == 0),
             f"The {name} partition has no item of these classes.",
         )
-    for name in sizes:
+    for name in protocol.balanced:
         uneven = counts[name].max() - counts[name].min() > 1
         made += found(
             "class-imbalance",

@@ -158,6 +158,13 @@ def path_of(file: str | Path) -> Path:
     return _split(file)[0]
 
 
+def npz_keys(file: str | Path) -> list[str]:
+    """Return the names of the arrays in an ``.npz`` file; ProtocolError if it is missing or damaged."""
+    path = _existing(Path(file))
+    with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
+        return _npz_keys(archive)
+
+
 def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
     """Return which numbers are whole, and small enough for a float64 to tell them from their neighbours."""
     return (np.abs(numbers) <= _LARGEST_INTEGER) & (np.trunc(numbers) == numbers)

@@ -1,5 +1,30 @@
 """Split protocols: how a dataset is divided into queries, database, training and validation sets."""
 
-from protocol.splits._protocol import DRAWN, PARTITIONS, SplitProtocol
+from protocol.splits._files import (
+    list_paths,
+    read_list,
+    read_lists,
+    read_split,
+    rows_of,
+    write_list,
+    write_split,
+)
+from protocol.splits._protocol import DRAWN, PARTITIONS, VALIDATION, Drawn, Listed, Official, Rest, SplitProtocol
 
-__all__ = ["DRAWN", "PARTITIONS", "SplitProtocol"]
+__all__ = [
+    "DRAWN",
+    "PARTITIONS",
+    "VALIDATION",
+    "Drawn",
+    "Listed",
+    "Official",
+    "Rest",
+    "SplitProtocol",
+    "list_paths",
+    "read_list",
+    "read_lists",
+    "read_split",
+    "rows_of",
+    "write_list",
+    "write_split",
+]

@@ -2,10 +2,11 @@
 
 from protocol.registry import register
 from protocol.splits._protocol import SplitProtocol
+from protocol.splits._thesis import FIVE
 
 STANDARD = register(
     "split",
     "standard",
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
     summary="Literature standard: the database is all but the queries, so hashers learn from items they are ranked on",
-)(SplitProtocol(database_without=("query",)))
+)(SplitProtocol(FIVE, may_overlap={"database": ("validation_query", "validation_database", "train")}))

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.formats import arrays
-from protocol.formats.arrays import read_array, read_csr, read_lists
+from protocol.formats.arrays import npz_keys, read_array, read_csr, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -358,3 +358,11 @@ def test_a_matlab_file_of_version_4_is_refused(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"B": ARRAY.astype(float)}, format="4")
     with pytest.raises(ProtocolError, match=r"no file of version 5 to 7\.3"):
         read_array(tmp_path / "a.mat")
+
+
+def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
+    np.savez(tmp_path / "a.npz", query=np.arange(2), train=np.arange(3))
+    assert sorted(npz_keys(tmp_path / "a.npz")) == ["query", "train"]
+    (tmp_path / "b.npz").write_bytes(b"PK")
+    with pytest.raises(ProtocolError, match=r"b.npz: wanted an .npz file, which it can't be read as"):
+        npz_keys(tmp_path / "b.npz")

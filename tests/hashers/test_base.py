@@ -3,8 +3,9 @@ import json
 import numpy as np
 import pytest
 
+from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.hashers import _base
+from protocol.hashers import _base, packed_codes
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
 from protocol.hashers.pca_rr import PCARR
@@ -150,3 +151,11 @@ def test_lengths_that_are_no_parameter_agree_among_the_arrays():
     for component in (-1, 6):
         with pytest.raises(ProtocolError, match=r"array 'component_': wanted numbers in \[0, 6\)"):
             SH.from_arrays(arrays | {"component_": np.full(9, component)})
+
+
+def test_packed_codes_are_those_of_each_model_alone():
+    X = np.random.default_rng(0).standard_normal((23, 6)).astype(np.float32)
+    models = {n_bits: LSH(n_bits=n_bits).fit(X) for n_bits in (3, 17)}
+    found = packed_codes(models, [X[:10], X[10:11], X[11:]])
+    for n_bits, model in models.items():
+        np.testing.assert_array_equal(found[n_bits], codes.pack(model.transform(X)))

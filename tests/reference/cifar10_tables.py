@@ -1,7 +1,7 @@
 """The tables of the full CIFAR-10 reproduction: makes ``results/reference/cifar10/`` from a finished run.
 
-Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_full.yaml`, with a mirror where the official
-archive can't be reached: `python tests/reference/cifar10_tables.py`.
+Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_full.yaml`, with a mirror where the
+official archive can't be reached: `python tests/reference/cifar10_tables.py`.
 """
 
 import json
@@ -21,11 +21,45 @@ TRUTHS = {"class_label": "class labels", "epsilon_ball": "epsilon-ball"}
 SPLITS = ["standard", "improved"]
 EXTENDED = ["mAP", *(f"{name}@r{radius}" for name in ("RAMAP", "mLGAP", "recall") for radius in (0, 1, 2))]
 CELL = ["ground_truth", "split", "hasher", "n_bits"]
-REBUILT = (
-    "01259 01369 01422 02245 02737 02935 03695 03718 04085 04496 05791 05896 06286 07580 07707 07724 07832 08117 08551 "
-    "09254"
-).split()
-"""Test images of the mirror's archive that are decoded JPEG, not the original pixels; a test finds them again."""
+REBUILT = [
+    1259,
+    1369,
+    1422,
+    2245,
+    2737,
+    2935,
+    3695,
+    3718,
+    4085,
+    4496,
+    5791,
+    5896,
+    6286,
+    7580,
+    7707,
+    7724,
+    7832,
+    8117,
+    8551,
+    9254,
+]
+"""Numbers of the test images that are decoded JPEG in the mirror's archive; a test finds them again."""
+
+INTRODUCTION = """\
+# CIFAR-10, GIST: the full reproduction
+
+Made by `python tests/reference/cifar10_tables.py` from a run of `workflow/config/cifar10_full.yaml`: 60,000 images,
+512-d GIST, two ground truths, two splits, eight hashers, six code lengths, ten runs; mean ± sample standard deviation
+over the runs. mAP: expected over ties, over all relevant items, 0 for a query without any. Every metric of every cell
+is in `summary.csv`, of the extension codes (standard split) in `extensions.csv`, each run's mAP in `runs.csv`."""
+PASSPORT = """\
+## Passport
+
+- setting: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as ITQ's in run 0: {seeds}
+- features: digest `{features}`, options {options}
+- versions: {versions}
+{notes}
+- {n_rebuilt} of the archive's 10,000 test images are decoded JPEG: `test_batch/` {rebuilt}"""
 
 
 def main() -> None:
@@ -48,14 +82,7 @@ def _write(name: str, table: pd.DataFrame) -> None:
 
 def _page(summary: pd.DataFrame, per_run: pd.DataFrame) -> list[str]:
     scores = summary.set_index(["metric", *CELL])
-    parts = [
-        "# CIFAR-10, GIST: the full reproduction",
-        "Made by `python tests/reference/cifar10_tables.py` from a run of `workflow/config/cifar10_full.yaml`: 60,000 "
-        "images, 512-d GIST, two ground truths, two splits, eight hashers, six code lengths, ten runs; mean ± sample "
-        "standard deviation over the runs. mAP: expected over ties, over all relevant items, 0 for a query without any. "
-        "Every metric of every cell is in `summary.csv`, of the extension codes (standard split) in `extensions.csv`, "
-        "each run's mAP in `runs.csv`.",
-    ]
+    parts = [INTRODUCTION]
     for truth, name in TRUTHS.items():
         parts += [f"## mAP, {name}"]
         parts += [f"{split.capitalize()} split:\n\n{_by_length(scores.loc['mAP', truth, split])}" for split in SPLITS]
@@ -69,7 +96,7 @@ def _by_length(scores: pd.DataFrame) -> str:
 
 
 def _improved(per_run: pd.DataFrame) -> str:
-    """Return how much higher the improved split scores; its database is smaller, the queries and models are the same."""
+    """Return how much higher the improved split scores: the same queries and models, a smaller database."""
     by_split = per_run.pivot_table(index=[*CELL[:1], *CELL[2:], "run"], columns="split", values="value")
     change = (by_split["improved"] - by_split["standard"]).groupby(CELL[:1] + CELL[2:]).agg(["mean", "sem"])
     lines = ["## Improved minus standard", "mAP, mean ± standard error over ten runs with the same queries and models:"]
@@ -89,8 +116,8 @@ def _twelve_bits(per_run: pd.DataFrame) -> str:
     verdict = "holds" if best["value"] < 0.2 else "does not hold"
     return (
         '## "Unsupervised methods stay under 20 % mAP with 12 bits on CIFAR-10"\n\n'
-        f"The claim of the mLGAP paper {verdict} for these eight methods on GIST: of {len(short)} runs (both splits, class "
-        f"labels) the best has {best['value']:.4f} ({best['hasher']}, {best['split']} split, run {best['run']})."
+        f"The claim of the mLGAP paper {verdict} for these eight methods on GIST: of {len(short)} runs (both splits, "
+        f"class labels) the best has {best['value']:.4f} ({best['hasher']}, {best['split']} split, run {best['run']})."
     )
 
 
@@ -100,7 +127,9 @@ def _published(scores: pd.DataFrame) -> str:
         place = (row.metric, row.ground_truth, row.split, row.hasher, row.n_bits)
         if place in scores.index:
             ours = scores.loc[place]
-            rows.append([row.hasher, row.n_bits, _both(ours), row.value, f"{ours['mean'] - row.value:+.4f}", row.source])
+            rows.append(
+                [row.hasher, row.n_bits, _both(ours), row.value, f"{ours['mean'] - row.value:+.4f}", row.source]
+            )
     sources = pd.read_csv(PUBLISHED).drop_duplicates("source")
     notes = "\n".join(f"- {row.source}: {row.protocol}." for row in sources.itertuples())
     header = ["hasher", "bits", "ours, standard split", "published", "difference", "source"]
@@ -110,18 +139,14 @@ def _published(scores: pd.DataFrame) -> str:
 def _passport() -> str:
     codes = storage.read_passport(RUN / "gist" / "standard" / "run0" / "itq" / "codes.h5")
     features = storage.read_passport(RUN / "gist" / "features.h5")
-    made_with = ", ".join(f"{name} {version}" for name, version in sorted(codes["versions"].items()))
-    fits = {n_bits: fit["seed"] for n_bits, fit in codes["fits"].items()}
-    return "\n".join(
-        [
-            "## Passport\n",
-            "- setting: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as that of ITQ in "
-            f"run 0 of the standard split: {json.dumps(fits)}",
-            f"- features: digest `{features['digest']}`, options {json.dumps(features['parameters'])}",
-            f"- versions: {made_with}",
-            *(f"- {note}" for note in codes["notes"]),
-            f"- {len(REBUILT)} of the archive's 10,000 test images are decoded JPEG: `test_batch/` {', '.join(REBUILT)}",
-        ]
+    return PASSPORT.format(
+        seeds=json.dumps({n_bits: fit["seed"] for n_bits, fit in codes["fits"].items()}),
+        features=features["digest"],
+        options=json.dumps(features["parameters"]),
+        versions=", ".join(f"{name} {version}" for name, version in sorted(codes["versions"].items())),
+        notes="\n".join(f"- {note}" for note in codes["notes"]),
+        n_rebuilt=len(REBUILT),
+        rebuilt=", ".join(f"{number:05d}" for number in REBUILT),
     )
 
 

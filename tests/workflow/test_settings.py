@@ -84,6 +84,12 @@ def test_without_a_setting_the_default_is_refined(settings):
     assert config["runs"] == 1
 
 
+def test_a_split_without_validation_partitions_can_not_choose_options(settings):
+    text = yaml.safe_load((CONFIG / "cifar10_s1.yaml").read_text()) | {"hasher_grids": {"itq": {"n_iter": [5, 50]}}}
+    with pytest.raises(ProtocolError, match="hasher_grids: split 'cifar10_s1' has no validation_query"):
+        settings.load(text)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -114,7 +120,7 @@ def test_without_a_setting_the_default_is_refined(settings):
         ),
         (
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
-            "= 500 leave no database under split 'standard': dataset 'synthetic' has 400 items",
+            "split 'standard' of dataset 'synthetic': the split asks for query 50 .* = 500 items, but there are 400$",
         ),
         (
             {"dataset": "wiki"},
@@ -157,11 +163,41 @@ def test_without_a_setting_the_default_is_refined(settings):
             {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
             "n_words: wanted an integer of at least 1, came 'many'",
         ),
-        ({"split_sizes": {"query": 5}}, "split_sizes: 'validation_query' is a required property"),
+        (
+            {"split_sizes": {"query": 5}},
+            "split 'standard' of .*: split sizes: wanted at least 1 for each of query, .*, came {'query': 5}",
+        ),
         (
             {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
-            "= 5200 leave no database under split 'standard': dataset 'digits' has 1797 items",
+            "split 'standard' of dataset 'digits': .* = 5200 items, but there are 1797$",
         ),
+        ({"split_sizes": {}}, "split 'standard' .*: wanted at least 1 for each of query, .*, came none$"),
+        ({"split_sizes": {"test": 5}}, r"unknown key in split_sizes: 'test'.*known: query, train"),
+        (
+            {"splits": ["cifar10_s1"]},
+            "split 'cifar10_s1' .*: the split is made for .* 60,000 items, but there are 1,797$",
+        ),
+        (
+            {"splits": ["cifar10_s2"], "dataset": "cifar100"},
+            "split 'cifar10_s2' .*: the split is made for a dataset of 10 classes, but there are 100$",
+        ),
+        (
+            {"splits": ["nuswide_21"], "dataset": "nuswide", "features": {"precomputed": {"options": {"name": "bow"}}}},
+            "split 'nuswide_21' .*: the split is made for a dataset of 195,834 items, but there are 269,648$",
+        ),
+        (
+            {"splits": ["from_lists"]},
+            r"split 'from_lists' .*: wanted a list of the query, split_options: \{from_lists: \{query: ",
+        ),
+        (
+            {"splits": ["from_lists"], "split_options": {"from_lists": {"query": "q.txt"}}},
+            r"split 'from_lists' .*: the list of the query: no such file: 'q.txt' \(looked in ",
+        ),
+        (
+            {"split_options": {"from_lists": {"test": "q.txt"}}},
+            "unknown option of split 'from_lists': 'test'; known: database, query, train",
+        ),
+        ({"split_options": {"standard": {"train": 5}}}, "unknown option of split 'standard': 'train'; known: $"),
         (
             {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
             "unknown option of hasher 'itq': '(iterations|seed)'",
@@ -315,7 +351,7 @@ def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it(settings):
 def test_the_standard_split_may_draw_all_items_the_improved_may_not(settings):
     sizes = SMALL["split_sizes"] | {"train": 1597}
     settings.load(changed(split_sizes=sizes, splits=["standard"]))
-    with pytest.raises(ProtocolError, match="= 1797 leave no database under split 'improved'"):
+    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* = 1797 takes all 1797"):
         settings.load(changed(split_sizes=sizes, splits=["improved"]))
 
 
@@ -323,3 +359,18 @@ def test_all_metrics_are_every_registered_one_that_the_shortest_code_has(setting
     metrics = settings.load(changed(metrics=["all"], n_bits=[1, 8])).config["metrics"]
     assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
     assert "precision@r2" not in metrics
+
+
+def test_protocols_that_declare_their_sizes_need_none(settings):
+    text = yaml.safe_load((CONFIG / "cifar10_s1.yaml").read_text())
+    assert "split_sizes" not in text
+    assert settings.load(text).config["split_sizes"] == {}
+
+
+def test_the_files_of_a_split_are_stated_with_those_left_out(settings, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {"query": "q.txt", "train": "t.npz:rows", "database": "d.csv"}
+    for file in ("q.txt", "t.npz", "d.csv"):
+        (tmp_path / file).write_text("x")
+    config = settings.load(changed(splits=["from_lists"], split_options={"from_lists": files})).config
+    assert config["split_options"]["from_lists"] == files | {"validation_query": None, "validation_database": None}

@@ -18,6 +18,7 @@ from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import need_index_order
 from protocol.seeds import derive
+from protocol.splits import list_paths
 from protocol.storage import check_writable
 
 # One thread in every linear-algebra call: a sum split over threads ends in other bits.

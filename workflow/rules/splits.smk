@@ -1,6 +1,12 @@
+def lists_of(split):
+    return list_paths(registry.get("split", split), SET["split_options"][split])
+
+
 rule split:
     input:
         labels="<results>/items.h5",
+        # A function's paths are taken as they are, whatever braces are in them.
+        lists=lambda wc: [str(path) for path in lists_of(wc.split).values()],
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
@@ -13,7 +19,12 @@ rule split:
     resources:
         mem_mb=500,
     params:
-        sizes=SET["split_sizes"],
+        # Only the sizes that the protocol leaves open: those that it declares are in its code.
+        sizes=lambda wc: {
+            name: SET["split_sizes"][name]
+            for name in registry.get("split", wc.split).open
+        },
+        lists=lambda wc: SET["split_options"][wc.split],
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "split", int(wc.run)),
         code=lambda wc: digest("split", wc.split),
     message:

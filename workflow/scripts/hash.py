@@ -1,45 +1,34 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
-from collections import defaultdict
-
-import numpy as np
-
-from protocol import codes, registry, storage
+from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
-from protocol.hashers import TrainingSet
+from protocol.hashers import TrainingSet, packed_codes
 
 
 def main(job):
     """Write the fitted model of every length, and packed codes, made block by block."""
-    name, seeds, selection = job.wildcards.hasher, job.params.seeds, job.input.get("selection")
+    selection = job.input.get("selection")
     chosen = storage.read_passport(selection)["chosen"] if selection else {}
-    options = {n_bits: job.params.hasher_options | chosen.get(str(n_bits), {}) for n_bits in seeds}
-    feature, hasher = registry.get("feature", job.wildcards.feature)(**job.params.options), registry.get("hasher", name)
+    options = {n_bits: job.params.hasher_options | chosen.get(str(n_bits), {}) for n_bits in job.params.seeds}
+    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
-    parts, packed = storage.read(job.input.splits, ["train", "query", "database"]), defaultdict(list)
+    parts, arrays = storage.read(job.input.splits, ["train", "query", "database"]), {}
     with extracted(job.input.features) as items:
-        training = TrainingSet(fitted.transform(items.raw(parts.pop("train"))))
-        models = {
-            n_bits: hasher(n_bits=n_bits, seed=seed, **options[n_bits]).fit(training) for n_bits, seed in seeds.items()
-        }
+        training, models = TrainingSet(fitted.transform(items.raw(parts.pop("train")))), {}
+        for n_bits, seed in job.params.seeds.items():
+            hasher = registry.get("hasher", job.wildcards.hasher)(n_bits=n_bits, seed=seed, **options[n_bits])
+            models[n_bits] = hasher.fit(training)
         for part, images in parts.items():
-            for vectors in fitted.blocks(items.raw(images)):
-                for n_bits, model in models.items():
-                    packed[f"{n_bits}/{part}"].append(codes.pack(model.transform(vectors)))
-    fits = {
-        n_bits: {"seed": seeds[n_bits], "options": options[n_bits], **model.fit_record_}
-        for n_bits, model in models.items()
-    }
-    passport = storage.passport(
-        f"hasher {name}",
-        parameters={"n_bits": list(models), **job.params.hasher_options},
-        inputs=dict(job.input.items()),
-        fits=fits,
-        fitted_on=storage.array_digest(training.X),
-    )
+            packed = packed_codes(models, fitted.blocks(items.raw(images)))
+            arrays |= {f"{n_bits}/{part}": codes for n_bits, codes in packed.items()}
+    fits = {n: {"seed": model.seed, "options": options[n], **model.fit_record_} for n, model in models.items()}
+    parameters = {"n_bits": list(models), **job.params.hasher_options}
+    inputs, fitted_on = dict(job.input.items()), storage.array_digest(training.X)
+    maker = f"hasher {job.wildcards.hasher}"
+    passport = storage.passport(maker, parameters=parameters, inputs=inputs, fits=fits, fitted_on=fitted_on)
     learned = {f"{n_bits}/{key}": array for n_bits, model in models.items() for key, array in model.to_arrays().items()}
     storage.write(job.output.models, learned, passport)
-    storage.write(job.output.codes, {key: np.concatenate(blocks) for key, blocks in packed.items()}, passport)
+    storage.write(job.output.codes, arrays, passport)
 
 
 if __name__ == "__main__":

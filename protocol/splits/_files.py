@@ -1,0 +1,313 @@
+"""Splits as files: one file for a whole split, or one list for each partition, as the field hands them on.
+
+A whole split is HDF5 as the pipeline leaves it, ``.npz`` (both hold row numbers, by partition), or ``.csv`` with a line
+``partition,id`` for each item. A list holds one partition: text with a line ``id label label ...`` for each item, the
+labels 0 or 1 for each class, or none; the same with commas as ``.csv``, where a first line that begins with ``id`` is
+the columns' names; or row numbers in an array.
+"""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import storage
+from protocol.checks import ProtocolError, known, labels, rows
+from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
+from protocol.splits._protocol import PARTITIONS, SplitProtocol
+
+LIMIT = 1 << 30
+"""Bytes of text that a list may have, unpacked."""
+
+_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+_HEADER = ("partition", "id")
+
+
+def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
+    """Return where the lists of a split lie, by partition.
+
+    Parameters
+    ----------
+    protocol : SplitProtocol
+    files : mapping of str to str or None
+        By partition that the protocol has `listed`; None: there is no such partition.
+
+    Raises
+    ------
+    ProtocolError
+        If a list that is required is not named, or is not there.
+    """
+    found = {}
+    for name, part in protocol.listed.items():
+        given = files.get(name)
+        if given is None and part.required:
+            raise ProtocolError(f"wanted a list of the {name}, split_options: {{from_lists: {{{name}: FILE}}}}")
+        if given is not None:
+            found[name] = path_of(given)
+            if not found[name].is_file():
+                raise ProtocolError(f"the list of the {name}: no such file: {given!r} (looked in {Path.cwd()})")
+    return found
+
+
+def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    """Read one partition as it stands, whatever dataset it belongs to; an item may stand twice.
+
+    Parameters
+    ----------
+    file : str or Path
+        Text, also packed as ``.gz``, ``.csv``, or row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``.
+
+    Returns
+    -------
+    items : ndarray of str or of int64, shape (n,)
+        Ids, or row numbers.
+    flags : ndarray of bool, shape (n, n_classes), or None
+        Labels, where the list has them.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, damaged or empty, or a line has other labels than 0 and 1, or another number of them
+        than the first.
+    """
+    path = path_of(file)
+    if path.suffix.lower() in _ARRAYS:
+        numbers = as_integers(read_array(file), str(file))
+        if numbers.ndim != 1:
+            raise ProtocolError(f"{file}: wanted row numbers (n,), came shape {numbers.shape}")
+        return numbers, None
+    ids: list[str] = []
+    flags: list[str] = []
+    for number, (name, *values) in _lines(path):
+        joined = "".join(values)
+        if len(joined) != len(values) or joined.strip("01") or (flags and len(joined) != len(flags[0])):
+            wanted = f"{len(flags[0])} labels" if flags else "labels"
+            raise ProtocolError(f"{path}: line {number}: wanted an id and {wanted}, 0 or 1, came {name!r} {values}")
+        ids.append(name)
+        flags.append(joined)
+    if not ids:
+        raise ProtocolError(f"{path}: wanted an item a line, came none")
+    width = len(flags[0])
+    matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), width) == ord("1")
+    return np.array(ids), matrix if width else None
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        raise ProtocolError(f"{path}: wanted a list of items, came no such file")
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
+            content = stream.read(LIMIT + 1)
+        if len(content) > LIMIT:
+            raise ProtocolError(f"{path}: wanted a list of at most {LIMIT >> 20} MiB, came more")
+        return content.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: wanted a list of items, which it can't be read as: {error}") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line that is not blank."""
+    text = io.StringIO(_text(path), newline=None)
+    is_table = path.suffix.lower() == ".csv"
+    lines: Iterable[list[str]] = csv.reader(text, strict=True) if is_table else (line.split() for line in text)
+    try:
+        for number, fields in enumerate(lines, start=1):
+            if fields and not (is_table and number == 1 and fields[0] in _HEADER):
+                yield number, fields
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: wanted lines with commas, which it can't be read as: {error}") from error
+
+
+def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+    """Return the rows of items in a dataset, ascending.
+
+    Parameters
+    ----------
+    items : ndarray of str or of int, shape (n,)
+        Ids, or row numbers. An id is found whole, or by what follows the last ``/`` where that names one item only:
+        lists of images hold the paths of another machine.
+    ids : ndarray of str, shape (n_items,)
+        The dataset's.
+    name : str
+        What the items are, for the error.
+
+    Raises
+    ------
+    ProtocolError
+        If an item is none of the dataset's, or stands twice.
+    """
+    if items.dtype.kind in "iu":
+        found = rows(items, len(ids), name)
+    else:
+        places = _places(ids)
+        found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+        unknown = np.flatnonzero(found < 0)
+        if unknown.size:
+            raise ProtocolError(
+                f"{name}: {unknown.size} of {len(items)} items are none of the dataset's, the first is "
+                f"{str(items[unknown[0]])!r}; its first is {str(ids[0])!r}"
+            )
+    distinct, counts = np.unique(found, return_counts=True)
+    if len(distinct) < len(found):
+        twice = distinct[counts > 1]
+        raise ProtocolError(f"{name}: {len(twice)} items stand more than once, the first is {str(ids[twice[0]])!r}")
+    return distinct
+
+
+def _tail(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _places(ids: NDArray[np.str_]) -> dict[str, int]:
+    """Return the row of each id and of each id's last part; -1 where several ids have that part."""
+    names = ids.tolist()
+    places: dict[str, int] = {}
+    for row, name in enumerate(names):
+        tail = _tail(name)
+        places[tail] = -1 if tail in places else row
+    return places | {name: row for row, name in enumerate(names)}
+
+
+def read_lists(
+    files: Mapping[str, str | Path], ids: NDArray[np.str_], *, n_classes: int | None = None
+) -> dict[str, NDArray[np.int64]]:
+    """Read a split from a list for each partition.
+
+    Parameters
+    ----------
+    files : mapping of str to path
+        As for `read_list`, by partition.
+    ids : ndarray of str, shape (n_items,)
+        The dataset's.
+    n_classes : int or None
+        Of the dataset; labels in a list have to be as many. None: not known.
+
+    Returns
+    -------
+    dict of str to ndarray of int64
+        Row numbers, ascending.
+
+    Raises
+    ------
+    ProtocolError
+        As `read_list` and `rows_of`; if a list has labels for another number of classes.
+    """
+    found = {}
+    for name, file in files.items():
+        items, flags = read_list(file)
+        if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
+            raise ProtocolError(f"{file}: wanted labels for {n_classes} classes, came {flags.shape[1]}")
+        found[name] = rows_of(items, ids, f"{file}")
+    return found
+
+
+def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArray | None = None) -> None:
+    """Write one partition as a list: text, or ``.csv``.
+
+    Parameters
+    ----------
+    path : str or Path
+    part : ndarray of int64
+        Row numbers.
+    ids : ndarray of str, shape (n_items,)
+    y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
+        Class labels; the list then has 0 or 1 for each class, up to the highest that is in `y`.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be written, or an id has blanks in it or is empty and the list is text.
+    """
+    path, names = Path(path), ids[part].tolist()
+    flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
+    if y is not None:
+        classes = labels(y, len(ids))
+        flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
+    lines = zip(names, flags.tolist(), strict=True)
+    is_table = path.suffix.lower() == ".csv"
+    unfit = [] if is_table else [name for name in names if name.split() != [name]]
+    if unfit:
+        raise ProtocolError(f"{path}: wanted ids without blanks in them, came {unfit[0]!r}; write a .csv file")
+    with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        if is_table:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(["id", *range(flags.shape[1])])
+            table.writerows([name, *own] for name, own in lines)
+        else:
+            file.writelines(" ".join(map(str, [name, *own])) + "\n" for name, own in lines)
+
+
+def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
+    """Write a whole split as ``.h5``, ``.npz`` or ``.csv``; empty partitions are left out.
+
+    Parameters
+    ----------
+    path : str or Path
+    parts : mapping of str to ndarray of int64
+        Row numbers by partition.
+    ids : ndarray of str, shape (n_items,)
+        The dataset's.
+
+    Raises
+    ------
+    ProtocolError
+        If a partition has no such name, the extension is another one, or the file can't be written.
+    """
+    for name in parts:
+        known(name, PARTITIONS, "partition")
+    path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
+    match path.suffix.lower():
+        case ".h5":
+            storage.write(path, parts, storage.passport("split", parameters={}, inputs={}))
+        case ".npz":
+            with storage.replacing(path) as temporary, open(temporary, "wb") as stream:
+                np.savez_compressed(stream, **parts)  # type: ignore[arg-type]
+        case ".csv":
+            with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(_HEADER)
+                writer.writerows((name, item) for name, part in parts.items() for item in ids[part].tolist())
+        case other:
+            raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
+
+
+def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
+    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, under `PARTITIONS`.
+
+    A partition that the file has not is empty.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, damaged or of another kind, a partition has no such name, or an item is none of the
+        dataset's or stands twice in a partition.
+    """
+    path = Path(path)
+    match path.suffix.lower():
+        case ".h5":
+            found = storage.read(path)
+        case ".npz":
+            found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}
+        case ".csv":
+            found = _table(path)
+        case other:
+            raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
+    for name in found:
+        known(name, PARTITIONS, f"partition in {path}:")
+    present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in found.items() if len(part)}
+    return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
+
+
+def _table(path: Path) -> dict[str, NDArray[np.str_]]:
+    items: dict[str, list[str]] = {}
+    for number, fields in _lines(path):
+        if len(fields) != len(_HEADER):
+            raise ProtocolError(f"{path}: line {number}: wanted a partition and an id, came {len(fields)} fields")
+        items.setdefault(fields[0], []).append(fields[1])
+    if not items:
+        raise ProtocolError(f"{path}: wanted a line partition,id for each item, came none")
+    return {name: np.array(own) for name, own in items.items()}

@@ -1,0 +1,13 @@
+"""CIFAR-10 with the training set left out of the database: the draw of `cifar10_s1`, another database."""
+
+import dataclasses
+
+from protocol.registry import register
+from protocol.splits._cifar10 import TRAIN_IN_DATABASE
+
+CIFAR10_54K = register(
+    "split",
+    "cifar10_54k",
+    source="DeepHash-pytorch, its dataset cifar10; in none of the papers reproduced here",
+    summary="CIFAR-10 as in `cifar10_s1`, but the training set is no part of the database, which has 54,000 images",
+)(dataclasses.replace(TRAIN_IN_DATABASE, may_overlap={}))

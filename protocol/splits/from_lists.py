@@ -1,0 +1,16 @@
+"""Anyone's split: a file for each partition. What the lists share is for the audit to judge, not refused here."""
+
+from protocol.registry import register
+from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol
+
+FROM_LISTS = register(
+    "split",
+    "from_lists",
+    source="the user's own lists",
+    summary="Anyone's split, a file for each partition: lists of ids with or without labels, or row numbers",
+)(
+    SplitProtocol(
+        {name: Listed(required=name in ("query", "train", "database")) for name in PARTITIONS},
+        may_overlap=dict.fromkeys(PARTITIONS, PARTITIONS),
+    )
+)

@@ -1,0 +1,22 @@
+"""ImageNet-100 by the lists of HashNet; the training images are a part of the database."""
+
+from protocol.registry import register
+from protocol.splits._protocol import Official, SplitProtocol
+
+IMAGENET100 = register(
+    "split",
+    "imagenet100",
+    source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists",
+    summary="ImageNet-100 by HashNet's lists: 5,000 queries, 128,503 in the database, 13,000 of it to train on",
+)(
+    SplitProtocol(
+        {
+            "query": Official("test", 5_000),
+            "train": Official("train", 13_000),
+            "database": Official("database", 128_503),
+        },
+        may_overlap={"database": ("train",)},
+        n_items=133_503,
+        n_classes=100,
+    )
+)

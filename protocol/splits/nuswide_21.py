@@ -1,0 +1,21 @@
+"""NUS-WIDE's 21 most frequent concepts: queries and training images are drawn concept after concept, none twice.
+
+An image drawn for one concept often shows others, so a partition has more images of most concepts than were drawn.
+"""
+
+from protocol.registry import register
+from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+
+NUSWIDE_21 = register(
+    "split",
+    "nuswide_21",
+    source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, and the authors' code (split_nus.m)",
+    summary="NUS-WIDE, 21 concepts: 100 queries and 500 training images of each, 193,734 in the database",
+)(
+    SplitProtocol(
+        {"query": Drawn(per_class=100), "train": Drawn(per_class=500), "database": Rest()},
+        may_overlap={"database": ("train",)},
+        n_items=195_834,
+        n_classes=21,
+    )
+)

@@ -1,0 +1,316 @@
+"""Each shipped protocol against what its paper says of it, with sets and counters in the place of its own code."""
+
+import functools
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol
+
+GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
+RNG = np.random.default_rng(0)
+CIFAR = RNG.permutation(np.arange(60_000) % 10)
+# As many as NUS-WIDE's, each of 1 to 6 concepts, of which some are five times as frequent as others.
+CONCEPTS = np.zeros((195_834, 21), dtype=bool)
+for _ in range(6):
+    weights = np.linspace(1, 5, 21)
+    CONCEPTS[np.arange(195_834), RNG.choice(21, 195_834, p=weights / weights.sum())] = True
+
+
+def ranges(**sizes):
+    bounds = np.cumsum([0, *sizes.values()])
+    return {name: np.arange(*bounds[i : i + 2]) for i, name in enumerate(sizes)}
+
+
+IMAGENET = ranges(database=128_503, test=5_000)
+# By protocol: items, labels, official parts, the sizes that its paper names.
+CASES = {
+    "standard": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_950}),
+    "improved": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_620}),
+    "cifar10_s1": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
+    "ramap": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
+    "cifar10_54k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 54_000}),
+    "cifar10_s2": (
+        60_000,
+        CIFAR,
+        ranges(train=50_000, test=10_000),
+        {"query": 10_000, "train": 50_000, "database": 50_000},
+    ),
+    "nuswide_21": (195_834, CONCEPTS, {}, {"query": 2_100, "train": 10_500, "database": 193_734}),
+    "labelme_2k": (
+        22_019,
+        None,
+        ranges(train=20_019, test=2_000),
+        {"query": 2_000, "train": 5_000, "database": 20_019},
+    ),
+    "imagenet100": (
+        133_503,
+        np.arange(133_503) % 100,
+        IMAGENET | {"train": RNG.permutation(128_503)[:13_000]},
+        {"query": 5_000, "train": 13_000, "database": 128_503},
+    ),
+    "sift1m": (
+        1_110_000,
+        None,
+        ranges(base=1_000_000, learn=100_000, query=10_000),
+        {"query": 10_000, "train": 100_000, "database": 1_000_000},
+    ),
+}
+# What each has in its database beside what is only there; all other partitions are disjoint.
+IN_DATABASE = {
+    name: {"train"} for name in ("cifar10_s1", "ramap", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100")
+}
+IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
+FROM_SEED = ["standard", "improved", "cifar10_s1", "ramap", "cifar10_54k", "nuswide_21", "labelme_2k"]
+
+
+@functools.cache
+def draw(name, *, seed=0):
+    n_items, y, official, _ = CASES[name]
+    protocol = registry.get("split", name)
+    return protocol.split(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=seed)
+
+
+def test_every_protocol_has_a_case():
+    assert {*CASES, "from_lists"} == set(registry.names("split"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sizes_are_those_of_the_paper(name):
+    parts, sizes = draw(name), CASES[name][3]
+    assert {part: len(rows) for part, rows in parts.items()} == {part: sizes.get(part, 0) for part in PARTITIONS}
+    for rows in parts.values():
+        assert rows.dtype == np.int64
+        assert (np.diff(rows) > 0).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_partitions_share_items_only_with_the_database_and_only_where_the_protocol_says(name):
+    parts = {part: set(rows.tolist()) for part, rows in draw(name).items()}
+    inside = IN_DATABASE.get(name, set())
+    for a, b in itertools.combinations(PARTITIONS, 2):
+        if b == "database" and a in inside:
+            assert parts[a] <= parts[b]
+        else:
+            assert not parts[a] & parts[b]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_sizes_it_tells_before_drawing_are_those_it_draws(name):
+    n_items, y, _, sizes = CASES[name]
+    n_classes = None if y is None else y.shape[1] if y.ndim == 2 else len(set(y.tolist()))
+    told = registry.get("split", name).sizes(GIVEN, n_items=n_items, n_classes=n_classes)
+    assert told == {part: sizes[part] for part in told}
+    assert set(told) == set(sizes)
+
+
+@pytest.mark.parametrize(("name", "part", "number"), [("query", "query", 100), ("train", "train", 500)])
+@pytest.mark.parametrize("protocol", ["cifar10_s1", "ramap", "cifar10_54k"])
+def test_cifar10_has_as_many_of_each_class_as_the_papers_say(protocol, name, part, number):
+    assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
+
+
+def test_the_second_setting_of_cifar10_has_the_official_test_images_as_queries_and_learns_from_the_whole_database():
+    parts = draw("cifar10_s2")
+    assert parts["query"].tolist() == list(range(50_000, 60_000))
+    assert parts["train"].tolist() == parts["database"].tolist() == list(range(50_000))
+
+
+@pytest.mark.parametrize(("part", "number"), [("query", 100), ("train", 500)])
+def test_nuswide_has_at_least_as_many_of_each_concept_as_are_drawn_for_it(part, number):
+    counts = CONCEPTS[draw("nuswide_21")[part]].sum(axis=0)
+    assert counts.min() >= number
+    assert counts.max() > number  # an image drawn for one concept shows others too
+
+
+def test_sift1m_keeps_the_parts_of_its_corpus():
+    parts, official = draw("sift1m"), CASES["sift1m"][2]
+    for part, name in {"query": "query", "train": "learn", "database": "base"}.items():
+        np.testing.assert_array_equal(parts[part], official[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
+    first, again, other = draw(name, seed=0), draw.__wrapped__(name, seed=0), draw(name, seed=2)
+    assert {part: rows.tobytes() for part, rows in first.items()} == {p: rows.tobytes() for p, rows in again.items()}
+    differ = {part for part, rows in first.items() if not np.array_equal(rows, other[part])}
+    assert (differ >= {"query", "train"}) == (name in FROM_SEED)
+    assert bool(differ) == (name in FROM_SEED)
+
+
+def test_protocols_that_draw_the_same_partitions_share_the_draw():
+    first, *others = (draw(name, seed=0) for name in ("cifar10_s1", "ramap", "cifar10_54k"))
+    for other in others:
+        for part in ("query", "train"):
+            np.testing.assert_array_equal(first[part], other[part])
+    assert set(others[1]["database"]) == set(first["database"]) - set(first["train"])
+
+
+SMALL = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    per_class=st.fixed_dictionaries({name: st.integers(0, 4) for name in DRAWN}),
+    sizes=st.fixed_dictionaries({name: st.integers(1, 9) for name in DRAWN}),
+    overlap=st.sets(st.sampled_from(DRAWN)),
+    n_classes=st.integers(1, 6),
+    seed=SMALL,
+)
+def test_any_declaration_is_kept(per_class, sizes, overlap, n_classes, seed):
+    """Numbers for each class and sizes, mixed at random: exact, disjoint where declared, balanced within one."""
+    partitions = {name: Drawn(per_class=per_class[name]) if per_class[name] else Drawn() for name in DRAWN}
+    protocol = SplitProtocol({**partitions, "database": Rest()}, may_overlap={"database": tuple(overlap)})
+    y = np.random.default_rng(seed).permutation(np.arange(60 * n_classes) % n_classes)
+    parts = protocol.split(len(y), y, sizes=sizes, seed=seed)
+    for name in DRAWN:
+        counts = [int((y[parts[name]] == label).sum()) for label in range(n_classes)]
+        if per_class[name]:
+            assert counts == [per_class[name]] * n_classes
+        else:
+            assert sum(counts) == sizes[name]
+            assert max(counts) - min(counts) <= (0 if sizes[name] % n_classes == 0 else 1)
+    held = set().union(*(parts[name].tolist() for name in DRAWN if name not in overlap))
+    assert set(parts["database"].tolist()) == set(range(len(y))) - held
+    assert sum(len(parts[name]) for name in DRAWN) == len(set().union(*(parts[name].tolist() for name in DRAWN)))
+
+
+def drawable(members, number):
+    """Hall's condition: every set of classes has enough items among them."""
+    return all(
+        members[:, list(chosen)].any(axis=1).sum() >= number * size
+        for size in range(1, members.shape[1] + 1)
+        for chosen in itertools.combinations(range(members.shape[1]), size)
+    )
+
+
+def assigned(members, rows, number):
+    """Return whether `rows` can be dealt to the classes, `number` each: Hall's condition within them."""
+    return len(rows) == number * members.shape[1] and drawable(members[rows], number)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    n_items=st.integers(4, 14), n_classes=st.integers(1, 4), number=st.integers(1, 3), density=st.floats(0.1, 0.9),
+    seed=SMALL,
+)  # fmt: skip
+def test_several_labels_are_balanced_wherever_that_is_possible(n_items, n_classes, number, density, seed):
+    members = np.random.default_rng(seed).random((n_items, n_classes)) < density
+    protocol = SplitProtocol({"train": Drawn(per_class=number)})
+    if not drawable(members, number):
+        with pytest.raises(ProtocolError, match=r"items for each class, none for two of them|items, but there are"):
+            protocol.split(n_items, members, seed=seed)
+        return
+    parts = protocol.split(n_items, members, seed=seed)
+    assert assigned(members, parts["train"], number)
+
+
+def test_items_that_a_later_class_needs_are_given_back():
+    """Class 0 may take any item, class 1 only the first two: dealt greedily, class 1 would often be left with none."""
+    members = np.array([[True, True], [True, True], [True, False], [True, False]])
+    protocol = SplitProtocol({"query": Drawn(per_class=1), "train": Drawn(per_class=1)})
+    for seed in range(30):
+        parts = protocol.split(4, members, seed=seed)
+        for name in ("query", "train"):
+            assert assigned(members, parts[name], 1)
+
+
+def test_several_labels_are_drawn_at_random():
+    """Every item of a concept is as likely to be drawn as any other with the same labels."""
+    members = np.repeat([[True, False], [False, True], [True, True]], 40, axis=0)
+    protocol = SplitProtocol({"query": Drawn(per_class=5)})
+    hits = sum(np.bincount(protocol.split(120, members, seed=seed)["query"], minlength=120) for seed in range(400))
+    for start in (0, 40, 80):
+        own = hits[start : start + 40]
+        assert own.std() < 2 * np.sqrt(own.mean())
+        assert own.min() > 0
+
+
+def test_numbers_for_each_class_need_labels_and_enough_of_each():
+    protocol = SplitProtocol({"query": Drawn(per_class=3)})
+    with pytest.raises(ProtocolError, match="draws query by class, but the items have no labels"):
+        protocol.split(20, None, seed=0)
+    message = "draws 3 items for each class, .* but class 1 of 2 is left with 2 of its 2"
+    with pytest.raises(ProtocolError, match=message):
+        protocol.split(20, np.array([0] * 18 + [1] * 2), seed=0)
+
+
+def test_a_dataset_of_another_size_or_without_the_part_is_refused_in_one_line():
+    with pytest.raises(ProtocolError, match=r"made for a dataset of 60,000 items, but there are 1,000$"):
+        registry.get("split", "cifar10_s1").split(1_000, np.arange(1_000) % 10, seed=0)
+    with pytest.raises(ProtocolError, match=r"made for a dataset of 10 classes, but there are 100$"):
+        registry.get("split", "cifar10_s1").split(60_000, np.arange(60_000) % 100, seed=0)
+    with pytest.raises(ProtocolError, match=r"wants an official part 'test' of 10,000, came train 50,000$"):
+        registry.get("split", "cifar10_s2").split(60_000, CIFAR, official=ranges(train=50_000), seed=0)
+
+
+def test_official_parts_that_share_what_they_may_not_are_refused():
+    protocol = SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)})
+    official = {"a": np.array([0, 4]), "b": np.array([1, 2, 4])}
+    with pytest.raises(ProtocolError, match=r"official query and database may share no item, but share 1, .* row 4$"):
+        protocol.split(5, None, official=official, seed=0)
+
+
+def test_what_is_drawn_lies_outside_official_parts_that_it_may_not_overlap():
+    protocol = SplitProtocol(
+        {"query": Official("test", 6), "train": Drawn(size=8), "database": Official("rest", 14)},
+        may_overlap={"database": ("train",)},
+    )
+    official = {"test": np.arange(0, 12, 2), "rest": np.setdiff1d(np.arange(20), np.arange(0, 12, 2))}
+    for seed in range(20):
+        parts = protocol.split(20, np.arange(20) % 2, official=official, seed=seed)
+        assert set(parts["train"]) <= set(official["rest"])
+        assert len(parts["train"]) == 8
+
+
+def test_lists_are_taken_as_they_are_and_those_required_are_missed():
+    protocol = registry.get("split", "from_lists")
+    lists = {"query": np.array([3, 1]), "train": np.array([1]), "database": np.array([0, 1, 2])}
+    parts = protocol.split(5, None, lists=lists, seed=0)
+    assert {name: rows.tolist() for name, rows in parts.items()} == {
+        "query": [1, 3],
+        "validation_query": [],
+        "validation_database": [],
+        "train": [1],
+        "database": [0, 1, 2],
+    }
+    with pytest.raises(ProtocolError, match=r"wants a list of the database, came query, train$"):
+        protocol.split(5, None, lists={name: lists[name] for name in ("query", "train")}, seed=0)
+    assert protocol.listed["query"] == Listed()
+
+
+def test_what_a_protocol_says_of_its_partitions():
+    standard, improved, lists = (registry.get("split", name) for name in ("standard", "improved", "from_lists"))
+    assert (standard.database_without, improved.database_without) == (("query",), DRAWN)
+    assert standard.open == standard.balanced == DRAWN
+    assert registry.get("split", "cifar10_s1").open == ()
+    assert lists.database_without == ()
+    assert set(lists.listed) == set(PARTITIONS)
+
+
+# The digests that the first release's protocols had before others were declared: their tables must not move.
+@pytest.mark.parametrize(
+    ("name", "labelled", "digest"),
+    [
+        ("standard", True, "99d6eb5ee8c2f5a3"),
+        ("standard", False, "b12f5b617eff5dbd"),
+        ("improved", True, "1d086a2f9e81a93d"),
+        ("improved", False, "28144b034b2e1876"),
+    ],
+)
+def test_the_protocols_of_the_thesis_draw_what_they_always_did(name, labelled, digest):
+    import hashlib
+
+    from protocol.storage import array_digest
+
+    sizes = {"query": 100, "validation_query": 100, "validation_database": 300, "train": 500}
+    y = np.arange(1797) % 10 if labelled else None
+    parts = registry.get("split", name).split(1797, y, sizes=sizes, seed=7)
+    whole = "".join(array_digest(parts[part]) for part in sorted(parts))
+    assert hashlib.sha256(whole.encode()).hexdigest()[:16] == digest

@@ -1,0 +1,52 @@
+"""Splits in the pipeline: anyone's lists, and protocols without validation partitions."""
+
+import numpy as np
+import pytest
+from project import SMALL
+
+from protocol import datasets, registry, storage
+from protocol.splits import write_list
+
+pytestmark = pytest.mark.workflow
+DIGITS = datasets.load("digits", {}, {})
+SIZES = SMALL["split_sizes"]
+
+
+def lists(folder, seed):
+    """Write the partitions of a random split but for those of validation, and return their rows."""
+    parts = registry.get("split", "improved").split(1797, DIGITS.labels, sizes=SIZES, seed=seed)
+    parts = {name: parts[name] for name in ("query", "train", "database")}
+    for name, rows in parts.items():
+        write_list(folder / f"{name}.txt", rows, DIGITS.ids, DIGITS.labels)
+    return parts
+
+
+def test_lists_of_one_s_own_run_to_the_report_and_an_edit_of_one_runs_again(project):
+    parts = lists(project.folder, 1)
+    files = {name: f"{name}.txt" for name in parts}
+    setting = {key: value for key, value in SMALL.items() if key != "split_sizes"}
+    setting |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
+    project.write(setting)
+    done = project.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = project.folder / "results" / "small"
+    for run in (0, 1):
+        found = storage.read(results / "splits" / "from_lists" / f"run{run}" / "splits.h5")
+        for name, rows in parts.items():
+            np.testing.assert_array_equal(found[name], rows)
+        assert found["validation_query"].size == found["validation_database"].size == 0
+    assert (results / "audit.csv").read_text().count("error") == 0
+    codes = [storage.read(results / f"gist/from_lists/run{run}/lsh/codes.h5")["8/query"] for run in (0, 1)]
+    assert (codes[0] != codes[1]).any()  # the same items, another model
+    assert project.jobs() == {}
+    lists(project.folder, 2)
+    assert project.jobs()["split"] == 2
+
+
+def test_a_list_with_an_item_of_no_dataset_s_fails_in_one_line(project):
+    files = {name: f"{name}.txt" for name in lists(project.folder, 1)}
+    (project.folder / "train.txt").write_text("nobody\n")
+    project.write(SMALL | {"splits": ["from_lists"], "split_options": {"from_lists": files}})
+    done = project.run("splits")
+    assert done.returncode != 0
+    assert "train.txt: 1 of 1 items are none of the dataset's, the first is 'nobody'" in done.stderr
