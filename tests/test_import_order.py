@@ -21,6 +21,7 @@ MAY_IMPORT = {
     **{room: {"codes"} for room in ("groundtruth", "splits", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
     **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report")},
+    "studies": {"codes", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }

@@ -83,6 +83,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     for grid in grids.values():
         _check_lengths(grid, filled)
         _check_sizes(grid, filled)
+        _check_leak(grid, filled)
     return Setting(filled, grids)
 
 
@@ -110,7 +111,8 @@ def _coerced(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> 
         return [_coerced(item, schema.get("items", {}), root) for item in value]
     if schema.get("type") == "boolean" and value in ("true", "false"):
         return value == "true"
-    return int(value) if schema.get("type") == "integer" and isinstance(value, str) and value.isdecimal() else value
+    types = {schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", []))}
+    return int(value) if "integer" in types and isinstance(value, str) and value.isdecimal() else value
 
 
 def _canonical(config: dict[str, Any]) -> dict[str, Any]:
@@ -190,6 +192,16 @@ def _option(value: Any, default: Any) -> Any:
         return value
     parsed = yaml.safe_load(value)
     return parsed if default is not None or parsed is None else value
+
+
+def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a leak study that can't be had: one run has no spread, and a control must be a hasher."""
+    if "leak" not in config:
+        return
+    for name in config["leak"]["controls"]:
+        registry.get("hasher", name)
+    if grid.runs < 2:
+        raise ProtocolError(f"leak: wanted at least 2 runs of feature {grid.feature!r}, came {grid.runs}")
 
 
 def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:

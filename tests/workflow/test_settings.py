@@ -45,7 +45,8 @@ def test_the_shipped_settings_are_good(settings, name, tmp_path, monkeypatch):
 
 
 def test_every_dataset_has_a_shipped_setting():
-    assert set(registry.names("dataset")) == {path.stem for path in CONFIG.glob("*.yaml")}
+    described = {yaml.safe_load(path.read_text())["dataset"] for path in CONFIG.glob("*.yaml")}
+    assert set(registry.names("dataset")) == described
 
 
 @pytest.mark.workflow
@@ -54,7 +55,8 @@ def test_every_shipped_setting_can_be_planned(project, name):
     place(name, project.folder)
     done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    has_files = bool(registry.entry("dataset", name).facts["files"])
+    dataset = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())["dataset"]
+    has_files = bool(registry.entry("dataset", dataset).facts["files"])
     assert ("fetch" in done.stdout) == has_files
     for rule in ("dataset", "extract", "split", "hash", "count", "page"):
         assert rule in done.stdout
@@ -246,3 +248,31 @@ def test_the_standard_split_may_draw_all_items_the_improved_may_not(settings):
     settings.load(changed(split_sizes=sizes, splits=["standard"]))
     with pytest.raises(ProtocolError, match="= 1797 leave no database under split 'improved'"):
         settings.load(changed(split_sizes=sizes, splits=["improved"]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "study", "message"),
+    [
+        ({"runs": 1}, {}, "leak: wanted at least 2 runs of feature 'gist', came 1"),
+        ({}, {"controls": ["lhs"]}, "unknown hasher 'lhs' (did you mean 'lsh'?)"),
+        ({}, {"train_per_class": [0]}, "leak.train_per_class.0"),
+        ({}, {"train_per_class": ["half"]}, "leak.train_per_class.0"),
+        ({}, {"queries": 3}, "unknown key in leak: 'queries'"),
+    ],
+)
+def test_a_leak_study_that_can_not_be_had_is_refused(settings, changes, study, message):
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text()) | changes
+    with pytest.raises(ProtocolError) as error:
+        settings.load(setting | {"leak": setting["leak"] | study})
+    assert message in str(error.value)
+
+
+def test_sizes_of_a_leak_study_may_come_as_text(settings):
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    asked = setting | {"leak": setting["leak"] | {"train_per_class": ["30", "all"], "query_per_class": "5"}}
+    loaded = settings.load(asked).config["leak"]
+    assert (loaded["train_per_class"], loaded["query_per_class"]) == ([30, "all"], 5)
+
+
+def test_there_is_no_leak_study_unless_asked_for(settings):
+    assert "leak" not in settings.load(changed()).config
