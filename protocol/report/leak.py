@@ -231,5 +231,7 @@ def leak_figure(summary: "pd.DataFrame") -> str:
         interval = cells.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
         mean = cells.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
         layers = alt.layer(zero, interval, mean).properties(width=210, height=alt.Step(9))
-        panels.append(layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}", sort=sizes)))
+        panels.append(
+            layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))
+        )
     return vl_convert.vegalite_to_svg(alt.vconcat(*panels).to_json())

@@ -66,3 +66,13 @@ def grid(wildcards):
 def each(pattern, cells=SETTING.cells()):
     """The files of `pattern` for every cell of the setting, each once."""
     return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
+
+
+def leak_study():
+    """The setting's key `leak`; one line says so where it is missing."""
+    if "leak" not in SET:
+        raise WorkflowError(
+            f"setting {SET['setting']!r} has no leak study: give it the key `leak`, as in "
+            "workflow/config/cifar10_leak.yaml"
+        )
+    return SET["leak"]

@@ -1,14 +1,4 @@
 # How much training on the database flatters a hasher: two databases a run, training inside each, ranking both.
-def study(wildcards=None):
-    """The setting's key `leak`, or one line on what is missing."""
-    if "leak" not in SET:
-        raise WorkflowError(
-            f"setting {SET['setting']!r} has no leak study: give it the key `leak`, as in "
-            "workflow/config/cifar10_leak.yaml"
-        )
-    return SET["leak"]
-
-
 rule leak_halves:
     input:
         labels="<results>/items.h5",
@@ -26,7 +16,7 @@ rule leak_halves:
         mem_mb=500,
     params:
         sizes=lambda wc: {
-            key: size for key, size in study().items() if key != "controls"
+            key: size for key, size in leak_study().items() if key != "controls"
         },
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "leak", int(wc.run)),
         code=room_digest("studies"),
@@ -110,7 +100,7 @@ rule leak_scores:
                 )
                 for side in ("a", "b")
             }
-            for size in study()["train_per_class"]
+            for size in leak_study()["train_per_class"]
             for n_bits in grid(wc).n_bits
         },
         code=lambda wc: digest("hasher", wc.hasher)
@@ -123,20 +113,10 @@ rule leak_scores:
         "../scripts/leak.py"
 
 
-def every_run(wildcards):
-    """The scores of every feature, run and hasher; the split protocols have no part in the study."""
-    study()
-    cells = [(c["run"], c["feature"], c["hasher"]) for c in SETTING.cells()]
-    return [
-        f"<results>/leak/run{run}/{feature}/{hasher}.csv"
-        for run, feature, hasher in dict.fromkeys(cells)
-    ]
-
-
 rule leak_tables:
     input:
         labels="<results>/items.h5",
-        scores=every_run,
+        scores=each("<results>/leak/run{run}/{feature}/{hasher}.csv"),
     output:
         leaks="<results>/leak.csv",
         summary="<results>/leak_summary.csv",
@@ -153,7 +133,7 @@ rule leak_tables:
         mem_mb=1000,
     params:
         setting=SET["setting"],
-        study=study,
+        study=lambda wc: leak_study(),
         code=room_digest("report"),
     message:
         "leak: {output.summary}"
