@@ -158,13 +158,25 @@ def leak_text(
         n_controls=len(controls),
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
-        detectable=learners["detectable"],
-        runs_needed=learners["runs_needed"],
+        power=_power_table(learners),
         together=_together_table(pooled),
         tables=_tables(summary),
         versions=", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items())),
         notes=passport["notes"],
     )
+
+
+def _power_table(learners: "pd.DataFrame") -> str:
+    rows = [
+        (
+            feature,
+            truth,
+            f"{_MILLI * own['detectable'].median():.2f}, {_MILLI * own['detectable'].max():.2f}",
+            f"{own['runs_needed'].median():.0f}, {own['runs_needed'].max()}",
+        )
+        for (feature, truth), own in learners.groupby(["feature", "ground_truth"], sort=True)
+    ]
+    return _markdown(("feature", "ground truth", "leak seen, thousandths", "runs needed"), rows)
 
 
 def _together_table(pooled: "pd.DataFrame") -> str:

@@ -97,6 +97,9 @@ def test_the_text_says_what_was_found(table, summary):
     assert f"Setting `made`, {RUNS} runs." in text
     assert "all 8\ncells of the hashers that learn" in text
     assert "Note: made by hand." in text
+    own = summary[~summary["control"] & (summary["ground_truth"] == "class_label")]
+    seen = f"{1000 * own['detectable'].median():.2f}, {1000 * own['detectable'].max():.2f}"
+    assert f"| gist | class_label | {seen} | {own['runs_needed'].median():.0f}, {own['runs_needed'].max()} |" in text
     row = summary[(summary["hasher"] == "itq") & (summary["train_per_class"] == "20")].iloc[0]
     assert f"{1000 * row['leak']:+.2f} [{1000 * row['low']:+.2f}, {1000 * row['high']:+.2f}] *" in text
     (line,) = {line for line in text.splitlines() if line.startswith("| lsh (control) | 20 a class")} & set(
@@ -117,3 +120,22 @@ def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):
         "the whole database",
     ):
         assert f">{name}</text>" in figure
+
+
+@pytest.fixture(scope="module")
+def published(root):
+    return root / "results" / "reference" / "leak"
+
+
+def test_the_published_summary_follows_from_the_published_scores(published):
+    written = pd.read_csv(published / "leak_summary.csv", dtype={"train_per_class": str})
+    made = summarise_leaks(leaks([published / "leak.csv"]), ["lsh", "sklsh"])
+    pd.testing.assert_frame_equal(made, written, check_dtype=False, rtol=1e-4, atol=1e-8)
+
+
+def test_the_published_text_says_what_the_published_scores_say(published):
+    scores = leaks([published / "leak.csv"])
+    summary = summarise_leaks(scores, ["lsh", "sklsh"])
+    text = (published / "leak.md").read_text()
+    assert conclusion(summary, together(scores, ["lsh", "sklsh"])) in text
+    assert f"{scores['run'].nunique()} runs" in text
