@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "splits": {"codes", "formats"},
     **{room: {"codes"} for room in ("groundtruth", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "selection")},
+    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "selection", "studies")},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
 }

@@ -91,6 +91,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
         _check_hashers(grid, filled)
         _check_selection(grid, filled)
         _check_splits(grid, filled)
+        _check_leak(grid, filled)
     return Setting(filled, grids)
 
 
@@ -116,9 +117,10 @@ def _coerced(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> 
         return {key: _coerced(item, properties.get(key, others) or {}, root) for key, item in value.items()}
     if isinstance(value, list):
         return [_coerced(item, schema.get("items", {}), root) for item in value]
-    if schema.get("type") == "boolean" and value in ("true", "false"):
+    types = [choice.get("type") for choice in (schema, *schema.get("anyOf", []))]
+    if "boolean" in types and value in ("true", "false"):
         return value == "true"
-    return int(value) if schema.get("type") == "integer" and isinstance(value, str) and value.isdecimal() else value
+    return int(value) if "integer" in types and isinstance(value, str) and value.isdecimal() else value
 
 
 def _canonical(config: dict[str, Any]) -> dict[str, Any]:
@@ -223,6 +225,16 @@ def _option(value: Any, default: Any) -> Any:
         return value
     parsed = yaml.safe_load(value)
     return parsed if default is not None or parsed is None else value
+
+
+def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a leak study that can't be had: one run has no spread, and a control must be a hasher."""
+    if "leak" not in config:
+        return
+    for name in config["leak"]["controls"]:
+        registry.get("hasher", name)
+    if grid.runs < 2:
+        raise ProtocolError(f"leak: wanted at least 2 runs of feature {grid.feature!r}, came {grid.runs}")
 
 
 def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:

@@ -1,6 +1,7 @@
 """Report: tables, figures and one page from a setting's results."""
 
+from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
 from protocol.report.tables import collect, summarise, write_table
 
-__all__ = ["collect", "page", "summarise", "write_table"]
+__all__ = ["collect", "leak_figure", "leak_text", "leaks", "page", "summarise", "summarise_leaks", "write_table"]

@@ -374,3 +374,31 @@ def test_the_files_of_a_split_are_stated_with_those_left_out(settings, tmp_path,
         (tmp_path / file).write_text("x")
     config = settings.load(changed(splits=["from_lists"], split_options={"from_lists": files})).config
     assert config["split_options"]["from_lists"] == files | {"validation_query": None, "validation_database": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "study", "message"),
+    [
+        ({"runs": 1}, {}, "leak: wanted at least 2 runs of feature 'gist', came 1"),
+        ({}, {"controls": ["lhs"]}, "unknown hasher 'lhs' (did you mean 'lsh'?)"),
+        ({}, {"train_per_class": [0]}, "leak.train_per_class.0"),
+        ({}, {"train_per_class": ["half"]}, "leak.train_per_class.0"),
+        ({}, {"queries": 3}, "unknown key in leak: 'queries'"),
+    ],
+)
+def test_a_leak_study_that_can_not_be_had_is_refused(settings, changes, study, message):
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text()) | changes
+    with pytest.raises(ProtocolError) as error:
+        settings.load(setting | {"leak": setting["leak"] | study})
+    assert message in str(error.value)
+
+
+def test_sizes_of_a_leak_study_may_come_as_text(settings):
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    asked = setting | {"leak": setting["leak"] | {"train_per_class": ["30", "all"], "query_per_class": "5"}}
+    loaded = settings.load(asked).config["leak"]
+    assert (loaded["train_per_class"], loaded["query_per_class"]) == ([30, "all"], 5)
+
+
+def test_there_is_no_leak_study_unless_asked_for(settings):
+    assert "leak" not in settings.load(changed()).config

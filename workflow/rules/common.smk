@@ -114,3 +114,13 @@ def truth_seed(wildcards):
         wildcards.feature,
         int(wildcards.run),
     )
+
+
+def leak_study():
+    """The setting's key `leak`; one line says so where it is missing."""
+    if "leak" not in SET:
+        raise WorkflowError(
+            f"setting {SET['setting']!r} has no leak study: give it the key `leak`, as in "
+            "workflow/config/cifar10_leak.yaml"
+        )
+    return SET["leak"]

@@ -1,0 +1,249 @@
+"""The leak study: from every run's four scores to what they show, as tables, text and a figure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol.report.statistics import detectable_effect, effect, holm, runs_needed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.05
+WANTED = 0.001
+"""The leak, in mAP, for which the number of runs is given that sees it."""
+_CELL = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
+_MILLI = 1000  # the text and the figure are in thousandths of mAP
+_AXIS = "leak (thousandths of mAP)"
+
+
+def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
+    """Return the four scores of every run and cell, with the leak: `protocol.studies` says what it is."""
+    import pandas as pd
+
+    table = pd.concat([pd.read_csv(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)
+    inside = table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]
+    return table.assign(leak=inside / 2).sort_values([*_CELL, "run"], kind="stable", ignore_index=True)
+
+
+def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+    """Return, for every cell, what its runs say of the leak.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `leaks` makes it.
+    controls : sequence of str
+        The hashers that learn nothing from the training set.
+
+    Returns
+    -------
+    DataFrame
+        A row per cell: ``outside``, the mean score on the database that the model was not trained in; the mean
+        ``leak``; ``std``, ``low``, ``high``, ``p``, ``p_wilcoxon`` as in `protocol.report.statistics.Effect`.
+        ``p_holm``: p, corrected over all cells of the hashers that learn, as one family. It is missing for the
+        controls, which are to be near zero: a correction would only make that easier. ``detectable``: the leak that so
+        many runs see four times in five at the strictest level of the correction; ``runs_needed``: the runs that see a
+        leak of `WANTED` so.
+    """
+    import numpy as np
+    import pandas as pd
+
+    cells = [
+        dict(zip(_CELL, cell, strict=True))
+        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own)}
+        | {"control": cell[_CELL.index("hasher")] in controls}
+        | {"outside": own[["a_on_b", "b_on_a"]].to_numpy().mean()}
+        | effect(own["leak"])._asdict()
+        for cell, own in table.groupby(_CELL, sort=True)
+    ]
+    summary = pd.DataFrame(cells).rename(columns={"mean": "leak"})
+    learns = ~summary["control"]
+    summary["p_holm"] = np.nan
+    summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
+    level = LEVEL / max(1, int(learns.sum()))
+    rows = list(zip(summary["std"], summary["n_runs"], strict=True))
+    summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in rows]
+    summary["runs_needed"] = [runs_needed(WANTED, std, level=level) for std, _ in rows]
+    order = [_size(size) for size in summary["train_per_class"]]
+    keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
+    return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
+
+
+def _size(size: str) -> float:
+    """Return a training size as a number to sort by, the whole database last."""
+    return float("inf") if size == "all" else float(size)
+
+
+def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
+    """Return the leak of all learners together, and of all controls, by ground truth and training size.
+
+    A run's leak is here the mean over hashers and code lengths, whose leaks in one run are not independent; runs are.
+    """
+    import pandas as pd
+
+    place = ["dataset", "feature", "ground_truth", "control", "train_per_class"]
+    marked = table.assign(control=table["hasher"].isin(controls))
+    marked["outside"] = (marked["a_on_b"] + marked["b_on_a"]) / 2
+    by_run = marked.groupby([*place, "n_train", "run"], sort=True)[["leak", "outside"]].mean().reset_index()
+    rows = [
+        dict(zip(place, cell, strict=True))
+        | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "outside": own["outside"].mean()}
+        | effect(own["leak"])._asdict()
+        for cell, own in by_run.groupby(place, sort=True)
+    ]
+    keys = ["dataset", "feature", "ground_truth", "control", "n_train"]
+    return pd.DataFrame(rows).rename(columns={"mean": "leak"}).sort_values(keys, ignore_index=True)
+
+
+def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
+    """Return what was found, a plain sentence for each feature and ground truth, from the two tables of means."""
+    sentences = []
+    for (feature, truth), cells in summary[~summary["control"]].groupby(["feature", "ground_truth"], sort=True):
+        here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]
+        sizes = ", ".join(f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples())
+        largest = cells.loc[cells["leak"].abs().idxmax()]
+        sentences.append(
+            f"With {feature} and {truth}, training inside the ranked database moves the mAP of the hashers that learn, "
+            f"on average and in thousandths, by {sizes}; {int((cells['p_holm'] < LEVEL).sum())} of {len(cells)} cells "
+            f"differ from zero, and the one farthest from it is {_interval(largest)}: {largest['hasher']}, "
+            f"{largest['n_bits']} bits, {_label(largest['train_per_class'])}."
+        )
+    return " ".join(sentences)
+
+
+def _label(size: str) -> str:
+    return "the whole database" if size == "all" else f"{size} a class"
+
+
+def _interval(row: Any) -> str:
+    return f"{_MILLI * row.leak:+.2f} [{_MILLI * row.low:+.2f}, {_MILLI * row.high:+.2f}]"
+
+
+def leak_text(
+    table: "pd.DataFrame",
+    summary: "pd.DataFrame",
+    *,
+    passport: Mapping[str, Any],
+    setting: str,
+    study: Mapping[str, Any],
+) -> str:
+    """Return the study as Markdown: the question, the design, the answer, the tables.
+
+    Parameters
+    ----------
+    table, summary : DataFrame
+        As `leaks` and `summarise_leaks` make them.
+    passport : mapping
+        Of the dataset's file: its notes and versions.
+    setting : str
+    study : mapping
+        The setting's key `leak`.
+    """
+    import jinja2
+
+    pooled, learners = together(table, study["controls"]), summary[~summary["control"]]
+    controls = summary[summary["control"]]
+    environment = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("leak.md.j2").render(
+        setting=setting,
+        study=study,
+        conclusion=conclusion(summary, pooled),
+        n_runs=int(summary["n_runs"].min()),
+        n_learners=len(learners),
+        n_controls=len(controls),
+        n_alarms=int((controls["p"] < LEVEL).sum()),
+        level=LEVEL,
+        power=_power_table(learners),
+        together=_together_table(pooled),
+        tables=_tables(summary),
+        versions=", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items())),
+        notes=passport["notes"],
+    )
+
+
+def _power_table(learners: "pd.DataFrame") -> str:
+    rows = [
+        (
+            feature,
+            truth,
+            f"{_MILLI * own['detectable'].median():.2f}, {_MILLI * own['detectable'].max():.2f}",
+            f"{own['runs_needed'].median():.0f}, {own['runs_needed'].max()}",
+        )
+        for (feature, truth), own in learners.groupby(["feature", "ground_truth"], sort=True)
+    ]
+    return _markdown(("feature", "ground truth", "leak seen, thousandths", "runs needed"), rows)
+
+
+def _together_table(pooled: "pd.DataFrame") -> str:
+    rows = [
+        (
+            row.feature,
+            row.ground_truth,
+            "controls" if row.control else "learners",
+            f"{_label(row.train_per_class)} ({row.n_train:,})",
+            f"{row.outside:.4f}",
+            _interval(row),
+            f"{row.p:.2g}",
+        )
+        for row in pooled.itertuples()
+    ]
+    return _markdown(("feature", "ground truth", "hashers", "training set", "outside", "leak", "p"), rows)
+
+
+def _tables(summary: "pd.DataFrame") -> list[tuple[str, str]]:
+    """Return a title and a table for each feature and ground truth."""
+    tables = []
+    for (feature, truth), rows in summary.groupby(["feature", "ground_truth"], sort=True):
+        lengths = sorted(rows["n_bits"].unique())
+        lines = []
+        for (hasher, size), own in rows.groupby(["hasher", "train_per_class"], sort=False):
+            of = own.set_index("n_bits")
+            name = f"{hasher} (control)" if own["control"].all() else hasher
+            cells = [
+                _interval(of.loc[n]) + (" *" if of.loc[n, "p_holm"] < LEVEL else "") if n in of.index else ""
+                for n in lengths
+            ]
+            lines.append((name, _label(size), *cells))
+        heads = ("hasher", "training set", *(f"{n} bits" for n in lengths))
+        tables.append((f"{feature}, {truth}", _markdown(heads, lines)))
+    return tables
+
+
+def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def leak_figure(summary: "pd.DataFrame") -> str:
+    """Return the leaks with their intervals as SVG: panels per feature and ground truth, side by side per training set.
+
+    Panels side by side have one scale, so that sizes can be compared.
+    """
+    import altair as alt
+    import vl_convert
+
+    named = summary.assign(
+        hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
+        training_set=summary["train_per_class"].map(_label),
+        **{name: _MILLI * summary[name] for name in ("leak", "low", "high")},
+    )
+    hashers, sizes = list(dict.fromkeys(named["hasher"])), list(dict.fromkeys(named["training_set"]))
+    panels = []
+    for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
+        cells = alt.Chart(rows).encode(
+            y=alt.Y("hasher:N", title=None, sort=hashers),
+            yOffset=alt.YOffset("n_bits:O"),
+            color=alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
+        )
+        zero = alt.Chart(rows).mark_rule(strokeWidth=0.5).encode(x=alt.datum(0))
+        interval = cells.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
+        mean = cells.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
+        layers = alt.layer(zero, interval, mean).properties(width=210, height=alt.Step(9))
+        panels.append(
+            layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))
+        )
+    return vl_convert.vegalite_to_svg(alt.vconcat(*panels).to_json())

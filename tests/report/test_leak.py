@@ -1,0 +1,141 @@
+"""The leak study's tables, text and figure, from made scores with known leaks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protocol.report.leak import conclusion, leak_figure, leak_text, leaks, summarise_leaks, together
+from protocol.report.statistics import effect
+from protocol.studies import COLUMNS, write_scores
+
+RUNS, LEAK = 12, 0.003
+STUDY = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": [20, "all"], "controls": ["lsh"]}
+PASSPORT = {"versions": {"numpy": "2.0"}, "notes": ["made by hand"]}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """ITQ leaks LEAK with 20 a class and nothing with all, LSH never; database b is easier by 0.1 for everyone."""
+    folder, rng = tmp_path_factory.mktemp("leak"), np.random.default_rng(1)
+    for run in range(RUNS):
+        rows = []
+        for hasher, size, n_bits, truth in (
+            (hasher, size, n_bits, truth)
+            for hasher in ("lsh", "itq")
+            for size in (20, "all")
+            for n_bits in (8, 16)
+            for truth in ("class_label", "epsilon_ball")
+        ):
+            gain = LEAK if hasher == "itq" and size == 20 else 0
+            noise = rng.normal(0, 0.0005, 4)
+            scores = np.array([0.2 + gain, 0.3, 0.2, 0.3 + gain]) + noise
+            rows.append(("d", "gist", run, hasher, n_bits, size, 200, truth, *scores))
+        write_scores(folder / f"{run}.csv", rows)
+    return leaks(folder.glob("*.csv"))
+
+
+@pytest.fixture(scope="module")
+def summary(table):
+    return summarise_leaks(table, ["lsh"])
+
+
+def test_the_leak_is_half_of_what_both_directions_gain(table):
+    row = table.iloc[5]
+    assert row["leak"] == ((row["a_on_a"] - row["a_on_b"]) + (row["b_on_b"] - row["b_on_a"])) / 2
+    assert list(table) == [*COLUMNS, "leak"]
+
+
+def test_the_order_of_the_files_does_not_matter(table, tmp_path):
+    for run, rows in table.groupby("run"):
+        write_scores(tmp_path / f"{RUNS - run}.csv", rows[list(COLUMNS)].to_numpy().tolist())
+    pd.testing.assert_frame_equal(leaks(sorted(tmp_path.glob("*.csv"))), table)
+
+
+def test_a_cell_is_summarised_over_its_runs(table, summary):
+    cell = {"hasher": "itq", "train_per_class": "20", "n_bits": 16, "ground_truth": "epsilon_ball"}
+    own = table[(table[list(cell)] == pd.Series(cell)).all(axis=1)]
+    (row,) = summary[(summary[list(cell)] == pd.Series(cell)).all(axis=1)].to_dict("records")
+    expected = effect(own["leak"])
+    assert (row["leak"], row["low"], row["high"], row["p"]) == (expected.mean, expected.low, expected.high, expected.p)
+    assert row["n_runs"] == len(own) == RUNS
+    assert row["outside"] == pytest.approx((own["a_on_b"].mean() + own["b_on_a"].mean()) / 2)
+
+
+def test_the_known_leak_is_found_and_nothing_else(summary):
+    found = set(summary[summary["p_holm"] < 0.05][["hasher", "train_per_class"]].itertuples(index=False, name=None))
+    assert found == {("itq", "20")}
+    assert ((summary["leak"] - LEAK).abs() < 0.001).sum() == 4
+
+
+def test_the_controls_are_no_part_of_the_family(table, summary):
+    assert (summary["p_holm"].isna() == (summary["hasher"] == "lsh")).all()
+    alone = summarise_leaks(table[table["hasher"] == "itq"], ["lsh"])
+    assert alone["p_holm"].tolist() == summary.loc[~summary["control"], "p_holm"].tolist()
+
+
+def test_sizes_stand_in_their_order_not_in_that_of_their_letters(table):
+    big = table.assign(train_per_class=table["train_per_class"].replace("20", "1000"))
+    three = pd.concat([table[table["train_per_class"] == "20"].assign(train_per_class="200"), big])
+    sizes = summarise_leaks(three, ["lsh"]).query("hasher == 'itq' and ground_truth == 'class_label' and n_bits == 8")
+    assert sizes["train_per_class"].tolist() == ["200", "1000", "all"]
+
+
+def test_together_takes_the_mean_of_a_run_first(table):
+    pooled = together(table, ["lsh"])
+    assert len(pooled) == 2 * 2 * 2
+    own = table[(table["hasher"] == "itq") & (table["train_per_class"] == "20")]
+    by_run = own[own["ground_truth"] == "class_label"].groupby("run")["leak"].mean()
+    rows = pooled[(pooled["ground_truth"] == "class_label") & (pooled["train_per_class"] == "20")]
+    assert rows.loc[~rows["control"], "leak"].item() == pytest.approx(by_run.mean())
+    assert rows.loc[~rows["control"], "p"].item() == effect(by_run).p
+
+
+def test_the_text_says_what_was_found(table, summary):
+    text = leak_text(table, summary, passport=PASSPORT, setting="made", study=STUDY)
+    assert conclusion(summary, together(table, ["lsh"])) in text
+    assert "2 of 4 cells differ from zero" in text
+    assert f"Setting `made`, {RUNS} runs." in text
+    assert "all 8\ncells of the hashers that learn" in text
+    assert "Note: made by hand." in text
+    own = summary[~summary["control"] & (summary["ground_truth"] == "class_label")]
+    seen = f"{1000 * own['detectable'].median():.2f}, {1000 * own['detectable'].max():.2f}"
+    assert f"| gist | class_label | {seen} | {own['runs_needed'].median():.0f}, {own['runs_needed'].max()} |" in text
+    row = summary[(summary["hasher"] == "itq") & (summary["train_per_class"] == "20")].iloc[0]
+    assert f"{1000 * row['leak']:+.2f} [{1000 * row['low']:+.2f}, {1000 * row['high']:+.2f}] *" in text
+    (line,) = {line for line in text.splitlines() if line.startswith("| lsh (control) | 20 a class")} & set(
+        text.partition("### gist, class_label")[2].partition("###")[0].splitlines()
+    )
+    assert "*" not in line
+
+
+def test_the_figure_is_the_same_each_time_and_names_every_hasher(summary):
+    figure = leak_figure(summary)
+    assert figure == leak_figure(summary)
+    for name in (
+        "lsh (control)",
+        "itq",
+        "gist, class_label: by training set",
+        "gist, epsilon_ball: by training set",
+        "20 a class",
+        "the whole database",
+    ):
+        assert f">{name}</text>" in figure
+
+
+@pytest.fixture(scope="module")
+def published(root):
+    return root / "results" / "reference" / "leak"
+
+
+def test_the_published_summary_follows_from_the_published_scores(published):
+    written = pd.read_csv(published / "leak_summary.csv", dtype={"train_per_class": str})
+    made = summarise_leaks(leaks([published / "leak.csv"]), ["lsh", "sklsh"])
+    pd.testing.assert_frame_equal(made, written, check_dtype=False, rtol=1e-4, atol=1e-8)
+
+
+def test_the_published_text_says_what_the_published_scores_say(published):
+    scores = leaks([published / "leak.csv"])
+    summary = summarise_leaks(scores, ["lsh", "sklsh"])
+    text = (published / "leak.md").read_text()
+    assert conclusion(summary, together(scores, ["lsh", "sklsh"])) in text
+    assert f"{scores['run'].nunique()} runs" in text

@@ -1,0 +1,219 @@
+"""The leak study's draw and its four rankings, against what they must be and on fakes whose leak is known."""
+
+import numpy as np
+import pytest
+
+from protocol import codes, registry
+from protocol.checks import ProtocolError
+from protocol.metrics import evaluate, mean
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count
+from protocol.studies import COLUMNS, RANKINGS, SIDES, halves, rankings, write_scores
+
+SIZES = {"query_per_class": 3, "outside_per_class": 2, "train_per_class": [2, 4, "all"]}
+Y = np.random.default_rng(0).permutation(np.repeat([4, 7, 9], [20, 25, 31]))
+
+
+def leak(scores):
+    return (scores["a", "a"] - scores["a", "b"] + scores["b", "b"] - scores["b", "a"]) / 2
+
+
+def histogram(rows):
+    return {int(name): int((Y[rows] == name).sum()) for name in np.unique(Y)}
+
+
+def test_the_databases_have_equally_many_items_of_each_class_and_share_none():
+    drawn = halves(Y, **SIZES, seed=1)
+    a, b = (drawn[side]["database"] for side in SIDES)
+    assert histogram(a) == histogram(b) == {4: 7, 7: 10, 9: 13}
+    used = np.concatenate([drawn["a"]["query"], drawn["a"]["train"], a, b])
+    assert np.unique(used).size == used.size == 20 + 25 + 31 - 1  # one of the 20 - 5 items of class 4 is left out
+
+
+def test_queries_and_items_outside_are_balanced_and_the_same_on_both_sides():
+    drawn = halves(Y, **SIZES, seed=1)
+    assert histogram(drawn["a"]["query"]) == {4: 3, 7: 3, 9: 3}
+    assert histogram(drawn["a"]["train"]) == {4: 2, 7: 2, 9: 2}
+    for part in ("query", "train"):
+        assert (drawn["a"][part] == drawn["b"][part]).all()
+
+
+def test_training_sets_lie_inside_one_another_and_inside_their_own_database():
+    for parts in halves(Y, **SIZES, seed=1).values():
+        assert histogram(parts["inside/2"]) == {4: 2, 7: 2, 9: 2}
+        assert histogram(parts["inside/4"]) == {4: 4, 7: 4, 9: 4}
+        assert set(parts["inside/2"]) < set(parts["inside/4"]) < set(parts["database"])
+        assert (parts["inside/all"] == parts["database"]).all()
+        assert all((np.diff(rows) > 0).all() and rows.dtype == np.int64 for rows in parts.values())
+
+
+def test_every_item_is_as_likely_on_either_side():
+    """Over 400 draws, how often an item is in a less how often in b: 0, with a standard deviation below 20."""
+    difference = np.zeros(Y.size)
+    for seed in range(400):
+        drawn = halves(Y, **SIZES, seed=seed)
+        difference[drawn["a"]["database"]] += 1
+        difference[drawn["b"]["database"]] -= 1
+    assert np.abs(difference).max() < 5 * 20
+    assert difference.std() > 5  # it is drawn at all
+
+
+def test_a_seed_gives_one_draw_and_another_seed_another():
+    one, again, other = (halves(Y, **SIZES, seed=seed)["b"]["database"] for seed in (1, 1, 2))
+    assert (one == again).all()
+    assert set(one) != set(other)
+
+
+def test_a_class_that_is_too_small_is_named():
+    with pytest.raises(ProtocolError, match=r"class 4 has 20 items; wanted 3 queries, 2 outside .* at least 8"):
+        halves(Y, **SIZES | {"train_per_class": [8]}, seed=0)
+
+
+def test_without_one_label_an_item_it_refuses():
+    for y in (None, np.ones((10, 2), dtype=bool)):
+        with pytest.raises(ProtocolError, match="wanted one class label per item"):
+            halves(y, **SIZES, seed=0)
+
+
+class Memoriser:
+    """A fake that knows the classes of its training rows, guesses those of others, and looks at a query's values.
+
+    Ranking its own database it puts a query's class first; ranking another one it can only guess.
+    """
+
+    def __init__(self, rows, y, seed):
+        self.known = {row.tobytes(): bool(label) for row, label in zip(rows, y, strict=True)}
+        self.seed = seed
+
+    def transform(self, X):
+        guesses = np.where(X[:, 2] == 1, X[:, 0] > 0, np.random.default_rng(self.seed).random(len(X)) < 0.5)
+        return np.array([[self.known.get(row.tobytes(), guess)] for row, guess in zip(X, guesses, strict=True)])
+
+
+class ByNumber:
+    """A fake that learns nothing: bits from its seed and from the item's own values."""
+
+    def __init__(self, seed, n_bits=6):
+        self.projection = np.random.default_rng(seed).standard_normal((3, n_bits))
+
+    def transform(self, X):
+        return X @ self.projection > 0
+
+
+def world(seed, *, easier=0.0, n=60):
+    """Two classes apart on the first axis; in database b `easier` times as far again. The third marks a query."""
+    rng = np.random.default_rng(seed)
+
+    def draw(is_query, distance):
+        y = np.repeat([0, 1], n // 2)
+        X = rng.standard_normal((n, 3))
+        X[:, 0] += np.where(y == 1, distance, -distance)
+        X[:, 2] = 1 if is_query else 0
+        return X.astype(np.float32), y
+
+    query, y = draw(True, 1.0)
+    a, y_a = draw(False, 1.0)
+    b, y_b = draw(False, 1.0 + easier)
+    truths = {"a": {"class": LabelRelevance(y, y_a)}, "b": {"class": LabelRelevance(y, y_b)}}
+    return query, {"a": a, "b": b}, {"a": y_a, "b": y_b}, truths
+
+
+def leaks_of(models_of, *, easier=0.0, runs=40):
+    found, one_way = [], []
+    for run in range(runs):
+        query, database, y, truths = world(run, easier=easier)
+        scores = rankings(models_of(database, y, run), query, database, truths)["class"]
+        found.append(leak(scores))
+        one_way.append(scores["a", "a"] - scores["a", "b"])
+    return np.array(found), np.array(one_way)
+
+
+def standard_error(values):
+    return values.std(ddof=1) / len(values) ** 0.5
+
+
+def memorisers(database, y, run):
+    return {side: Memoriser(database[side], y[side], seed=run) for side in SIDES}
+
+
+def item_independent(database, y, run):
+    return {side: ByNumber(seed=2 * run + (side == "b")) for side in SIDES}
+
+
+def test_a_hasher_that_memorises_shows_a_leak():
+    found, _ = leaks_of(memorisers)
+    assert found.min() > 0.05
+
+
+def test_a_hasher_that_learns_nothing_shows_none_in_expectation():
+    found, _ = leaks_of(item_independent, runs=200)
+    assert found.std() > 0
+    assert abs(found.mean()) < 3 * standard_error(found)
+
+
+def test_with_one_seed_for_both_sides_it_shows_exactly_none():
+    found, _ = leaks_of(lambda database, y, run: {side: ByNumber(seed=run) for side in SIDES})
+    assert np.abs(found).max() == 0
+
+
+def test_an_easier_database_cancels_out():
+    """Without the swap it would pass for a leak, of the other sign, and a large one."""
+    found, one_way = leaks_of(item_independent, easier=3.0, runs=200)
+    assert abs(found.mean()) < 3 * standard_error(found)
+    assert one_way.mean() < -10 * standard_error(one_way)
+    with_leak, _ = leaks_of(memorisers)
+    with_leak_and_easier, _ = leaks_of(memorisers, easier=3.0)
+    assert with_leak_and_easier.mean() == pytest.approx(with_leak.mean(), rel=0.1)
+
+
+def test_rankings_are_those_of_the_obvious_loop():
+    rng = np.random.default_rng(5)
+    query = rng.standard_normal((7, 3)).astype(np.float32)
+    database = {side: rng.standard_normal((11, 3)).astype(np.float32) for side in SIDES}
+    models = {side: ByNumber(seed=seed) for seed, side in enumerate(SIDES)}
+    labels = {side: rng.integers(0, 2, 11) for side in SIDES}
+    y = rng.integers(0, 2, 7)
+    near = {side: np.flatnonzero(rng.random(11) < 0.4) for side in SIDES}
+    truths = {
+        side: {
+            "class": LabelRelevance(y, labels[side]),
+            "near": NeighbourRelevance([0, *[near[side].size] * 7], near[side], n_database=11),
+        }
+        for side in SIDES
+    }
+    found = rankings(models, query, database, truths)
+    for trained, ranked in RANKINGS:
+        query_bits, bits = models[trained].transform(query), models[trained].transform(database[ranked])
+        distance = (query_bits[:, None] != bits[None]).sum(axis=2)
+        expected = [expected_ap(distance[q], labels[ranked] == y[q], rng) for q in range(7)]
+        assert found["class"][trained, ranked] == pytest.approx(np.mean(expected), abs=0.02)
+        packed = codes.pack(query_bits), codes.pack(bits), 6
+        near_alone = evaluate(count(*packed, truths[ranked])["near"], ["mAP"])["mAP"]
+        assert found["near"][trained, ranked] == mean(near_alone)
+
+
+def expected_ap(distance, relevant, rng, draws=400):
+    """Average precision, ties in random order, many times."""
+    values = []
+    for _ in range(draws):
+        hits = relevant[np.lexsort((rng.random(distance.size), distance))]
+        precision = np.cumsum(hits) / np.arange(1, hits.size + 1)
+        values.append((precision * hits).sum() / max(1, hits.sum()))
+    return np.mean(values)
+
+
+def test_the_controls_of_the_settings_learn_nothing(root):
+    import yaml
+
+    for path in sorted((root / "workflow" / "config").glob("*_leak.yaml")):
+        for name in yaml.safe_load(path.read_text())["leak"]["controls"]:
+            X, other, new = np.random.default_rng(0).standard_normal((3, 50, 8))
+            model, same = (registry.get("hasher", name)(n_bits=16, seed=3).fit(train) for train in (X, 5 * other + 1))
+            assert (model.transform(new) == same.transform(new)).all(), name
+
+
+def test_scores_are_written_with_nine_digits(tmp_path):
+    write_scores(tmp_path / "scores.csv", [("d", "f", 0, "lsh", 8, "all", 30, "class", 1 / 3, 0.5, 0, 1)])
+    header, row = (tmp_path / "scores.csv").read_text().splitlines()
+    assert header == ",".join(COLUMNS)
+    assert header.endswith("a_on_a,a_on_b,b_on_a,b_on_b")
+    assert row == "d,f,0,lsh,8,all,30,class,0.333333333,0.5,0,1"

@@ -1,0 +1,100 @@
+"""The leak study, run for real on digits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from project import Project
+
+from protocol import storage
+
+pytestmark = pytest.mark.workflow
+TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
+
+
+@pytest.fixture(scope="module")
+def setting(root):
+    return yaml.safe_load((root / "workflow" / "config" / "digits_leak.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory, root, setting):
+    project = Project(tmp_path_factory.mktemp("leak"), root)
+    project.write(setting)
+    done = project.run("leak")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+def test_every_run_and_cell_has_its_four_scores(digits, setting):
+    table = pd.read_csv(digits.folder / "results/digits_leak/leak.csv")
+    assert len(table) == 4 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
+    gain = (table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]) / 2
+    assert np.abs(table["leak"] - gain).max() < 1e-9
+    assert table["leak"].std() > 0
+    assert set(table["n_train"]) == {200, 796}  # 796: the 1,597 others, halved class by class
+    assert table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].nunique().min() > len(table) / 2
+
+
+def test_a_score_is_that_of_the_steps_done_by_hand(digits):
+    """ITQ trained inside a at 20 a class and 16 bits, ranking b, in run 1."""
+    from protocol import codes, registry
+    from protocol.features import Preprocessing, extracted
+    from protocol.metrics import evaluate, mean
+    from protocol.ranking import LabelRelevance, count
+    from protocol.seeds import derive
+
+    folder = digits.folder / "results/digits_leak"
+    a, b = (storage.read(folder / f"leak/run1/splits_{side}.h5") for side in "ab")
+    y = storage.read(folder / "items.h5")["labels"]
+    with extracted(folder / "gist/features.h5") as items:
+        raw = items.X[:]
+    fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[a["train"]], ["centre"], seed=0)
+    seed = derive(0, "digits", "gist", "itq", 16, 1, "a", 20)
+    model = registry.get("hasher", "itq")(n_bits=16, seed=seed).fit(fitted.transform(raw[a["inside/20"]]))
+    query, database = (codes.pack(model.transform(fitted.transform(raw[rows]))) for rows in (a["query"], b["database"]))
+    truth = LabelRelevance(y[a["query"]], y[b["database"]])
+    expected = mean(evaluate(count(query, database, 16, {"y": truth})["y"], ["mAP"])["mAP"])
+    table = pd.read_csv(folder / "leak.csv", dtype={"train_per_class": str})
+    cell = {"run": 1, "hasher": "itq", "n_bits": 16, "train_per_class": "20", "ground_truth": "class_label"}
+    (row,) = table[(table[list(cell)] == pd.Series(cell)).all(axis=1)].to_dict("records")
+    assert row["a_on_b"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_is_not_the_hasher_is_fitted_outside_both_databases(digits):
+    run = digits.folder / "results/digits_leak/leak/run0"
+    a, b = (storage.read(run / f"splits_{side}.h5") for side in "ab")
+    assert not set(a["train"]) & (set(a["database"]) | set(b["database"]) | set(a["query"]))
+    truths = [storage.read(run / f"gist/groundtruth_{side}.h5") for side in "ab"]
+    assert truths[0]["epsilon_ball/radius"] == truths[1]["epsilon_ball/radius"]
+    passports = [storage.read_passport(run / f"gist/groundtruth_{side}.h5") for side in "ab"]
+    assert passports[0]["fitted_on"] == passports[1]["fitted_on"]
+    assert len(np.intersect1d(a["database"], b["database"])) == 0
+
+
+def test_one_core_gives_the_same_bytes(digits, project, setting):
+    project.write(setting)
+    assert project.run("leak", cores=1).returncode == 0
+    for name in TABLES:
+        one, two = ((made.folder / "results/digits_leak" / name).read_bytes() for made in (project, digits))
+        assert one == two, name
+
+
+def test_it_is_no_part_of_the_report_and_nothing_runs_twice(digits):
+    assert digits.jobs("leak") == {}
+    assert "leak_scores" not in digits.jobs("all")
+
+
+def test_more_runs_keep_those_that_are_there(digits, setting):
+    digits.write(setting | {"runs": 5}, "five.yaml")
+    jobs = digits.jobs("leak", setting="five.yaml")
+    assert jobs == {"leak": 1, "leak_halves": 1, "leak_preprocess": 1, "leak_relevance": 2, "leak_scores": 2} | {
+        "leak_tables": 1
+    }
+
+
+def test_a_setting_without_the_study_says_so_before_any_job(project):
+    done = project.run("leak")
+    assert done.returncode != 0
+    assert "setting 'small' has no leak study: give it the key `leak`" in done.stdout + done.stderr
+    assert not (project.folder / "results" / "small").exists()

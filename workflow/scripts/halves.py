@@ -1,0 +1,23 @@
+"""Draw one run of the leak study: its queries, its items outside, and two databases with training sets inside."""
+
+from protocol import storage
+from protocol.studies import halves
+
+
+def main(job):
+    """Write a file of row numbers for each side; the queries and the items outside are the same in both."""
+    y = storage.read(job.input.labels).get("labels")
+    for side, parts in halves(y, **job.params.sizes, seed=job.params.seed).items():
+        passport = storage.passport(
+            f"leak side {side}",
+            parameters=dict(job.params.sizes),
+            inputs=dict(job.input.items()),
+            seed=job.params.seed,
+        )
+        storage.write(job.output[side], parts, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,23 @@
+"""Gather the scores of the leak study, and say what they show: tables, text, a figure."""
+
+from protocol import storage
+from protocol.report import leak_figure, leak_text, leaks, summarise_leaks, write_table
+
+
+def main(job):
+    """Write leak.csv (every run), leak_summary.csv, leak.md and leak.svg."""
+    p, table = job.params, leaks(job.input.scores)
+    summary = summarise_leaks(table, p.study["controls"])
+    write_table(job.output.leaks, table)
+    write_table(job.output.summary, summary)
+    passport = storage.read_passport(job.input.labels)
+    text = leak_text(table, summary, passport=passport, setting=p.setting, study=p.study)
+    for path, content in ((job.output.text, text), (job.output.figure, leak_figure(summary))):
+        with storage.replacing(path) as temporary:
+            temporary.write_text(content)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it
