@@ -1,0 +1,66 @@
+"""What the kept CIFAR-10 tables say of themselves."""
+
+import csv
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.fft import dctn
+
+from protocol.datasets import cifar10
+
+SPEC = importlib.util.spec_from_file_location("cifar10_tables", Path(__file__).with_name("cifar10_tables.py"))
+tables = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(tables)
+
+# The luminance table of the JPEG standard (ITU-T T.81, table K.1), whose half is quality 75.
+LUMINANCE = np.array(
+    [
+        [16, 11, 10, 16, 24, 40, 51, 61],
+        [12, 12, 14, 19, 26, 58, 60, 55],
+        [14, 13, 16, 24, 40, 57, 69, 56],
+        [14, 17, 22, 29, 51, 87, 80, 62],
+        [18, 22, 37, 56, 68, 109, 103, 77],
+        [24, 35, 55, 64, 81, 104, 113, 92],
+        [49, 64, 78, 87, 103, 121, 120, 101],
+        [72, 92, 95, 98, 112, 100, 103, 99],
+    ]
+)
+
+
+def test_the_rebuilt_images_are_the_decoded_ones(shared):
+    """Decoded JPEG shows: the cosine coefficients of its 8 x 8 blocks are near multiples of the quantisation steps."""
+    images = cifar10.load({cifar10.ARCHIVE: shared / "data" / "cifar10" / cifar10.ARCHIVE}).images[50_000:]
+    luma = images @ np.array([0.299, 0.587, 0.114]) - 128
+    blocks = luma.reshape(-1, 4, 8, 4, 8).transpose(0, 1, 3, 2, 4)
+    steps = dctn(blocks, axes=(3, 4), norm="ortho") / ((LUMINANCE + 1) // 2)
+    counted = np.abs(steps) > 0.5
+    off = (np.abs(steps - np.rint(steps)) * counted).sum(axis=(1, 2, 3, 4)) / counted.sum(axis=(1, 2, 3, 4))
+    assert np.flatnonzero(off < 0.12).tolist() == tables.REBUILT
+    assert np.sort(off)[len(tables.REBUILT)] > 0.18
+
+
+def test_the_kept_tables_hold_the_whole_grid():
+    with open(tables.FOLDER / "runs.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 2 * 10 * 8 * 6
+    assert {row["hasher"] for row in rows} == set(tables.HASHERS)
+
+
+@pytest.mark.parametrize("name", ["summary.csv", "extensions.csv"])
+def test_the_summary_is_that_of_the_runs(name):
+    with open(tables.FOLDER / "runs.csv", newline="") as file:
+        by_cell = {}
+        for row in csv.DictReader(file):
+            by_cell.setdefault(tuple(row[column] for column in tables.CELL), []).append(float(row["value"]))
+    with open(tables.FOLDER / name, newline="") as file:
+        kept = [
+            row for row in csv.DictReader(file) if row["metric"] == "mAP" and row.get("extension", "none") == "none"
+        ]
+    assert kept
+    for row in kept:
+        values = by_cell[tuple(row[column] for column in tables.CELL)]
+        assert float(row["mean"]) == pytest.approx(np.mean(values), abs=2e-6)
+        assert float(row["std"]) == pytest.approx(np.std(values, ddof=1), abs=2e-6)
+        assert int(row["n_runs"]) == len(values)
