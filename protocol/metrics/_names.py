@@ -40,7 +40,7 @@ def everything(n_bits: int) -> list[str]:
         for radius in _RADII
         if radius <= n_bits
     ]
-    return list(dict.fromkeys(numbered))
+    return list(dict.fromkeys(["mAP", *numbered]))  # first what everyone reports
 
 
 def need_index_order(metrics: list[str]) -> bool:
