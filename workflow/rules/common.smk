@@ -79,6 +79,11 @@ SELECTIONS = each(
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
 
+def lists_of(split):
+    """The files that a split protocol is listed in, by partition."""
+    return list_paths(registry.get("split", split), SET["split_options"][split])
+
+
 def criterion(wildcards):
     """What options are chosen by; without a ground truth in the setting, it is the feature's first."""
     ground_truth = SET["selection"]["ground_truth"] or grid(wildcards).ground_truths[0]

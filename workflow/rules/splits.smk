@@ -1,7 +1,3 @@
-def lists_of(split):
-    return list_paths(registry.get("split", split), SET["split_options"][split])
-
-
 rule split:
     input:
         labels="<results>/items.h5",
