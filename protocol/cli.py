@@ -166,7 +166,7 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
             examples:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
-              ... --metric mAP@5000[retrieved] --metric precision@r2      some metrics; `protocol list metrics`
+              ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
               ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
               ... --convention hashnet                                   as a tool does; `protocol list conventions`
               ... --spread                                               what every convention calls mAP
@@ -186,9 +186,10 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     )
     command.add_argument(
         "--metric",
-        action="append",
+        nargs="+",
+        action="extend",
         metavar="NAME",
-        help="a metric, or all; repeat it for more (those of the convention)",
+        help="metrics, or all (those of the convention)",
     )
     command.add_argument("--convention", default="protocol", metavar="NAME", help="a convention (protocol)")
     command.add_argument("--spread", action="store_true", help="show what every convention calls mAP, too")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 20
 _BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-_LIBRARIES = ("hashing-protocol", "h5py", "numpy", "scipy")
+_LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy")
 _HINTS = {
     "ENOSPC": "the disk is full: free some space and run again",
     "EDQUOT": "the disk quota is used up: free some space and run again",

@@ -228,13 +228,17 @@ def _option(value: Any, default: Any) -> Any:
 
 
 def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:
-    """Refuse a leak study that can't be had: one run has no spread, and a control must be a hasher."""
+    """Refuse a leak study that can't be had: of one run, without a control or a learner, or with chosen options."""
     if "leak" not in config:
         return
     for name in config["leak"]["controls"]:
-        registry.get("hasher", name)
+        known(name, grid.hashers, f"hasher of feature {grid.feature!r} in leak.controls:")
+    if set(grid.hashers) <= set(config["leak"]["controls"]):
+        raise ProtocolError(f"leak: wanted a hasher of feature {grid.feature!r} that learns, came controls only")
     if grid.runs < 2:
         raise ProtocolError(f"leak: wanted at least 2 runs of feature {grid.feature!r}, came {grid.runs}")
+    if searched := sorted(set(grid.hashers) & set(config["hasher_grids"])):
+        raise ProtocolError(f"leak: its hashers have fixed options, but hasher_grids searches those of {searched[0]!r}")
 
 
 def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:

@@ -22,8 +22,8 @@ from protocol.splits import list_paths
 from protocol.storage import check_writable
 
 # One thread in every linear-algebra call: a sum split over threads ends in other bits.
-for library in ("OMP", "OPENBLAS", "MKL"):
-    os.environ[f"{library}_NUM_THREADS"] = "1"
+for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
+    os.environ[f"{variable}_THREADS"] = "1"
 
 try:
     SETTING = settings.load(config, from_file=bool(workflow.configfiles))
@@ -82,6 +82,16 @@ SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 def lists_of(split):
     """The files that a split protocol is listed in, by partition."""
     return list_paths(registry.get("split", split), SET["split_options"][split])
+
+
+def selection_table(wildcards):
+    """The table of chosen options; one line says so where there is nothing to choose."""
+    if not SELECTION_TABLE:
+        raise WorkflowError(
+            f"setting {SET['setting']!r} has no options to choose: give it the key `hasher_grids`, as in "
+            "workflow/config/cifar10_nested.yaml"
+        )
+    return SELECTION_TABLE
 
 
 def criterion(wildcards):

@@ -66,5 +66,5 @@ rule choices:
 
 rule select:
     input:
-        SELECTION_TABLE,
+        selection_table,
     localrule: True

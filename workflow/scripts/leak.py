@@ -2,6 +2,7 @@
 
 from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
+from protocol.hashers import TrainingSet
 from protocol.ranking import relevance_from_arrays
 from protocol.studies import SIDES, rankings, write_scores
 
@@ -18,9 +19,10 @@ def main(job):
     for side in SIDES:
         rules = storage.grouped(storage.read(job.input[f"groundtruth_{side}"]))
         truths[side] = {name: relevance_from_arrays(rule, len(database[side])) for name, rule in rules.items()}
+    inside = {(side, size): TrainingSet(X[side][f"inside/{size}"]) for side in SIDES for size, _ in p.seeds}
     for size, n_bits in p.seeds:
         models = {
-            side: hasher(n_bits=n_bits, seed=seed, **p.hasher_options).fit(X[side][f"inside/{size}"])
+            side: hasher(n_bits=n_bits, seed=seed, **p.hasher_options).fit(inside[side, size])
             for side, seed in p.seeds[size, n_bits].items()
         }
         scores = rankings(models, X["a"]["query"], database, truths, empty=p.empty, calls=len(p.seeds))
