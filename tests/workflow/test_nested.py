@@ -215,7 +215,9 @@ def test_only_hashers_with_a_grid_are_searched_and_select_makes_no_codes(unrun):
         "select": 1,
     }
     unrun.write(SMALL)
-    assert unrun.jobs("select") == {"select": 1}
+    refused = unrun.run("select", "-n")
+    assert refused.returncode != 0
+    assert "setting 'small' has no options to choose: give it the key `hasher_grids`" in refused.stdout + refused.stderr
 
 
 def test_another_grid_searches_its_hasher_again_and_no_other(nested):
