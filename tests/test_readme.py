@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from protocol import registry
-from protocol.cli import markdown
+from protocol.cli.list import markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -1,51 +1,12 @@
-"""The command line: `protocol`, or `python -m protocol`."""
+"""`protocol evaluate`: scores of anyone's codes."""
 
 import argparse
 import contextlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
-
-from protocol import __version__, registry
-from protocol.checks import ProtocolError
-
-if TYPE_CHECKING:
-    from protocol.evaluation import Convention
-
-_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "convention")}
-
-
-def listing(kinds: Sequence[str]) -> str:
-    """Return what there is of some kinds as text: name, one line, source."""
-    parts = []
-    for kind in kinds:
-        entries = list(_entries(kind))
-        width = max(len(entry.name) for entry in entries)
-        rows = [f"  {entry.name:<{width}}  {entry.summary}\n  {'':<{width}}  [{entry.source}]" for entry in entries]
-        parts.append("\n".join([f"{kind.replace('_', ' ')}s", *rows]))
-    return "\n\n".join(parts)
-
-
-def markdown(kind: str) -> str:
-    """Return what there is of a kind as the README's table: name, one line, source."""
-    rows = [f"| `{entry.name}` | {entry.summary} | {entry.source} |" for entry in _entries(kind)]
-    return "\n".join(["| name | what it is | source |", "|---|---|---|", *rows])
-
-
-def _entries(kind: str) -> "Iterator[registry.Entry | Convention]":
-    if kind in registry.ROOMS:
-        return registry.entries(kind)
-    from protocol.evaluation import CONVENTIONS
-
-    return iter(CONVENTIONS)
-
-
-def _list(arguments: argparse.Namespace) -> None:
-    kinds = [_LISTS[arguments.what]] if arguments.what else list(_LISTS.values())
-    text = "\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds)
-    sys.stdout.write(text + "\n")
+from typing import Any
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
@@ -98,52 +59,8 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield show
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that refuses in one line, as everything else here does."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="protocol",
-        description="Reproduce, audit and compare the evaluation protocols of learning to hash.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            examples:
-              protocol list                 everything there is
-              protocol list hashers         the hashers: name, one line, source
-              protocol list metrics         the metrics, as settings and results name them
-              protocol list conventions     how papers and tools score
-              protocol evaluate --help      score codes of your own
-
-            The pipeline itself is run by Snakemake, from the project's folder:
-              snakemake --cores all         the embedded default, from images to report
-              snakemake -n evaluate         what one stage would run
-            """
-        ),
-    )
-    parser.add_argument("--version", action="version", version=f"protocol {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_list(commands)
-    _add_evaluate(commands)
-    return parser
-
-
-def _add_list(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    command = commands.add_parser(
-        "list",
-        help="list datasets, features, ground truths, splits, hashers, metrics and conventions",
-        description="List what a setting or `protocol evaluate` may name: the name, one line, and where it comes from.",
-    )
-    command.add_argument("what", nargs="?", choices=list(_LISTS), help="one kind only (default: all)")
-    command.add_argument("--markdown", action="store_true", help="print tables as the README holds them")
-    command.set_defaults(run=_list)
-
-
-def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
+def add(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command `protocol evaluate`."""
     command = commands.add_parser(
         "evaluate",
         help="score binary codes of your own under a named convention",
@@ -208,16 +125,3 @@ def _add_evaluate(commands: "argparse._SubParsersAction[_Parser]") -> None:
     command.add_argument("--json", type=Path, metavar="F", help="write the means")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")
     command.set_defaults(run=_evaluate)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return 0, or 2 after one line on standard error where the input can't be used."""
-    parsed = _parser().parse_args(arguments)
-    try:
-        parsed.run(parsed)
-    except ProtocolError as error:
-        sys.stderr.write(f"protocol: {error}\n")
-        return 2
-    except BrokenPipeError:  # `protocol list | head`
-        sys.stderr.close()
-    return 0

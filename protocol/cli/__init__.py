@@ -1,0 +1,59 @@
+"""The command line: `protocol`, or `python -m protocol`; a file for each command."""
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import NoReturn
+
+from protocol import __version__
+from protocol.checks import ProtocolError
+from protocol.cli import evaluate
+from protocol.cli import list as list_
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that refuses in one line, as everything else here does."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="protocol",
+        description="Reproduce, audit and compare the evaluation protocols of learning to hash.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            examples:
+              protocol list                 everything there is
+              protocol list hashers         the hashers: name, one line, source
+              protocol list metrics         the metrics, as settings and results name them
+              protocol list conventions     how papers and tools score
+              protocol evaluate --help      score codes of your own
+
+            The pipeline itself is run by Snakemake, from the project's folder:
+              snakemake --cores all         the embedded default, from images to report
+              snakemake -n evaluate         what one stage would run
+            """
+        ),
+    )
+    parser.add_argument("--version", action="version", version=f"protocol {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (list_, evaluate):
+        command.add(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status: 0, or 2 after one line on standard error where the input can't be used."""
+    parsed = _parser().parse_args(arguments)
+    try:
+        return parsed.run(parsed) or 0
+    except ProtocolError as error:
+        sys.stderr.write(f"protocol: {error}\n")
+        return 2
+    except BrokenPipeError:  # `protocol list | head`
+        sys.stderr.close()
+    return 0
