@@ -1,0 +1,118 @@
+"""The ledger: every claim with what it was found to be."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
+from protocol.claims._claim import AS_PRINTED, NOT_RUN, REPRODUCED, Claim, Verdict
+from protocol.claims._results import Results
+from protocol.storage import replacing
+
+FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "note")
+_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr.PAPER, thesis.PAPER)
+
+
+def all_claims() -> list[Claim]:
+    """Return every claim, paper after paper."""
+    return [claim for paper in _PAPERS for claim in paper.claims]
+
+
+def ledger(results: str | Path, *, progress: Callable[[int, int], None] | None = None) -> list[dict[str, str]]:
+    """Return every claim with what the checks find.
+
+    Parameters
+    ----------
+    results : str or Path
+        A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``.
+    progress : callable, optional
+        Called with the claims done and all claims.
+
+    Returns
+    -------
+    list of dict
+        One for each claim, its keys `FIELDS`, all of them text.
+
+    Raises
+    ------
+    ProtocolError
+        If the folder is not there, or a table in it can't be read.
+    """
+    return judge(Results.in_folder(results), progress=progress)
+
+
+def judge(results: Results, *, progress: Callable[[int, int], None] | None = None) -> list[dict[str, str]]:
+    """Return the ledger, as `ledger`, on the rows of given tables."""
+    entries = []
+    every = all_claims()
+    for done, claim in enumerate(every, start=1):
+        entries.append(_entry(claim, claim.judge(results)))
+        if progress is not None:
+            progress(done, len(every))
+    return entries
+
+
+def write_json(path: str | Path, entries: list[dict[str, str]]) -> None:
+    """Write a ledger as JSON: a list of objects with the keys `FIELDS`."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "place": claim.place,
+        "claim": claim.statement,
+        "expected": _expected(claim),
+        "ours": _ours(verdict.ours),
+        "status": verdict.status,
+        "note": _note(claim, verdict),
+    }
+
+
+def _expected(claim: Claim) -> str:
+    relation = "" if claim.relation == "=" else f"{claim.relation} "
+    parts = []
+    for name, value in claim.expected.items():
+        within = claim.tolerance(name)
+        parts.append(f"{name}: {relation}{shown(value)}" + (f" (± {within:g})" if within else ""))
+    return "; ".join(parts)
+
+
+def _ours(by_reading: Mapping[str, Mapping[str, Any]]) -> str:
+    parts = []
+    for reading, values in by_reading.items():
+        text = "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
+        parts.append(text if reading == AS_PRINTED and len(by_reading) == 1 else f"{reading}: {text}")
+    return " | ".join(parts)
+
+
+def _note(claim: Claim, verdict: Verdict) -> str:
+    parts = [f"How: {claim.method}"] if verdict.ours else []
+    holding = claim.agreeing(verdict)
+    if verdict.status not in (REPRODUCED, NOT_RUN) and holding:
+        parts.append(f"Holds with: {'; '.join(holding)}.")
+    if verdict.status == NOT_RUN:
+        parts.append(f"Needs: {verdict.needs}.")
+    if claim.note:
+        parts.append(claim.note)
+    if claim.errata:
+        parts.append(f"Errata: {', '.join(claim.errata)}.")
+    return " ".join(parts)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text: whole numbers in full, others with six digits, what belongs to a name in brackets."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(shown, value))
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    if math.isnan(number):
+        return "undefined"
+    return f"{number:.0f}" if number.is_integer() else f"{number:.6g}"
