@@ -20,6 +20,9 @@ STATUSES = (REPRODUCED, UNDER_CONVENTION, CONTRADICTED, NOT_RUN)
 AS_PRINTED = "as printed"
 """The reading that a paper itself states; others are conventions that it leaves open, or repairs of it."""
 
+BETWEEN_READINGS = " | "
+"""What stands between ours under one reading and under the next, in text."""
+
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt})
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -132,13 +135,11 @@ class Claim:
 
 def leaves(value: Any) -> Iterator[float]:
     """Yield the numbers in a value, in order."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if np.ndim(value) == 0 and not isinstance(value, list | tuple):
-        yield float(value)
-    else:
-        for part in value:
+    if isinstance(value, Mapping | list | tuple | np.ndarray):
+        for part in value.values() if isinstance(value, Mapping) else value:
             yield from leaves(part)
+    else:
+        yield float(value)
 
 
 @dataclass(frozen=True)

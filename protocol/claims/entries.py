@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
-from protocol.claims._claim import AS_PRINTED, NOT_RUN, REPRODUCED, Claim, Verdict
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, UNDER_CONVENTION, Claim, Verdict
 from protocol.claims._results import Results
 from protocol.storage import replacing
 
@@ -87,21 +87,20 @@ def _ours(by_reading: Mapping[str, Mapping[str, Any]]) -> str:
     for reading, values in by_reading.items():
         text = "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
         parts.append(text if reading == AS_PRINTED and len(by_reading) == 1 else f"{reading}: {text}")
-    return " | ".join(parts)
+    return BETWEEN_READINGS.join(parts)
 
 
 def _note(claim: Claim, verdict: Verdict) -> str:
-    parts = [f"How: {claim.method}"] if verdict.ours else []
-    holding = claim.agreeing(verdict)
-    if verdict.status not in (REPRODUCED, NOT_RUN) and holding:
-        parts.append(f"Holds with: {'; '.join(holding)}.")
-    if verdict.status == NOT_RUN:
-        parts.append(f"Needs: {verdict.needs}.")
-    if claim.note:
-        parts.append(claim.note)
-    if claim.errata:
-        parts.append(f"Errata: {', '.join(claim.errata)}.")
-    return " ".join(parts)
+    """Return a paragraph each: how it is checked, what it holds with or needs, what is behind it, and the errata."""
+    holding = claim.agreeing(verdict) if verdict.status in (UNDER_CONVENTION, CONTRADICTED) else []
+    parts = {
+        "How: ": claim.method if verdict.ours else "",
+        "Holds with: ": "; ".join(holding) + "." if holding else "",
+        "Needs: ": f"{verdict.needs}." if verdict.needs else "",
+        "": claim.note,
+        "Errata: ": f"{', '.join(claim.errata)}." if claim.errata else "",
+    }
+    return "\n".join(start + text for start, text in parts.items() if text)
 
 
 def shown(value: Any) -> str:

@@ -5,17 +5,10 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from protocol.claims._claim import CONTRADICTED, STATUSES
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, STATUSES
 
 _SHORT = dict(zip(STATUSES, ("reproduced", "by convention", "contradicted", "not run"), strict=True))
-_LABELS = {
-    "place": "place",
-    "claim": "claim",
-    "expected": "expected",
-    "ours": "ours",
-    "status": "status",
-    "note": "note",
-}
+_PARTS = ("place", "claim", "expected", "ours", "status", "note")
 
 Entries = Sequence[dict[str, str]]
 
@@ -52,36 +45,36 @@ def full(entry: dict[str, str], *, width: int | None = None) -> str:
     """Return one claim in full."""
     width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
     lines = textwrap.wrap(f"{entry['id']}  {entry['paper']}", width)
-    label = max(map(len, _LABELS)) + 4
-    for name in _LABELS:
-        lines += textwrap.wrap(
-            entry[name] or "none",
-            width,
-            initial_indent=f"  {name:<{label - 2}}",
-            subsequent_indent=" " * label,
-            break_on_hyphens=False,
-        )
+    margin = " " * (max(map(len, _PARTS)) + 4)
+    for name in _PARTS:
+        start = f"  {name}".ljust(len(margin))
+        for paragraph in (entry[name] or "none").split("\n"):
+            lines += textwrap.wrap(
+                paragraph, width, initial_indent=start, subsequent_indent=margin, break_on_hyphens=False
+            )
+            start = margin
     return "\n".join(lines)
 
 
-def markdown(entries: Entries, *, statuses: Iterable[str] = (CONTRADICTED,)) -> str:
-    """Return the totals by paper as a table, and the claims of some statuses as another, as the README holds them."""
+def markdown(entries: Entries) -> str:
+    """Return the totals by paper as a table, and the contradicted claims as another, as the README holds them."""
     papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
-    rows = [[paper, *map(str, totals(of_paper).values()), str(len(of_paper))] for paper, of_paper in papers]
-    rows.append(["all", *map(str, totals(entries).values()), str(len(entries))])
+    rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
+    contradicted = [
+        [f"`{entry['id']}`", entry["place"], entry["claim"], entry["expected"], _first_reading(entry["ours"])]
+        for entry in entries
+        if entry["status"] == CONTRADICTED
+    ]
     parts = [_markdown_table(["paper", *STATUSES, "claims"], rows)]
-    for status in statuses:
-        found = [
-            [entry[name] for name in ("id", "place", "claim", "expected", "ours")]
-            for entry in entries
-            if entry["status"] == status
-        ]
-        if found:
-            parts.append(_markdown_table([status, "place", "claim", "expected", "ours"], found))
+    if contradicted:
+        parts.append(_markdown_table([CONTRADICTED, "place", "claim", "expected", "ours, as printed"], contradicted))
     return "\n\n".join(parts)
 
 
+def _first_reading(ours: str) -> str:
+    return ours.split(BETWEEN_READINGS)[0].removeprefix(f"{AS_PRINTED}: ")
+
+
 def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [" | ".join(cell.replace("|", "·") for cell in row) for row in (header, *rows)]
-    lines.insert(1, "|".join(["---"] * len(header)))
-    return "\n".join(f"| {line} |" if "---" not in line else f"|{line}|" for line in lines)
+    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])

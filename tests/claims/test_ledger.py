@@ -1,7 +1,10 @@
 """Every claim is judged by computing it; here is what must come out, and that a wrong metric would be seen."""
 
 import csv
+import importlib.util
 import json
+import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -70,7 +73,7 @@ def test_what_the_kept_tables_decide(root, without_data):
         if entry["status"] != without_data[number]["status"]
     }
     assert changed == WITH_KEPT_TABLES
-    assert "of: itq" in entries["S0-08"]["ours"]
+    assert "of: dsh, cifar10_s2 split" in entries["S0-08"]["ours"]
     assert "pairs of rows compared: 384" in entries["S2-02"]["ours"]
     assert "Wiki pairs: 2866" in entries["S4-11"]["ours"]
 
@@ -108,11 +111,11 @@ def test_contradictions_are_written_up_with_the_smallest_example(without_data, n
 
 WRONG = [
     ("mLGAP@rR", ["S0-01", "X-01"]),
-    ("RAMAP@rR", ["S2-03-LSH", "S2-07"]),
+    ("RAMAP@rR", ["S2-03-LSH", "S2-03-LSH_SEs8"]),
     ("mAP", ["S3-02", "S3-08"]),
     ("mAP[worst]", ["S0-04", "S0-06"]),
     ("mAP@K[all]", ["S3-03"]),
-    ("mAP@K[retrieved]", ["S0-05", "S1-02", "S4-13"]),
+    ("mAP@K[retrieved]", ["S0-05", "S1-02"]),
     ("nDCG", ["S1-03", "S3-19"]),
     ("nDCG@K", ["S3-04"]),
     ("lookups@rR", ["S0-01", "S2-01"]),
@@ -141,7 +144,7 @@ def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
 
 
 def test_a_contradicted_claim_would_be_reproduced_by_a_metric_that_says_so(monkeypatch):
-    right = registry.entry("metric", "F_beta_micro@rR")
+    right = registry.entry("metric", "F1_micro@rR")
     entry = registry.Entry("metric", right.name, lambda *_, **__: [0.78], right.source, right.module, right.facts)
     monkeypatch.setitem(registry._entries, ("metric", right.name), entry)
     registry._find.cache_clear()
@@ -336,6 +339,28 @@ def test_nothing_chosen_is_said():
 
 
 def test_ramap_ours_would_leave_the_interval(monkeypatch):
-    """A digit more in one precision is beyond what rounding explains."""
-    monkeypatch.setattr(ramap, "_PRECISIONS", (1896, 1653, 1433, 1261))
+    """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
+    monkeypatch.setattr(ramap, "_PRECISIONS", (1896, 1671, 1433, 1261))
     assert BY_ID["S2-03-LSH"].judge(claims.Results()).status == CONTRADICTED
+
+
+def kept(root):
+    return claims.judge(claims.Results(sorted((root / "results" / "reference").glob("*/*.csv"))))
+
+
+def test_the_readme_has_the_totals_and_the_contradictions(root):
+    (tables,) = re.findall(r"<!-- claims -->\n(.*?)\n<!-- end -->", (root / "README.md").read_text(), re.S)
+    assert tables == claims.markdown(kept(root)), "print them again with: protocol claims --markdown"
+
+
+def test_the_pipeline_writes_the_same(root, tmp_path):
+    spec = importlib.util.spec_from_file_location("claims_script", root / "workflow" / "scripts" / "claims.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    tables = sorted((root / "results" / "reference").glob("*/*.csv"))
+    own = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
+    job = SimpleNamespace(
+        input=SimpleNamespace(summary=own, kept=tables), output=SimpleNamespace(claims=tmp_path / "claims.json")
+    )
+    script.main(job)
+    assert json.loads((tmp_path / "claims.json").read_text()) == kept(root)
