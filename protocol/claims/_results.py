@@ -52,6 +52,8 @@ class Results:
     def in_folder(cls, folder: str | Path) -> Self:
         """Return the results of every setting in a folder of results, and of the kept tables in its ``reference/``.
 
+        The folder may be that of one setting, too: then its rows are all there are.
+
         Raises
         ------
         ProtocolError
@@ -60,7 +62,8 @@ class Results:
         folder = Path(folder)
         if not folder.is_dir():
             raise ProtocolError(f"{folder}: no such folder of results; run a setting first, or give --results DIR")
-        return cls([*sorted(folder.glob("*/summary.csv")), *sorted(folder.glob("reference/*/*.csv"))])
+        patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
+        return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
     def rows(self, **cell: Any) -> list[Row]:
         """Return the rows of a cell: each keyword is a column, its value what it has to be or a collection of such.
@@ -109,7 +112,10 @@ def _read_table(path: Path, rows: list[Row], statistics: dict[tuple[str, str], f
 
 
 def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
+    """Yield the rows of a table but for those without a mean: there the metric was undefined in every run."""
     for content in table:
+        if content["mean"] == "":
+            continue
         cells = _PLAIN | {name: text for name, text in content.items() if name in _NEEDED or name in _PLAIN}
         try:
             yield Row(

@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from protocol.checks import known
 from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
 from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, UNDER_CONVENTION, Claim, Verdict
 from protocol.claims._results import Results
@@ -20,37 +21,47 @@ def all_claims() -> list[Claim]:
     return [claim for paper in _PAPERS for claim in paper.claims]
 
 
-def ledger(results: str | Path, *, progress: Callable[[int, int], None] | None = None) -> list[dict[str, str]]:
-    """Return every claim with what the checks find.
+def ledger(
+    results: str | Path, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
+    """Return every claim with what its check finds.
 
     Parameters
     ----------
     results : str or Path
         A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``.
+    only : collection of str
+        The ids of some claims; all if empty.
     progress : callable, optional
-        Called with the claims done and all claims.
+        Called with the number of claims done and that of all.
 
     Returns
     -------
     list of dict
-        One for each claim, its keys `FIELDS`, all of them text.
+        One for each claim, its keys `FIELDS`, all of them text. A note has a line each for how the claim is checked,
+        what it holds with or needs, what is behind it, and the errata.
 
     Raises
     ------
     ProtocolError
-        If the folder is not there, or a table in it can't be read.
+        If the folder is not there, a table in it can't be read, or an id is unknown.
     """
-    return judge(Results.in_folder(results), progress=progress)
+    return judge(Results.in_folder(results), only, progress=progress)
 
 
-def judge(results: Results, *, progress: Callable[[int, int], None] | None = None) -> list[dict[str, str]]:
+def judge(
+    results: Results, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
     """Return the ledger, as `ledger`, on the rows of given tables."""
+    names = [claim.id for claim in all_claims()]
+    for name in only:
+        known(name, names, "claim")
     entries = []
-    every = all_claims()
-    for done, claim in enumerate(every, start=1):
+    chosen = [claim for claim in all_claims() if not only or claim.id in only]
+    for done, claim in enumerate(chosen, start=1):
         entries.append(_entry(claim, claim.judge(results)))
         if progress is not None:
-            progress(done, len(every))
+            progress(done, len(chosen))
     return entries
 
 

@@ -1,29 +1,26 @@
 """`protocol claims`: what the papers state, and what of it holds."""
 
 import argparse
-import contextlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from protocol.cli._progress import progress
 
 
 def _claims(arguments: argparse.Namespace) -> None:
     from protocol import claims
     from protocol.checks import known
+    from protocol.storage import check_writable
 
-    names = [claim.id for claim in claims.all_claims()]
-    for name in arguments.id:
-        known(name, names, "claim")
     for status in arguments.status:
         known(status, claims.STATUSES, "status")
-    with _progress() as progress:
-        entries = claims.ledger(arguments.results, progress=progress)
-    if arguments.status:
-        entries = [entry for entry in entries if entry["status"] in arguments.status]
-    if arguments.id:
-        entries = [entry for entry in entries if entry["id"] in arguments.id]
+    if arguments.json:
+        check_writable(arguments.json.parent)
+    with progress("checking", " claims") as shown:
+        entries = claims.ledger(arguments.results, arguments.id, progress=shown)
+    entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
     if arguments.json:
         claims.write_json(arguments.json, entries)
     if arguments.markdown:
@@ -33,23 +30,6 @@ def _claims(arguments: argparse.Namespace) -> None:
     else:
         text = claims.table(entries)
     sys.stdout.write(text + "\n")
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Give what shows progress on standard error, once two seconds have passed, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(desc="checking", unit=" claims", delay=2, leave=False) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -33,6 +33,16 @@ def without_data():
     return {entry["id"]: entry for entry in claims.judge(claims.Results())}
 
 
+@pytest.fixture(scope="module")
+def kept_tables(root):
+    return sorted((root / "results" / "reference").glob("*/*.csv"))
+
+
+@pytest.fixture(scope="module")
+def with_kept_tables(kept_tables):
+    return {entry["id"]: entry for entry in claims.judge(claims.Results(kept_tables))}
+
+
 def rows_of(path, rows):
     """Write a summary table; a row is the columns that differ from those of LSH on CIFAR-10."""
     usual = dict(
@@ -65,13 +75,9 @@ def test_the_lists_above_hold_every_claim(without_data):
     assert sorted(without_data) == sorted(number for numbers in WITHOUT_DATA.values() for number in numbers.split())
 
 
-def test_what_the_kept_tables_decide(root, without_data):
-    entries = {entry["id"]: entry for entry in claims.ledger(root / "results")}
-    changed = {
-        number: entry["status"]
-        for number, entry in entries.items()
-        if entry["status"] != without_data[number]["status"]
-    }
+def test_what_the_kept_tables_decide(with_kept_tables, without_data):
+    entries = with_kept_tables
+    changed = {n: entry["status"] for n, entry in entries.items() if entry["status"] != without_data[n]["status"]}
     assert changed == WITH_KEPT_TABLES
     assert "of: dsh, cifar10_s2 split" in entries["S0-08"]["ours"]
     assert "pairs of rows compared: 384" in entries["S2-02"]["ours"]
@@ -301,6 +307,18 @@ def test_a_broken_summary_is_one_clear_error(tmp_path, content, message):
     assert str(path) in str(error.value)
 
 
+def test_a_mean_that_is_undefined_is_no_row(tmp_path):
+    table = rows_of(tmp_path / "a" / "summary.csv", [{"mean": ""}, {"hasher": "itq", "mean": 0.1}])
+    assert [row.hasher for row in claims.Results([table]).rows()] == ["itq"]
+
+
+def test_the_folder_of_one_setting_will_do(tmp_path):
+    rows_of(tmp_path / "cifar10" / "summary.csv", [{"mean": 0.15}])
+    for folder in (tmp_path, tmp_path / "cifar10"):
+        (entry,) = claims.ledger(folder, ["S0-08"])
+        assert entry["status"] == REPRODUCED
+
+
 def test_tables_of_other_kinds_are_left_out(tmp_path):
     other = tmp_path / "reference" / "leak" / "leak.csv"
     other.parent.mkdir(parents=True)
@@ -344,23 +362,21 @@ def test_ramap_ours_would_leave_the_interval(monkeypatch):
     assert BY_ID["S2-03-LSH"].judge(claims.Results()).status == CONTRADICTED
 
 
-def kept(root):
-    return claims.judge(claims.Results(sorted((root / "results" / "reference").glob("*/*.csv"))))
+def test_the_folder_of_results_has_the_kept_tables(root, with_kept_tables):
+    assert claims.ledger(root / "results", ["S0-14", "S4-11"]) == [with_kept_tables[n] for n in ("S0-14", "S4-11")]
 
 
-def test_the_readme_has_the_totals_and_the_contradictions(root):
+def test_the_readme_has_the_totals_and_the_contradictions(root, with_kept_tables):
     (tables,) = re.findall(r"<!-- claims -->\n(.*?)\n<!-- end -->", (root / "README.md").read_text(), re.S)
-    assert tables == claims.markdown(kept(root)), "print them again with: protocol claims --markdown"
+    made = claims.markdown(list(with_kept_tables.values()))
+    assert tables == made, "print them again with: protocol claims --markdown"
 
 
-def test_the_pipeline_writes_the_same(root, tmp_path):
+def test_the_pipeline_writes_the_same(root, tmp_path, kept_tables, with_kept_tables):
     spec = importlib.util.spec_from_file_location("claims_script", root / "workflow" / "scripts" / "claims.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    tables = sorted((root / "results" / "reference").glob("*/*.csv"))
     own = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
-    job = SimpleNamespace(
-        input=SimpleNamespace(summary=own, kept=tables), output=SimpleNamespace(claims=tmp_path / "claims.json")
-    )
-    script.main(job)
-    assert json.loads((tmp_path / "claims.json").read_text()) == kept(root)
+    files = SimpleNamespace(summary=own, kept=kept_tables)
+    script.main(SimpleNamespace(input=files, output=SimpleNamespace(claims=tmp_path / "claims.json")))
+    assert json.loads((tmp_path / "claims.json").read_text()) == list(with_kept_tables.values())
