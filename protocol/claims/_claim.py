@@ -30,10 +30,6 @@ Values = Mapping[str, Any]
 """Numbers by name; a value may be a list, or a mapping of its own."""
 
 
-class NotRun(Exception):  # noqa: N818 - no error: a check says with it what it is waiting for
-    """A check can't be made yet; the message says what it needs."""
-
-
 @dataclass(frozen=True)
 class Readings:
     """Ours under several readings of one claim, by the reading's name; `AS_PRINTED` is the paper's own."""
@@ -94,11 +90,8 @@ class Claim:
         return " ".join((inspect.getdoc(self.check) or "").split())
 
     def judge(self, results: Results) -> Verdict:
-        """Compute ours and compare; what the check itself raises, but for `NotRun`, is a defect and goes through."""
-        try:
-            found = self.check(results)
-        except NotRun as missing:
-            return Verdict(NOT_RUN, {}, str(missing))
+        """Compute ours and compare; what the check raises goes through: a defect, or a table that can't be read."""
+        found = self.check(results)
         ours = found.by_name if isinstance(found, Readings) else {AS_PRINTED: found} if found else {}
         agreeing = {name for name, values in ours.items() if self._agrees(values)}
         if not ours:
@@ -171,7 +164,6 @@ class Paper:
         """Enter a claim that nothing here can decide yet, with what that would need."""
 
         def check(results: Results) -> Values:
-            """Say what is missing."""
-            raise NotRun(needs)
+            return {}
 
         self.claims.append(Claim(number, self.title, place, statement, expected, check, needs=needs, **more))
