@@ -22,8 +22,9 @@ MAY_IMPORT = {
     **{room: {"codes"} for room in ("groundtruth", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
     **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "selection", "studies")},
+    "claims": {"codes", "groundtruth", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
-    "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
+    "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation", "claims"},
 }
 HEAVY = (
     "h5py",
