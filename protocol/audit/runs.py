@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocol.audit.classes import class_counts
 from protocol.audit.findings import Finding, found
@@ -52,20 +51,14 @@ def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Fin
         return []
     from scipy.stats import poisson
 
+    # One class where there are no labels.
+    counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
+    available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]
     shared, expected = 0, 0.0
-    for a, b in itertools.combinations(splits, 2):
+    for (a, a_counts), (b, b_counts) in itertools.combinations(zip(splits, counts, strict=True), 2):
         shared += int(np.isin(a[part], b[part], assume_unique=True).sum())
-        expected += float((_by_class(a, part) * _by_class(b, part) / _all(a)).sum())
+        expected += float(np.sum(a_counts * b_counts / available))
     if min(poisson.cdf(shared, expected), poisson.sf(shared - 1, expected)) > _UNLIKELY:
         return []
     what = f"The runs share {shared:,} items of their {part} partitions, where chance has {expected:,.0f}"
     return found("runs-not-independent", "error", len(splits), runs, what=what)
-
-
-def _by_class(split: Split, part: str) -> NDArray[np.int64]:
-    return np.array([len(split[part])]) if split.dataset.y is None else class_counts(split)[1][part]
-
-
-def _all(split: Split) -> NDArray[np.int64]:
-    y = split.dataset.y
-    return np.array([split.dataset.n_items]) if y is None else np.unique(y, return_counts=True)[1]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from protocol.audit import Kind
     from protocol.evaluation import Convention
 
-_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "convention", "finding")}
+_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "finding", "convention")}
 
 
 def listing(kinds: Sequence[str]) -> str:
