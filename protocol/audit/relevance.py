@@ -42,10 +42,11 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray) -> li
 
 def conventions_of_undefined() -> str:
     """Return what each convention does with a query whose mAP is 0/0, in words."""
-    does = {
-        rule: [c.name for c in CONVENTIONS if rule in {c.empty(metric) for metric in c.called_map}] for rule in _WHAT
-    }
-    return ", ".join(f"{_WHAT[rule]} {', '.join(names)}" for rule, names in does.items())
+    told = []
+    for rule, what in _WHAT.items():
+        names = [one.name for one in CONVENTIONS if any(one.empty(metric) == rule for metric in one.called_map)]
+        told.append(f"{what} {', '.join(names)}")
+    return "; ".join(told)
 
 
 def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64]:
