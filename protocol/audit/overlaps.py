@@ -25,7 +25,7 @@ def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
     for part in VALIDATION:
         inside = split.shared(part, "database")
         made += split.found("validation-in-database", severity(part, "database"), inside, part=part)
-    return made + _train_outside(split, protocol) + _unused(split)
+    return made + _train_outside(split, protocol) + _unused(split, protocol)
 
 
 def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
@@ -43,8 +43,10 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
     return split.found("train-not-in-database", "error", outside)
 
 
-def _unused(split: Split) -> list[Finding]:
-    if split.dataset.n_items is None:
+def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return a finding for items of the dataset in no partition, unless a partition of the protocol was not given."""
+    given = protocol.listed or set(protocol.partitions) <= set(split.parts)
+    if split.dataset.n_items is None or not given:
         return []
     unused = np.ones(split.dataset.n_items, dtype=bool)
     for part in split.parts.values():
