@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [*registry.ROOMS, "convention"])
+@pytest.mark.parametrize("kind", [*registry.ROOMS, "convention", "finding"])
 def test_tables_are_those_of_the_registry(kind):
     (table,) = re.findall(rf"<!-- {kind} -->\n(.*?)\n<!-- end -->", README, re.S)
     assert table == markdown(kind), f"print it again with: protocol list {kind}s --markdown"

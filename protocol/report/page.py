@@ -13,6 +13,7 @@ from protocol.report.choices import choices
 from protocol.report.contact_sheet import contact_sheet
 from protocol.report.figures import by_length, extensions, tie_range
 from protocol.report.identities import check_identities
+from protocol.report.layout import class_balance, layout
 from protocol.storage import grouped
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def page(
         searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
         return setting.get(f"{kind}_options", {}).get(name, {}) | searched
 
+    sections = [_section(key, rows, setting, figures) for key, rows in _grouped(summary, setting)]
+    pictures = _pictures(splits, items, class_names, figures)
     return environment.get_template("page.html.j2").render(
         setting=setting,
         passport=passport,
@@ -82,7 +85,8 @@ def page(
         class_names=class_names,
         partitions=grouped(items).get("partitions", {}),
         sheet=None if images is None else contact_sheet(images, items.get("labels"), class_names),
-        sections=[_section(key, rows, setting, figures) for key, rows in _grouped(summary, setting)],
+        sections=sections,
+        pictures=pictures,
         figures=figures,
         metrics=[registry.entry("metric", name) for name in setting["metrics"]],
         plugins={kind: [registry.entry(kind, name) for name in names] for kind, names in _used(summary).items()},
@@ -156,10 +160,30 @@ def _used(summary: "pd.DataFrame") -> dict[str, list[str]]:
     return {kind: sorted(summary[column].unique()) for kind, column in columns.items()}
 
 
+def _pictures(
+    splits: Mapping[str, Mapping[str, NDArray]],
+    items: Mapping[str, NDArray],
+    class_names: list[str],
+    figures: dict[str, Any],
+) -> dict[str, str]:
+    """Add the pictures of every split to the figures; return what each shows, in words, by its name there."""
+    of_split = {_name(path): parts for path, parts in splits.items()}
+    charts = {f"layout-{name}": chart for name, chart in layout(of_split, len(items["ids"])).items()}
+    if "labels" in items:
+        balances = class_balance(of_split, items["labels"], class_names)
+        charts |= {f"balance-{name}": chart for name, chart in balances.items()}
+    drawn = {name: chart.to_dict() for name, chart in charts.items()}
+    figures |= drawn
+    return {name: spec["description"] for name, spec in drawn.items()}
+
+
+def _name(path: str) -> str:
+    """Return the protocol of a split from where it lies."""
+    return Path(path).parents[1].name
+
+
 def _sizes(splits: Mapping[str, Mapping[str, NDArray]]) -> dict[str, dict[str, int]]:
-    return {
-        Path(path).parents[1].name: {name: len(part) for name, part in parts.items()} for path, parts in splits.items()
-    }
+    return {_name(path): {name: len(part) for name, part in parts.items()} for path, parts in splits.items()}
 
 
 def _findings(findings: "pd.DataFrame") -> list[dict[str, Any]]:

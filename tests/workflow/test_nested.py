@@ -173,7 +173,7 @@ def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
     unrun.write(NESTED | {"runs": 1, "splits": ["improved"]})
     assert unrun.run("audit").returncode == 0
     findings = pd.read_csv(results(unrun) / "audit.csv")
-    assert set(findings["finding"]) == {"selection-leak"}
+    assert set(findings["finding"]) == {"truth-leak"}
     assert set(findings["severity"]) == {"error"}
     assert sorted(findings["file"]) == [
         f"{RESULTS}/gist/improved/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")

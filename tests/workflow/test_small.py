@@ -244,6 +244,12 @@ def test_a_misspelt_hasher_stops_before_any_job(project):
     assert "Job stats" not in done.stdout
 
 
+def test_a_run_is_the_same_whatever_other_runs_there_are(small):
+    """With a third run, the splits that there are stand: their seeds have not moved."""
+    small.write(SMALL | {"runs": 3}, "three.yaml")
+    assert small.jobs("splits", setting="three.yaml") == {"split": 2, "splits": 1}
+
+
 def test_where_files_come_from_makes_nothing_run_again(small):
     assert small.jobs("--config", "mirror=/somewhere/else", "offline=true") == {}
 

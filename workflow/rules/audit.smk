@@ -1,5 +1,6 @@
 rule findings:
     input:
+        content="<results>/content.h5",
         labels="<results>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
         features=each("<results>/{feature}/features.h5"),
@@ -18,8 +19,7 @@ rule findings:
     resources:
         mem_mb=1000,
     params:
-        sizes=SET["split_sizes"],
-        code=room_digest("audit", "features", "splits"),
+        code=room_digest("audit", "features", "groundtruth", "splits"),
     message:
         "audit: every split of the setting"
     script:
