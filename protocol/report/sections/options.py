@@ -42,8 +42,8 @@ def section(results: Results) -> Section | None:
         f"In every run, each hasher with a grid was trained with every combination of its values and scored by "
         f"{found[0]['metric']} on the validation queries and the validation database; the best was taken. Test queries "
         "had no part in it; nor had the rest of the database, of which the validation items are a part under the "
-        "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries say. "
-        "Every score stands in selection.csv."
+        "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries "
+        "say. Every score stands in selection.csv."
     )
     table = Table(
         "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6

@@ -18,8 +18,10 @@ def section(results: Results) -> Section:
     stages = stages.sort_values("seconds", ascending=False, kind="stable")
     total, first = stages["seconds"].sum(), stages.iloc[0]
     jobs = counted(int(first["jobs"]), "job")
-    shows = f"The jobs took {total:,.0f} s in all, {first['seconds'] / total:.0%} of it in the {jobs} of "
+    shows = (
+        f"The jobs took {total:,.0f} s in all, {first['seconds'] / total:.0%} of it in the {jobs} of "
         f"“{first['stage']}”; the largest held {stages['megabytes'].max():,.0f} MB."
+    )
     base = rows_chart().encode(
         y=alt.Y("stage:N", title=None, sort=list(stages["stage"])),
         x=alt.X("seconds:Q", title="seconds of all its jobs, one after another"),
