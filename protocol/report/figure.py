@@ -29,6 +29,7 @@ ABSENT = "\N{EN DASH}"
 """What stands in a table where there is nothing."""
 ROWS = "rows"
 """The name under which a chart finds its figure's data."""
+_SMALL = 1e-3
 _STATIC_WIDTH, _HEIGHT = 620, 280
 _INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
 _CONFIG = {
@@ -198,12 +199,20 @@ def number(value: float) -> str:
     """
     if np.isnan(value):
         return "undefined"
-    return f"{value:.3g}" if 0 < abs(value) < 1e-3 else f"{value:.4f}"
+    return f"{value:.3g}" if 0 < abs(value) < _SMALL else f"{value:.4f}"
 
 
 def spread(mean: float, std: float) -> str:
-    """Return a mean with its standard deviation, where there is one."""
-    return number(mean) if np.isnan(std) or np.isnan(mean) else f"{number(mean)} ± {number(std)}"
+    """Return a mean with its standard deviation, where there is one, to the digits of the mean.
+
+    Examples
+    --------
+    >>> spread(0.1694, 0.00098), spread(0.00012, 0.00001), spread(0.5, float("nan"))
+    ('0.1694 ± 0.0010', '0.00012 ± 1e-05', '0.5000')
+    """
+    if np.isnan(std) or np.isnan(mean):
+        return number(mean)
+    return f"{number(mean)} ± {f'{std:.4f}' if abs(mean) >= _SMALL else number(std)}"
 
 
 def counted(n: int, noun: str) -> str:

@@ -8,6 +8,7 @@ from protocol.report.display import LONGEST_HISTOGRAM
 from protocol.report.figure import Figure, Section, hasher_colour, rows_chart, tooltips
 from protocol.report.results import Results
 
+_TOP = alt.Axis(tickCount=1, labelExpr="datum.value ? format(datum.value, '~s') : ''")
 _LOG, _FEW = alt.Scale(type="log"), alt.Axis(tickCount=4, format="~s")
 
 
@@ -53,7 +54,7 @@ def _histogram(results: Results) -> Figure:
                 scale=alt.Scale(domain=[0, 2**n_bits], nice=False),
             ),
             x2="end:Q",
-            y=alt.Y("items:Q", title=None, axis=alt.Axis(tickCount=2)),
+            y=alt.Y("items:Q", title=None, scale=alt.Scale(type="sqrt"), axis=_TOP),
             color=hasher_colour(results.hashers, legend=False),
             tooltip=tooltips("hasher:N", "code:Q", "items:Q"),
         )
@@ -68,7 +69,7 @@ def _histogram(results: Results) -> Figure:
             spacing=8,
         )
     )
-    title = f"Items of the database with each {n_bits}-bit code"
+    title = f"Items of the database with each {n_bits}-bit code (heights on a square-root scale)"
     return Figure("code-histogram", title, shows, chart, rows, place)
 
 

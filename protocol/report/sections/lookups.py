@@ -26,11 +26,10 @@ def _empty(results: Results) -> Figure:
     truth = results.place["ground_truth"]  # no ball depends on it
     rows = results.at(rows, ground_truth=truth).drop(columns="ground_truth")
     place = {column: value for column, value in results.place.items() if column != "ground_truth"}
-    longest = int(results.at(rows, **place)["n_bits"].max())
-    here = results.at(rows, **place, n_bits=longest, radius=2)
+    here = results.at(rows, **place, n_bits=results.n_bits, radius=2)
     worst = here.loc[here["value"].idxmax()]
     shows = (
-        f"Within radius 2, {worst['value']:.1%} of the queries find nothing with {longest}-bit codes of "
+        f"Within radius 2, {worst['value']:.1%} of the queries find nothing with {results.n_bits}-bit codes of "
         f"{worst['hasher']}, and {here['value'].min():.1%} with the best hasher ({place['feature']}, {place['split']} "
         f"split; mean over {counted(results.n_runs, 'run')})."
     )
@@ -39,7 +38,12 @@ def _empty(results: Results) -> Figure:
         tooltip=tooltips("hasher:N", "radius:O", "value:Q"),
     )
     return Figure(
-        "empty-balls", "Queries with an empty ball", shows, _lines(results, base), rows, place | {"n_bits": longest}
+        "empty-balls",
+        "Queries with an empty ball",
+        shows,
+        _lines(results, base),
+        rows,
+        place | {"n_bits": results.n_bits},
     )
 
 
