@@ -31,7 +31,8 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             """\
             files:
               the summary.csv of a setting, or what `protocol evaluate --json` wrote. Numbers of another data set,
-              ground truth, split, size or convention are never put in one table; what a file does not say of them is named.
+              ground truth, split, size or convention are never put in one table; what a file does not say of them is
+              named.
 
             examples:
               protocol compare results/cifar10/summary.csv results/cifar10_s1/summary.csv

@@ -45,7 +45,7 @@ def _histogram(results: Results) -> Figure:
     chart = (
         rows_chart()
         .transform_calculate(end="datum.code + 1")
-        .mark_bar()
+        .mark_bar(binSpacing=0)
         .encode(
             x=alt.X(
                 "code:Q",
