@@ -125,7 +125,8 @@ def compare(paths: Sequence[str | Path], metrics: Iterable[str] = ()) -> list[Se
     names = [table["source"].iloc[0] if len(table) else str(path) for table, path in zip(tables, paths, strict=True)]
     repeated = len(set(names)) < len(names)
     sources = [f"{name} ({number})" if repeated else name for number, name in enumerate(names, 1)]
-    scores = pd.concat([table.assign(source=source) for table, source in zip(tables, sources, strict=True)])
+    named = [table.assign(source=source) for table, source in zip(tables, sources, strict=True)]
+    scores = pd.concat(named, ignore_index=True)
     wanted = list(metrics) or list(dict.fromkeys(scores["metric"]))
     scores = scores[scores["metric"].isin(wanted)].astype({column: str for column in PROTOCOL if column != "n_bits"})
     shared = _groups(scores)
