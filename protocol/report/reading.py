@@ -67,7 +67,9 @@ def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
     for path in map(Path, paths):
         feature, split = path.parts[-4:-2]
         tables.setdefault(path.stem, []).append(pd.read_csv(path).assign(feature=feature, split=split))
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    # A table without rows has columns without a type, and numbers put together with it would be none any more.
+    filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
 
 
 def times(folder: str | Path, setting: Mapping[str, Any]) -> "pd.DataFrame":

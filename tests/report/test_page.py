@@ -157,6 +157,10 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
             "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().width)"
         )
         assert min(widths) > width / 2
+        heights = tab.evaluate(
+            "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().height)"
+        )
+        assert min(heights) > 50
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
         assert wrong == []
