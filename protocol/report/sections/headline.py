@@ -52,9 +52,13 @@ def _what(results: Results) -> str:
         f"{counted(len(names['hasher']), 'hasher')} ({listed(names['hasher'])}) with codes of {bits} on "
         f"{results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}{classes}, described by "
         f"{listed(names['feature'])}. Relevance by {listed(names['ground_truth'])}; {listed(names['split'])} split"
-        f"{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; mean ± sample standard deviation "
-        f"over {counted(results.n_runs, 'run')}. Seed {results.setting['seed']}."
+        f"{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; {_over(results.n_runs)}. "
+        f"Seed {results.setting['seed']}."
     )
+
+
+def _over(n_runs: int) -> str:
+    return f"mean ± sample standard deviation over {n_runs} runs" if n_runs > 1 else "one run"
 
 
 def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
@@ -78,8 +82,8 @@ def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
             if n_bits in by_length.index and by_length.loc[n_bits, "mean"] == best:
                 strong.add((down, across))
     caption = (
-        f"{results.metric}: {results.place['feature']}, {truth}, {split} split; mean ± standard deviation over "
-        f"{counted(int(rows['n_runs'].max()), 'run')}, the best of a length bold."
+        f"{results.metric}: {results.place['feature']}, {truth}, {split} split; "
+        f"{_over(int(rows['n_runs'].max()))}, the best of a length bold."
     )
     name = f"headline-{truth}-{split}".replace("_", "-")
     return Table(name, caption, ["hasher", *(f"{n} bits" for n in lengths)], cells, strong=frozenset(strong))

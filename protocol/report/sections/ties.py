@@ -58,5 +58,6 @@ def _shows(results: Results, rows: Any) -> str:
         f"{number(widest['best'])}"
     )
     if pairs:
-        says += f"; the ranges of {overlap} of {len(pairs)} pairs of hashers overlap, so a sort could turn their order"
+        says += f"; the ranges of {overlap} of {len(pairs)} pairs of hashers overlap"
+        says += ", so a sort could turn their order" if overlap else ", so no sort turns their order"
     return f"{says} ({results.where()})."
