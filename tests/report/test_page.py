@@ -212,7 +212,7 @@ def test_on_paper_there_are_no_controls(browser, path):
         tab.emulate_media(media="print", color_scheme="dark")
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert not tab.locator("#by-length form.choices").is_visible()
-        assert tab.locator("#by-length .chart svg").is_visible()
+        assert tab.locator("#by-length .chart svg.marks").is_visible()
         assert len(tab.pdf()) > 20000
         assert wrong == []
 
