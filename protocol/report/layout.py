@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import altair as alt
+from protocol.report.figure import COLOURS, Figure, rows_chart
 
 _WORDS = MappingProxyType(
     {
@@ -21,21 +20,14 @@ _WORDS = MappingProxyType(
 )
 _TEST = ("query", "database")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-# Mid-tones, which stand out from white and from black alike.
-_ROLES = MappingProxyType(
-    {
-        "held out for the test": "#8d949e",
-        "learned from": "#3f87c9",
-        "learned from and ranked in the test": "#dd7a26",
-        "not used": "#c9b458",
-    }
-)
-_INK = "#7b818a"
-_WIDTH, _ROW, _PANEL = 560, 26, 56
+_HELD_OUT, _LEARNED = "held out for the test", "learned from"
+_BOTH, _UNUSED = "learned from and ranked in the test", "not used"
+_ROLES = MappingProxyType({_HELD_OUT: COLOURS[8], _LEARNED: COLOURS[0], _BOTH: COLOURS[1], _UNUSED: COLOURS[7]})
+_ROW, _PANEL = 26, 56
 _MOST_NAMES = 25  # classes that are called by their names below the bars
 
 
-def layout(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> "dict[str, alt.Chart]":
+def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
     """Return, for each split, its partitions as boxes below the whole dataset, as thesis figures 3.6 and 3.7 draw it.
 
     Items lie in the same place in every row, in proportion, so that boxes below one another share items: under the
@@ -48,30 +40,36 @@ def layout(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) 
     n_items : int
         Of the dataset.
     """
-    return {name: _layout(name, parts, n_items) for name, parts in splits.items()}
+    return [_layout(name, parts, n_items) for name, parts in splits.items()]
 
 
-def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> "alt.Chart":
+def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> Figure:
     import altair as alt
+    import pandas as pd
 
-    boxes = boxes_of(parts, n_items)
-    rows = list(dict.fromkeys(box["row"] for box in boxes))
-    roles = [role for role in _ROLES if role in {box["role"] for box in boxes}]
+    boxes = pd.DataFrame(boxes_of(parts, n_items))
+    rows = list(dict.fromkeys(boxes["row"]))
+    roles = [role for role in _ROLES if role in set(boxes["role"])]
+    scale = alt.Scale(domain=roles, range=[_ROLES[role] for role in roles])
     chart = (
-        alt.Chart(alt.Data(values=boxes))
+        rows_chart()
         .mark_bar(strokeWidth=1.5, cornerRadius=1)
         .encode(
             x=alt.X(
-                "start:Q", title="items", scale=alt.Scale(domain=[0, n_items], nice=False), axis=_axis(format=",.0f")
+                "start:Q",
+                title="items",
+                scale=alt.Scale(domain=[0, n_items], nice=False),
+                axis=alt.Axis(format=",.0f", grid=False),
             ),
             x2="end:Q",
-            y=alt.Y("row:N", title=None, sort=rows, axis=_axis(labelLimit=320, domain=False, ticks=False)),
-            color=_of_role("color", roles),
-            stroke=_of_role("stroke", roles),  # a box of few items keeps the width of its outline
+            y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=320, domain=False, ticks=False)),
+            color=alt.Color("role:N", title=None, scale=scale),
+            stroke=alt.Stroke("role:N", title=None, scale=scale),  # a box of few items keeps its outline's width
             tooltip=["row:N", alt.Tooltip("items:Q", format=","), "role:N"],
         )
+        .properties(width="container", height=_ROW * len(rows))
     )
-    return _finished(chart, f"{name} split", _told(name, parts, n_items), height=_ROW * len(rows))
+    return Figure(f"layout-{name}", f"The {name} split", _told(name, parts, n_items), chart, boxes)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
@@ -112,8 +110,9 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
 
 def _role(held: frozenset[str]) -> str:
     test, learned = held & set(_TEST), held - set(_TEST)
-    both, one, other, none = "learned from and ranked in the test", "held out for the test", "learned from", "not used"
-    return both if test and learned else one if test else other if learned else none
+    if test:
+        return _BOTH if learned else _HELD_OUT
+    return _LEARNED if learned else _UNUSED
 
 
 def _place(held: frozenset[str]) -> tuple[bool, ...]:
@@ -137,9 +136,9 @@ def _told(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> st
     return f"Layout of the {name} split of {n_items:,} items: {', '.join(sizes)}; {shared}."
 
 
-def class_balance(
+def class_balances(
     splits: Mapping[str, Mapping[str, NDArray[np.int64]]], y: NDArray, class_names: Sequence[str] = ()
-) -> "dict[str, alt.Chart]":
+) -> list[Figure]:
     """Return, for each split, how many items of each class its partitions hold: a panel of bars for each partition.
 
     Parameters
@@ -151,48 +150,39 @@ def class_balance(
     class_names : sequence of str
         Of class 0, 1, ...; empty: they are called by their numbers.
     """
-    return {name: _balance(name, parts, y, class_names) for name, parts in splits.items()}
+    return [_balance(name, parts, y, class_names) for name, parts in splits.items()]
 
 
-def _balance(name: str, parts: Mapping[str, NDArray[np.int64]], y: NDArray, class_names: Sequence[str]) -> "alt.Chart":
+def _balance(name: str, parts: Mapping[str, NDArray[np.int64]], y: NDArray, class_names: Sequence[str]) -> Figure:
     import altair as alt
+    import pandas as pd
 
     counts = counts_of(parts, y)
     classes = [class_names[label] if label < len(class_names) else str(label) for label in counts.pop("class")]
-    named = len(classes) <= _MOST_NAMES
-    values = [
-        {"part": f"{_WORDS[part]}", "class": place + 1, "name": label, "items": int(count)}
+    rows = [
+        {"partition": _WORDS[part], "place": place, "class": label, "items": int(count)}
         for part, held in counts.items()
-        for place, (label, count) in enumerate(zip(classes, held, strict=True))
+        for place, (label, count) in enumerate(zip(classes, held, strict=True), start=1)
     ]
-    x = (
-        alt.X("name:N", title=None, sort=classes, axis=_axis(labelAngle=-40, labelLimit=110))
-        if named
-        else alt.X(
-            "class:O",
-            title=f"{len(classes)} classes",
-            axis=_axis(values=[1, *range(10, len(classes) + 1, 10)], labelAngle=0),
-        )
-    )
+    few = len(classes) <= _MOST_NAMES
+    tens = alt.Axis(values=[1, *range(10, len(classes) + 1, 10)], labelAngle=0)
     chart = (
-        alt.Chart(alt.Data(values=values))
-        .mark_bar(color=_ROLES["learned from"])
+        rows_chart()
+        .mark_bar(color=_ROLES[_LEARNED])
         .encode(
-            x=x,
-            y=alt.Y(
-                "items:Q",
-                title=None,
-                axis=_axis(tickCount=2, format=",.0f", tickMinStep=1, grid=True, gridOpacity=0.25),
-            ),
-            tooltip=["part:N", "name:N", alt.Tooltip("items:Q", format=",")],
+            x=alt.X("class:N", title=None, sort=classes, axis=alt.Axis(labelAngle=-40, labelLimit=110))
+            if few
+            else alt.X("place:O", title=f"{len(classes)} classes", axis=tens),
+            y=alt.Y("items:Q", title=None, axis=alt.Axis(tickCount=2, format=",.0f", tickMinStep=1)),
+            tooltip=["partition:N", "class:N", alt.Tooltip("items:Q", format=",")],
         )
-        .properties(width=_WIDTH, height=_PANEL)
+        .properties(width="container", height=_PANEL)
         .facet(
             row=alt.Row(
-                "part:N",
+                "partition:N",
                 title=None,
                 sort=[_WORDS[part] for part in counts],
-                header=alt.Header(labelAngle=0, labelAlign="left", labelColor=_INK, labelLimit=200),
+                header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelLimit=200),
             ),
             spacing=12,
         )
@@ -200,7 +190,7 @@ def _balance(name: str, parts: Mapping[str, NDArray[np.int64]], y: NDArray, clas
     )
     ranges = [f"{_WORDS[part]} {held.min():,} to {held.max():,}" for part, held in counts.items()]
     told = f"Items of each of {len(classes)} classes in the {name} split: {', '.join(ranges)} a class."
-    return _finished(chart, f"{name} split: items of each class", told)
+    return Figure(f"classes-{name}", f"Items of each class, {name} split", told, chart, pd.DataFrame(rows))
 
 
 def counts_of(parts: Mapping[str, NDArray[np.int64]], y: NDArray) -> dict[str, NDArray[np.int64]]:
@@ -214,29 +204,3 @@ def counts_of(parts: Mapping[str, NDArray[np.int64]], y: NDArray) -> dict[str, N
                 own.sum(axis=0) if own.ndim == 2 else np.bincount(np.searchsorted(classes, own), minlength=len(classes))
             )
     return counts
-
-
-def _of_role(channel: str, roles: Sequence[str]) -> Any:
-    import altair as alt
-
-    scale = alt.Scale(domain=list(roles), range=[_ROLES[role] for role in roles])
-    if channel == "stroke":
-        return alt.Stroke("role:N", scale=scale, legend=None)
-    legend = alt.Legend(orient="bottom", labelColor=_INK, labelLimit=300, symbolStrokeWidth=0)
-    return alt.Color("role:N", title=None, scale=scale, legend=legend)
-
-
-def _axis(**more: Any) -> "alt.Axis":
-    import altair as alt
-
-    ink = dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), _INK)
-    return alt.Axis(**{"grid": False, "titleFontWeight": "normal", **ink, **more})
-
-
-def _finished(chart: Any, title: str, told: str, **size: int) -> Any:
-    """Return a chart with its title and its text for those who can't see it, on the page's own background."""
-    import altair as alt
-
-    size = {"width": _WIDTH, **size} if size else {}
-    titled = chart.properties(title=alt.Title(title, color=_INK, anchor="start"), description=told, **size)
-    return titled.configure(background="transparent").configure_view(stroke=None)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.report.layout import boxes_of, class_balance, counts_of, layout
+from protocol.report.layout import boxes_of, class_balances, counts_of, layouts
 
 SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
 Y = np.arange(200) % 5
@@ -72,16 +72,15 @@ def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_sh
         assert len(both) == len(set(parts[a].tolist()) & set(parts[b].tolist()))
 
 
-def test_the_layout_says_in_words_what_it_shows_and_has_no_background_of_its_own():
-    charts = {name: chart.to_dict() for name, chart in layout(SPLITS, 200).items()}
-    assert list(charts) == ["standard", "improved"]
+def test_the_layout_says_in_words_what_it_shows():
+    standard, improved = layouts(SPLITS, 200)
     said = "Layout of the {} split of 200 items: 10 test queries, {} database, 25 training set, 5 validation queries, "
     said += "30 validation database; {} of the database {} learned from."
-    assert charts["standard"]["description"] == said.format("standard", 190, "60 items", "are")
-    assert charts["improved"]["description"] == said.format("improved", 130, "no item", "is")
-    for chart in charts.values():
-        assert chart["config"]["background"] == "transparent"
-        assert chart["encoding"]["x"]["scale"]["domain"] == [0, 200]
+    assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
+    assert standard.shows == said.format("standard", 190, "60 items", "are")
+    assert improved.shows == said.format("improved", 130, "no item", "is")
+    for figure in (standard, improved):
+        assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
 
 
 @pytest.mark.parametrize("y", [Y, Y + 3, np.eye(5, dtype=bool)[Y], np.random.default_rng(0).random((200, 7)) < 0.3])
@@ -98,20 +97,14 @@ def test_counts_are_those_of_a_loop(y):
 @pytest.mark.parametrize("n_classes", [2, 10, 21, 81, 100])
 def test_the_class_balance_names_few_classes_and_numbers_many(n_classes):
     y = np.arange(200) % n_classes
-    chart = class_balance(SPLITS, y, [f"name {label}" for label in range(n_classes)])["improved"].to_dict()
-    assert f"Items of each of {n_classes} classes in the improved split: test queries" in chart["description"]
-    axis = chart["spec"]["encoding"]["x"]
-    assert axis["field"] == ("name" if n_classes <= 25 else "class")
-    (values,) = [data["values"] for data in [chart["data"]]]
-    assert len(values) == 5 * n_classes
-    assert {value["name"] for value in values} == {f"name {label}" for label in range(n_classes)}
+    figure = class_balances(SPLITS, y, [f"name {label}" for label in range(n_classes)])[1]
+    assert figure.shows.startswith(f"Items of each of {n_classes} classes in the improved split: test queries")
+    assert figure.spec["spec"]["encoding"]["x"]["field"] == ("class" if n_classes <= 25 else "place")
+    assert len(figure.data) == 5 * n_classes
+    assert set(figure.data["class"]) == {f"name {label}" for label in range(n_classes)}
 
 
 def test_pictures_can_be_drawn():
-    import vl_convert
-
-    for charts in (layout(SPLITS, 200), class_balance(SPLITS, Y)):
-        for chart in charts.values():
-            svg = vl_convert.vegalite_to_svg(chart.to_dict())
-            assert "training set" in svg
-            assert "NaN" not in svg
+    for figure in (*layouts(SPLITS, 200), *class_balances(SPLITS, Y)):
+        assert "training set" in figure.svg
+        assert "NaN" not in figure.svg

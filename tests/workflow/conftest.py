@@ -13,6 +13,6 @@ def project(tmp_path, root) -> Project:
 def small(tmp_path_factory, root) -> Project:
     """A copy in which the small setting has run on two cores; tests may read it, not change it."""
     made = Project(tmp_path_factory.mktemp("small"), root)
-    done = made.run()
+    done = made.run("all", "paper")
     assert done.returncode == 0, done.stdout + done.stderr
     return made

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from browser import DRAWN, launched, opened
 from project import SMALL
 
 from protocol import codes, registry, storage
@@ -83,18 +84,45 @@ def test_every_file_has_a_passport_with_its_inputs_seed_and_versions(small):
 def test_the_report_opens_offline(small):
     page = read(small, "report.html").decode()
     body = page.partition("<script>")[0]
-    assert body.count("<img") == body.count('<img src="data:image/png;base64,') == 1  # the contact sheet
+    retrieved = 2 * 5 * (1 + 12)  # by two hashers, for five queries: the query and what is nearest to it
+    assert (
+        body.count("<img") == body.count('<img src="data:image/png;base64,') == 1 + retrieved
+    )  # and the contact sheet
     assert 'src="http' not in page
     assert "<link" not in page
+    assert len(page) < 2.2e6
     for name in ("itq", "lsh", "class_label", "epsilon_ball", "train-in-database"):
         assert name in body
+
+
+def test_the_report_is_drawn_by_a_browser(small):
+    with launched() as browser, opened(browser, small.folder / RESULTS / "report.html", width=400) as (tab, wrong):
+        drawn = tab.evaluate(DRAWN)
+        assert {"by-length", "pr-curves", "conventions", "code-histogram", "time"} <= set(drawn)
+        assert min(drawn.values()) > 2
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+        assert wrong == []
+
+
+def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(small):
+    figures, tables = (small.folder / RESULTS / name for name in ("figures", "tables"))
+    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png"}
+    assert r"\begin{tabular}" in (tables / "ramap-table-2.tex").read_text()
+    done = small.run("report", "paper", "--report", "provenance.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (small.folder / "provenance.html").read_text()
+    assert "by-length.svg" in text
+    assert "the headline table" in text  # of the caption
 
 
 def test_one_core_leaves_the_same_bytes_as_two(small, project):
     done = project.run(cores=1)
     assert done.returncode == 0, done.stderr
     assert read(project) == read(small)
-    assert read(project, "summary.csv") == read(small, "summary.csv")
+    tables = sorted((small.folder / RESULTS).glob("gist/*/display/*.csv"))
+    assert len(tables) == 10
+    for path in (small.folder / RESULTS / "summary.csv", *tables):
+        assert (project.folder / path.relative_to(small.folder)).read_bytes() == path.read_bytes(), path
 
 
 def test_a_run_is_the_same_whatever_the_other_cells(small, project):
@@ -115,7 +143,7 @@ def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(project
     stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
     with open(project.folder / "protocol" / "hashers" / "itq.py", "a") as file:
         file.write("# an edit\n")
-    assert project.jobs() == {"hash": 4, "count": 4, "score": 2, "collect": 1, "page": 1, "all": 1}
+    assert project.jobs() == {"hash": 4, "count": 4, "score": 2, "collect": 1, "display": 2, "page": 1, "all": 1}
     assert project.run().returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
     assert rerun == {path for path in stamps if "itq" in path.parts}

@@ -131,6 +131,11 @@ def truth_seed(wildcards):
     )
 
 
+def benchmarks(wildcards, input):
+    """The folder of the benchmark files, some levels above a table of times."""
+    return str(Path(input.displayed[-1]).parents[3])
+
+
 def leak_study():
     """The setting's key `leak`; one line says so where it is missing."""
     if "leak" not in SET:
