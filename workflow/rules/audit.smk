@@ -16,7 +16,7 @@ rule findings:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["findings"],
     params:
         sizes=SET["split_sizes"],
         code=room_digest("audit", "features", "splits"),

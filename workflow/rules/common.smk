@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(workflow.basedir, "workflow"))
 # The package of this checkout, also where another one is installed.
 sys.path.insert(0, workflow.basedir)
 
+import resources
 import settings
 
 from protocol import datasets, registry
@@ -39,6 +40,7 @@ try:
     )
     check_recorded(FILES, PLACE)
     check_writable(f"results/{SET['setting']}")
+    NEEDS = resources.declared(resources.size(SETTING))
 except ProtocolError as error:
     raise WorkflowError(str(error))
 

@@ -14,7 +14,7 @@ rule fetch:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["fetch"],
     params:
         dataset=SET["dataset"],
     message:
@@ -47,7 +47,7 @@ rule dataset:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["dataset"],
     params:
         dataset=SET["dataset"],
         options=SET["dataset_options"],

@@ -18,7 +18,7 @@ rule page:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["page"],
     params:
         # Where files come from makes no result.
         setting={

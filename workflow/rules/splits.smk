@@ -13,7 +13,7 @@ rule split:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["split"],
     params:
         # Only the sizes that the protocol leaves open: those that it declares are in its code.
         sizes=lambda wc: {

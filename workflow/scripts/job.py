@@ -1,6 +1,7 @@
 """How every script runs: what it says goes to the terminal and to its log, and an error is one clear line."""
 
 import logging
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,8 @@ def run(main: Callable[[Any], None], job: Any) -> None:
         main(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
+        # Snakemake's benchmark files look at a job every half a second, and miss the peak of a short one.
+        logging.info("peak memory %.0f MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
     except ProtocolError as error:
         logging.error("error: %s", error)
         sys.exit(1)
