@@ -108,7 +108,7 @@ def wait_for(reached, what: str, folder: Path, *, seconds: float = 30) -> None:
 @contextlib.contextmanager
 def single_node() -> Iterator[dict[str, str]]:
     """Start a Slurm and give the environment in which its programs find it; it is stopped when the block ends."""
-    # Short and owned by this user all the way: a socket's path has at most 107 characters, and munged checks its folders.
+    # Short and owned by this user all the way: a socket's path has at most 107 characters, munged checks folders.
     folder = Path(tempfile.mkdtemp(prefix="slurm."))
     folder.chmod(0o755)
     munge = folder / "munge"
