@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from settings import Setting, dimension
+import settings
 
 from protocol import datasets
 
@@ -58,11 +58,11 @@ NEEDS = {
 }
 
 
-def size(setting: Setting) -> Size:
+def size(setting: settings.Setting) -> Size:
     """Return the size of a setting's dataset, from what is known before any job runs."""
     name, options = setting.config["dataset"], setting.config["dataset_options"]
     facts = datasets.statistics(name, options)
-    longest = max(dimension(grid, setting.config) or _UNKNOWN for grid in setting.grids.values())
+    longest = max(settings.dimension(grid, setting.config) or _UNKNOWN for grid in setting.grids.values())
     item_bytes = max(4 * longest, math.prod(facts.get("image_shape", (0,))))
     files, folders = datasets.user_paths(name, options)
     items_in_folders = sum(1 for folder in folders for path in folder.rglob("*") if path.is_file())

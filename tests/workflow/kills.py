@@ -68,7 +68,7 @@ class Victim:
         """Run until `after` files are there and `delay` seconds on; None if the run ended before."""
         running = self._start()
         while len(self.files()) < after and running.poll() is None:
-            time.sleep(0.02)
+            time.sleep(0.1)
         time.sleep(delay)
         jobs = self._jobs(running)
         while whom == "one job" and not jobs and running.poll() is None:

@@ -81,6 +81,14 @@ SELECTIONS = each(
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
 
+PUBLISHED = sorted(Path(workflow.basedir, "workflow/published").glob("*.csv"))
+
+
+def on_this_machine(path):
+    """A file that is where it is, also when results live in a bucket."""
+    return local(str(path))
+
+
 def lists_of(split):
     """The files that a split protocol is listed in, by partition."""
     return list_paths(registry.get("split", split), SET["split_options"][split])

@@ -35,7 +35,7 @@ rule dataset:
         files=rules.download.input.files,
         provenance=rules.download.input.provenance,
         # A function's paths are taken as they are, whatever braces are in them.
-        user=lambda wc: [str(path) for path in USER_FILES],
+        user=lambda wc: [on_this_machine(path) for path in USER_FILES],
     output:
         content="<results>/content.h5",
         labels="<results>/items.h5",

@@ -7,7 +7,7 @@ rule page:
         findings="<results>/audit.csv",
         selection=SELECTION_TABLE,
         splits=each("<results>/splits/{split}/run0/splits.h5"),
-        published=sorted(Path(workflow.basedir, "workflow/published").glob("*.csv")),
+        published=[on_this_machine(path) for path in PUBLISHED],
     output:
         report=report("<results>/report.html", category="report"),
     log:

@@ -2,7 +2,7 @@ rule split:
     input:
         labels="<results>/items.h5",
         # A function's paths are taken as they are, whatever braces are in them.
-        lists=lambda wc: [str(path) for path in lists_of(wc.split).values()],
+        lists=lambda wc: [on_this_machine(path) for path in lists_of(wc.split).values()],
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:

@@ -20,8 +20,8 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     terminal.setFormatter(logging.Formatter("%(message)s"))
     logging.getLogger().addHandler(terminal)
     logging.captureWarnings(True)
-    # A full disk is said once, in the line of the file that found no room: not by each line of the log, nor by each array
-    # that HDF5 closes without being able to raise.
+    # A full disk is said once, in the line of the file that found no room: not by each line of the log, nor by each
+    # array that HDF5 closes without being able to raise.
     logging.raiseExceptions = False
     sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("not raised: %s", problem)
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
