@@ -57,7 +57,7 @@ def evaluate(n: int) -> Callable[[], object]:
 
 def truth(n: int) -> Callable[[], object]:
     X, y = vectors(n)
-    query, train = Items(X[:N_QUERIES], y[:N_QUERIES]), Items(X[: min(n, 10_000)], None)
+    query, train = Items(X[:N_QUERIES], y[:N_QUERIES]), Items(X[: min(n, 50_000)], None)
     return lambda: registry.get("ground_truth", "epsilon_ball")(query, Items(X, y), train, seed=0)
 
 

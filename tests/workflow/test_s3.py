@@ -14,7 +14,7 @@ def store():
     """A server with an empty bucket, and a client of it."""
     for name in ("snakemake_storage_plugin_s3", "moto"):
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: see envs/remote.lock")
+            pytest.skip(f"{name} is missing: see envs/remote.lock")
     import boto3
     from moto.server import ThreadedMotoServer
 

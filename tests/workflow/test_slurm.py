@@ -17,10 +17,10 @@ RESULTS = "results/small"
 
 
 def test_slurm_leaves_the_bytes_of_a_local_run(small, project):
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("the executor plugin is missing: see envs/remote.lock")
     if lacking := slurm.missing():
         pytest.skip(f"slurm is not installed: no {', '.join(lacking)}")
-    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
-        pytest.skip("slurm is not installed: no plugin, see envs/remote.lock")
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
     done = subprocess.run(
         [sys.executable, SCRIPT, *project.command(*arguments)],
