@@ -21,8 +21,13 @@ def store():
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    keys = {f"aws_{name}": value for name, value in KEYS.items()}
-    client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", region_name="us-east-1", **keys)
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://{host}:{port}",
+        region_name="us-east-1",
+        aws_access_key_id=KEYS["access_key"],
+        aws_secret_access_key=KEYS["secret_key"],
+    )
     client.create_bucket(Bucket="bucket")
     yield client
     server.stop()
@@ -37,7 +42,7 @@ def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(small, proje
         env=project.environment() | {f"SNAKEMAKE_STORAGE_S3_{name.upper()}": value for name, value in KEYS.items()},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1500,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (project.folder / "results").exists()

@@ -3,7 +3,6 @@
 import importlib.util
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,15 @@ def test_slurm_leaves_the_bytes_of_a_local_run(small, project):
     if lacking := slurm.missing():
         pytest.skip(f"slurm is not installed: no {', '.join(lacking)}")
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
-    done = subprocess.run(
-        [sys.executable, SCRIPT, *project.command(*arguments)],
-        cwd=project.folder,
-        env=project.environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    with slurm.single_node() as environment:
+        done = subprocess.run(
+            project.command(*arguments),
+            cwd=project.folder,
+            env=environment | project.environment() | {"PATH": environment["PATH"]},
+            capture_output=True,
+            text=True,
+            timeout=1500,
+        )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", said)
