@@ -1,9 +1,7 @@
 """The embedded default, as the README's first command runs it, end to end."""
 
-import importlib
 import itertools
 import re
-import sys
 
 import pandas as pd
 import pytest
@@ -13,16 +11,6 @@ from project import Project
 from protocol import registry, storage
 
 pytestmark = pytest.mark.workflow
-
-
-@pytest.fixture(scope="module")
-def resources(root):
-    """The module of the workflow, which is imported as the rules do it."""
-    sys.path.insert(0, str(root / "workflow"))
-    try:
-        yield importlib.import_module("resources")
-    finally:
-        sys.path.remove(str(root / "workflow"))
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,8 @@
 """What rules declare: for every rule that runs, growing with the dataset, in every shipped setting."""
 
-import importlib
 import re
-import sys
 
-import pytest
 import yaml
-
-
-@pytest.fixture(scope="module")
-def resources(root):
-    """The module of the workflow, imported as the rules do it."""
-    sys.path.insert(0, str(root / "workflow"))
-    yield importlib.import_module("resources")
-    sys.path.remove(str(root / "workflow"))
 
 
 def test_every_rule_that_runs_a_script_declares_its_own_needs(resources, root):
