@@ -1,5 +1,8 @@
 """Copies of the project to run Snakemake in."""
 
+import importlib
+import sys
+
 import pytest
 from project import Project
 
@@ -16,3 +19,11 @@ def small(tmp_path_factory, root) -> Project:
     done = made.run("all", "paper")
     assert done.returncode == 0, done.stdout + done.stderr
     return made
+
+
+@pytest.fixture(scope="session")
+def resources(root):
+    """The workflow's module of that name, imported as the rules do it."""
+    sys.path.insert(0, str(root / "workflow"))
+    yield importlib.import_module("resources")
+    sys.path.remove(str(root / "workflow"))

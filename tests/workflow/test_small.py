@@ -1,10 +1,5 @@
 """The small setting, run for real: determinism, reruns, single stages, faults."""
 
-import os
-import signal
-import subprocess
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -215,53 +210,6 @@ def test_a_fit_on_other_rows_is_found_by_the_audit(project):
 )
 def test_every_stage_can_be_run_alone(project, target, rules):
     assert set(project.jobs(target)) == rules | {target}
-
-
-def test_a_killed_run_resumes_to_the_same_bytes(small, project):
-    command = project.command("--cores", "2", "--configfile", "small.yaml")
-    running = subprocess.Popen(
-        command,
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.time() + 120
-    while len(list(project.folder.rglob("codes.h5"))) < 3 and time.time() < deadline:
-        time.sleep(0.05)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    assert not (project.folder / RESULTS / "metrics.csv").exists()
-    for path in project.folder.rglob("*.h5"):
-        storage.read(path)  # whatever has its final name is whole
-    assert project.run("--unlock").returncode == 0
-    resumed = project.run("--rerun-incomplete")
-    assert resumed.returncode == 0, resumed.stderr
-    assert read(project) == read(small)
-
-
-def test_an_altered_file_is_refused_with_one_line(project):
-    assert project.run("codes").returncode == 0
-    path = project.folder / RESULTS / "gist" / "standard" / "run0" / "itq" / "codes.h5"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    done = project.run("evaluate")
-    assert done.returncode != 0
-    assert (
-        f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
-        in done.stderr + done.stdout
-    )
-    assert "Traceback" not in done.stderr
-    assert not (project.folder / RESULTS / "metrics.csv").exists()
-
-
-def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
-    (project.folder / "results").write_text("")
-    done = project.run()
-    assert done.returncode != 0
-    assert "a file stands where a folder is needed" in done.stderr
-    assert "Select jobs" not in done.stderr
 
 
 def test_a_misspelt_hasher_stops_before_any_job(project):

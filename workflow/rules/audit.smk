@@ -17,7 +17,7 @@ rule findings:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["findings"],
     params:
         code=room_digest("audit", "features", "groundtruth", "splits"),
     message:

@@ -2,7 +2,7 @@
 rule ledger:
     input:
         summary="<results>/summary.csv",
-        kept=sorted(Path(workflow.basedir, "results/reference").glob("*/*.csv")),
+        kept=[on_this_machine(path) for path in KEPT],
     output:
         claims="<results>/claims.json",
     log:
@@ -13,7 +13,7 @@ rule ledger:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["ledger"],
     params:
         code=room_digest("claims", "metrics", "groundtruth", "splits"),
     message:

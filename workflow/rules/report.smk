@@ -10,7 +10,7 @@ RESULTS = {
     "findings": "<results>/audit.csv",
     "selection": SELECTION_TABLE,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": sorted(Path(workflow.basedir, "workflow/published").glob("*.csv")),
+    "published": [on_this_machine(path) for path in PUBLISHED],
     "displayed": [
         *(
             path
@@ -72,7 +72,7 @@ rule display:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["display"],
     params:
         n_bits=lambda wc: grid(wc).n_bits,
         hashers=lambda wc: grid(wc).hashers,
@@ -105,7 +105,7 @@ rule page:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["page"],
     params:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
@@ -136,7 +136,7 @@ rule draw:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["draw"],
     params:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
