@@ -59,8 +59,8 @@ class TALRAP(TALR):
 
     Notes
     -----
-    Plain momentum is kept because it is blind to the features' basis. Adam, which divides each entry's gradient by its
-    size, fits the directions of least variance as fast as those of most, and overfits.
+    Plain momentum is kept because it is blind to the features' basis. Adam is not: on CIFAR-10's GIST it did as well in
+    the features' own basis, and worse by 0.015 mAP in that of the principal components.
 
     References
     ----------
