@@ -70,7 +70,7 @@ class TALRAP(TALR):
     --------
     Two classes that differ in the second, smaller feature: one bit tells them apart.
 
-    >>> X = [[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]]
+    >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
     >>> codes = TALRAP(n_bits=1).fit(X, [0, 0, 1, 1]).transform(X)
     >>> bool(codes[0] == codes[1] != codes[2] == codes[3])
     True
