@@ -44,6 +44,7 @@ NEEDS = {
     "split": Need(400, 1, 5, 10),
     "preprocess": Need(500, 2, 10, 30),
     "relevance": Need(500, 4, 10, 120),
+    "supervise": Need(2000, 4, 10, 120),  # levels of 5 % of the pairs of some thousand training rows
     "search": Need(500, 4, 60, 600),
     "hash": Need(500, 4, 30, 120),
     "count": Need(500, 2, 10, 120),
