@@ -2,6 +2,7 @@
 
 from protocol.features._feature import Feature
 from protocol.features._items import Extracted, Rows, extracted, items_of
+from protocol.features._prepared import Prepared, prepared
 from protocol.features._preprocessing import Preprocessing
 
-__all__ = ["Extracted", "Feature", "Preprocessing", "Rows", "extracted", "items_of"]
+__all__ = ["Extracted", "Feature", "Prepared", "Preprocessing", "Rows", "extracted", "items_of", "prepared"]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.hashers import TrainingSet, dsh, itq
+from protocol.hashers import TrainingSet, _rotation, dsh
 from protocol.hashers._rotation import random_rotation
 from protocol.hashers._training import project
 from protocol.hashers.sph import SpH
@@ -81,7 +81,7 @@ def itq_updates(X: NDArray[np.float32], n_bits: int, turns: int) -> None:
     def ours() -> None:
         rotation = first
         for _ in range(50):
-            rotation = itq._update(V, total, rotation)
+            rotation = _rotation._update(V, total, rotation)
 
     R, B, product = first.astype(np.float32), np.sign(V), np.empty_like(V)
 

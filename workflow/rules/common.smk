@@ -113,12 +113,12 @@ SUPERVISING = settings.supervising(SET)
 
 
 def supervised(wildcards):
-    """The file of what a hasher learns from besides the training rows, where it needs that."""
+    """The file of what a hasher learns from besides the training rows, where it needs one."""
     kind = registry.get("hasher", wildcards.hasher).supervision
     file = "<results>/{feature}/{split}/run{run}/{kind}.h5"
     return (
         {"supervision": file.format(kind=kind, **dict(wildcards.items()))}
-        if kind
+        if kind in SUPERVISING
         else {}
     )
 

@@ -5,20 +5,24 @@ from protocol.features import Preprocessing, extracted
 
 
 def main(job):
-    """Write what was learned (mean, vocabulary), and from which training rows."""
+    """Write what was learned (mean, vocabulary) of each modality, and from which training rows."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    train = storage.read(job.input.splits, ["train"])["train"]
-    with extracted(job.input.features) as items:
-        raw = items.raw(train)[:]
-    fitted = Preprocessing.fit(feature, raw, steps=job.params.steps, seed=job.params.seed)
+    train, arrays, fitted_on = storage.read(job.input.splits, ["train"])["train"], {}, {}
+    for place, modality in feature.modalities.items():
+        with extracted(job.input.features, place) as items:
+            raw = items.raw(train)[:]
+        fitted = Preprocessing.fit(modality, raw, steps=job.params.steps[place], seed=job.params.seed)
+        arrays |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
+        fitted_on[place] = storage.array_digest(raw)
     passport = storage.passport(
         "preprocessing",
-        parameters={"steps": list(job.params.steps), "options": job.params.options},
+        parameters={"steps": job.params.steps[""], "options": job.params.options},
         inputs=dict(job.input.items()),
         seed=job.params.seed,
-        fitted_on=storage.array_digest(raw),
+        fitted_on=fitted_on.pop(""),
+        **({"modalities": {"steps": dict(job.params.steps), "fitted_on": fitted_on}} if fitted_on else {}),
     )
-    storage.write(job.output.preprocessing, fitted.to_arrays(), passport)
+    storage.write(job.output.preprocessing, arrays, passport)
 
 
 if __name__ == "__main__":
