@@ -25,9 +25,8 @@ _ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
 
 def _statistics(concepts: int) -> dict[str, Any]:
     _check_concepts(concepts)
-    known: dict[str, Any] = {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
-    n_items = _ITEMS[concepts]
-    known |= {} if n_items is None else {"n": n_items}
+    known: dict[str, Any] = {} if _ITEMS[concepts] is None else {"n": _ITEMS[concepts]}
+    known |= {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
     return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
 
 

@@ -44,7 +44,7 @@ class OwnVectors(Feature):
     def _check(self, images: Sliceable) -> None:
         shape, dtype = np.shape(images), getattr(images, "dtype", np.dtype(object))
         if dtype.kind not in "fiu" or len(shape) != 2 or 0 in shape:
-            raise ProtocolError(f"{self.reads}: wanted numbers (n, d), none empty; came shape {shape} of {dtype}")
+            raise ProtocolError(f"vectors: wanted numbers (n, d), none empty; came shape {shape} of {dtype}")
 
     def _describer(self, images: Sliceable) -> Describe:
         def describe(block: NDArray) -> NDArray:
