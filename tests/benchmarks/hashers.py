@@ -147,7 +147,9 @@ def encode(X: NDArray[np.float32], n_bits: int, turns: int) -> None:
     training = TrainingSet(X[:3000])
     running: dict[str, Callable[[], object]] = {"copy": lambda: np.copyto(copied, X), "product": lambda: X @ W}
     for name in registry.names("hasher"):
-        model = registry.get("hasher", name)(n_bits=n_bits).fit(training)
+        if (hasher := registry.get("hasher", name)).supervision is not None:
+            continue
+        model = hasher(n_bits=n_bits).fit(training)
         running[name] = functools.partial(model.transform, X)
     seconds = best(running, turns)
     _say(f"\nEncoding {len(X):,} x {N_FEATURES} to {n_bits} bits")
