@@ -56,16 +56,17 @@ class OwnVectors(Feature):
         """Return mean (d,) and principal components (n_components, d) of the training rows; nothing without."""
         if self.n_components is None:
             return {}
-        if self.n_components > min(raw_train.shape):
-            n, d = raw_train.shape
+        n, d = raw_train.shape
+        if self.n_components > min(n, d):
             raise ProtocolError(
                 f"n_components: {self.n_components} components of {self.reads} need as many training rows and as many "
                 f"features, came {n} rows of {d}"
             )
         from sklearn.decomposition import PCA
 
-        # Exact, and no random start; signs are fixed by the library.
-        fitted = PCA(self.n_components, svd_solver="covariance_eigh").fit(raw_train.astype(np.float32, copy=False))
+        # Both are exact, start from nothing random, and fix the signs; each is quick where the other is not.
+        solver = "covariance_eigh" if n > d else "full"
+        fitted = PCA(self.n_components, svd_solver=solver).fit(raw_train.astype(np.float32, copy=False))
         return {"mean": fitted.mean_, "components": fitted.components_}
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:

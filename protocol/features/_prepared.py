@@ -28,6 +28,11 @@ class Prepared:
     def _modality(self, partition: str) -> tuple[Preprocessing, Extracted]:
         return self._of_database if self._of_database and partition in _OF_DATABASE else self._own
 
+    def raw(self, images: NDArray[np.int64]) -> NDArray:
+        """Return the raw descriptors of all modalities of training items, `side_by_side`."""
+        modalities = (self._own, self._of_database) if self._of_database else (self._own,)
+        return side_by_side([items.raw(images)[:] for _, items in modalities])
+
     def vectors(self, partition: str, images: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors (n_items, d) of the items of a partition's images."""
         fitted, items = self._modality(partition)
@@ -45,6 +50,11 @@ class Prepared:
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return what each of the items has from its image, as `Extracted.per_item`."""
         return self._own[1].per_item(images, values)
+
+
+def side_by_side(raws: Sequence[NDArray]) -> NDArray:
+    """Return the raw descriptors of the same items in several modalities as one array, of which a digest is taken."""
+    return raws[0] if len(raws) == 1 else np.hstack(raws)
 
 
 @contextlib.contextmanager

@@ -45,6 +45,7 @@ def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
                 np.concatenate(list(items.blocks(part, DATABASE))), items.vectors(part, DATABASE)
             )
         np.testing.assert_allclose(items.pairs(TRAIN), expected("text", TRAIN, STEPS["database/"]), atol=1e-5)
+        np.testing.assert_array_equal(items.raw(TRAIN), np.hstack([VECTORS["image"][TRAIN], VECTORS["text"][TRAIN]]))
         np.testing.assert_array_equal(items.per_item(QUERY, np.arange(50) * 2), QUERY * 2)
 
 
@@ -54,6 +55,7 @@ def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
         for part in ("train", "query", "database", "validation_database"):
             np.testing.assert_allclose(items.vectors(part, QUERY), expected("image", QUERY, STEPS[""]), atol=1e-5)
         assert items.pairs(TRAIN) is None
+        np.testing.assert_array_equal(items.raw(TRAIN), VECTORS["image"][TRAIN])
 
 
 def test_each_modality_is_found_in_the_file(tmp_path):
@@ -81,17 +83,18 @@ def test_odd_options_are_refused(name, options, message):
         registry.get("feature", name)(**options)
 
 
-def test_components_are_those_of_the_training_rows():
+@pytest.mark.parametrize("n_rows", [30, 8])
+def test_components_are_those_of_the_training_rows(n_rows):
     feature = ImageToText(n_components=3)
-    model = feature.fit(VECTORS["image"][TRAIN], seed=0)
-    train = VECTORS["image"][TRAIN].astype(float)
+    model = feature.fit(VECTORS["image"][:n_rows], seed=0)
+    train = VECTORS["image"][:n_rows].astype(float)
     directions = np.linalg.svd(train - train.mean(axis=0))[2][:3]
     wanted = (VECTORS["image"] - train.mean(axis=0)) @ directions.T
     found = feature.encode(VECTORS["image"], model)
     assert found.dtype == np.float32
     signs = np.sign((found * wanted).sum(axis=0))
     np.testing.assert_allclose(found, wanted * signs, rtol=1e-3, atol=1e-3)
-    again = feature.fit(VECTORS["image"][TRAIN], seed=1)
+    again = feature.fit(VECTORS["image"][:n_rows], seed=1)
     assert all(model[name].tobytes() == again[name].tobytes() for name in model)
 
 

@@ -125,6 +125,17 @@ def test_the_options_are_chosen_across_modalities_too(nuswide):
         assert passport["chosen"]["16"]["n_anchors"] in (40, 100)
 
 
+def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
+    folder, *_ = nuswide
+    findings = pd.read_csv(folder / "audit.csv")
+    assert not set(findings["finding"]) & {"preprocessing-leak", "selection-leak"}
+    for direction in DIRECTIONS:
+        passport = storage.read_passport(folder / direction / "improved" / "run0" / "preprocessing.h5")
+        train = storage.read(folder / "splits" / "improved" / "run0" / "splits.h5", ["train"])["train"]
+        both = storage.read(folder / direction / "features.h5", ["X", "database/X"]).values()
+        assert passport["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))
+
+
 @pytest.fixture(scope="module")
 def wiki(tmp_path_factory, root, shared):
     project = Project(tmp_path_factory.mktemp("wiki"), root)

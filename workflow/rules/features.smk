@@ -35,7 +35,7 @@ rule preprocess:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
     params:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).steps,

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from protocol import registry, storage
 from protocol.audit import LEARNING, audit_fit, audit_selection, audit_split, audit_truth, write_findings
-from protocol.features import Preprocessing, extracted
+from protocol.features import prepared
 
 
 def main(job):
@@ -24,10 +24,10 @@ def main(job):
         path, parts = features[passport["inputs"]["features"]], splits[passport["inputs"]["splits"]]
         name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
         feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
-        prepared, own = Preprocessing.from_arrays(feature, steps, storage.read(fitted)), selections[passport["digest"]]
-        with extracted(path) as items:
-            findings[fitted] = audit_fit(passport, items.raw(parts["train"])[:])
-            vectors = {name: prepared.transform(items.raw(parts[name])) for name in (LEARNING if own else ["train"])}
+        own = selections[passport["digest"]]
+        with prepared(feature, steps, path, fitted) as items:
+            findings[fitted] = audit_fit(passport, items.raw(parts["train"]))
+            vectors = {name: items.vectors(name, parts[name]) for name in (LEARNING if own else ["train"])}
         findings[truth] = audit_fit(storage.read_passport(truth), vectors["train"])
         findings[truth] += audit_truth(storage.grouped(storage.read(truth)))
         findings |= {path: audit_selection(storage.read_passport(path), vectors) for path in own}

@@ -1,26 +1,24 @@
 """Fit the preprocessing of one feature on the training set of one run."""
 
 from protocol import registry, storage
-from protocol.features import Preprocessing, extracted
+from protocol.features import Preprocessing, extracted, side_by_side
 
 
 def main(job):
     """Write what was learned (mean, vocabulary) of each modality, and from which training rows."""
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    train, arrays, fitted_on = storage.read(job.input.splits, ["train"])["train"], {}, {}
+    train, arrays, raws = storage.read(job.input.splits, ["train"])["train"], {}, []
     for place, modality in feature.modalities.items():
         with extracted(job.input.features, place) as items:
-            raw = items.raw(train)[:]
-        fitted = Preprocessing.fit(modality, raw, steps=job.params.steps[place], seed=job.params.seed)
+            raws.append(items.raw(train)[:])
+        fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[place], seed=job.params.seed)
         arrays |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
-        fitted_on[place] = storage.array_digest(raw)
     passport = storage.passport(
         "preprocessing",
-        parameters={"steps": job.params.steps[""], "options": job.params.options},
+        parameters={"steps": dict(job.params.steps), "options": job.params.options},
         inputs=dict(job.input.items()),
         seed=job.params.seed,
-        fitted_on=fitted_on.pop(""),
-        **({"modalities": {"steps": dict(job.params.steps), "fitted_on": fitted_on}} if fitted_on else {}),
+        fitted_on=storage.array_digest(side_by_side(raws)),
     )
     storage.write(job.output.preprocessing, arrays, passport)
 
