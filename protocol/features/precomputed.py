@@ -23,6 +23,7 @@ class Precomputed(OwnVectors):
 
     Examples
     --------
+    >>> import numpy as np
     >>> next(Precomputed().extract(np.eye(2)))[0]
     array([[1., 0.],
            [0., 1.]])
