@@ -66,7 +66,8 @@ def size(setting: settings.Setting) -> Size:
     """Return the size of a setting's dataset, from what is known before any job runs."""
     name, options = setting.config["dataset"], setting.config["dataset_options"]
     facts = datasets.statistics(name, options)
-    longest = max(settings.dimension(grid, setting.config) or _UNKNOWN for grid in setting.grids.values())
+    lengths = [settings.dimensions(grid, setting.config) for grid in setting.grids.values()]
+    longest = max(sum(length or _UNKNOWN for length in modalities) for modalities in lengths)
     item_bytes = max(4 * longest, math.prod(facts.get("image_shape", (0,))))
     files, folders = datasets.user_paths(name, options)
     items_in_folders = sum(1 for folder in folders for path in folder.rglob("*") if path.is_file())

@@ -29,12 +29,18 @@ class Grid:
     feature: str
     options: dict[str, Any]
     preprocessing: list[str]
+    database_preprocessing: list[str]
     runs: int
     splits: list[str]
     ground_truths: list[str]
     hashers: list[str]
     n_bits: list[int]
     extensions: list[str]
+
+    @property
+    def steps(self) -> dict[str, list[str]]:
+        """The preprocessing of each modality, by the keys of `Feature.modalities`."""
+        return {"": self.preprocessing, "database/": self.database_preprocessing}
 
     def cells(self) -> Iterator[dict[str, Any]]:
         """Yield the (feature, split, run, hasher) of every job that trains a hasher."""
@@ -89,6 +95,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     for grid in grids.values():
         _check_lengths(grid, filled)
         _check_hashers(grid, filled)
+        _check_modalities(grid, filled)
         _check_supervision(grid, filled)
         _check_selection(grid, filled)
         _check_splits(grid, filled)
@@ -150,8 +157,10 @@ def _check_schema(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
 
 
 def _grid(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> Grid:
-    shared = {key: config[key] for key in _GRID}
-    return Grid(feature=name, **{**shared, **own})
+    shared, steps = {key: config[key] for key in _GRID}, own["preprocessing"]
+    of = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
+    both = {"preprocessing": of["query"], "database_preprocessing": of["database"]}
+    return Grid(feature=name, **{**shared, **own, **both})
 
 
 def _check_names(config: Mapping[str, Any]) -> None:
@@ -241,6 +250,22 @@ def _supervision(hasher: str) -> str | None:
     return kind
 
 
+def _check_modalities(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a hasher or ground truth of one modality where queries and database are of two, and the reverse."""
+    crossed = len(_modalities(grid)) > 1
+    place = f"feature {grid.feature!r} has {'two modalities' if crossed else 'one modality'}"
+    if isinstance(config["features"][grid.feature]["preprocessing"], Mapping) and not crossed:
+        raise ProtocolError(f"preprocessing: {place}: wanted one list of steps, came one each of query and database")
+    for name in grid.hashers:
+        if (_supervision(name) == "pairs") != crossed:
+            fit = [other for other in registry.names("hasher") if (_supervision(other) == "pairs") == crossed]
+            wanted = "two, paired" if not crossed else "one"
+            raise ProtocolError(f"hasher {name!r} learns from {wanted}, but {place}; name some of {', '.join(fit)}")
+    for name in grid.ground_truths:
+        if crossed and not registry.entry("ground_truth", name).facts.get("across_modalities"):
+            raise ProtocolError(f"ground truth {name!r} compares vectors of one kind, but {place}; use 'class_label'")
+
+
 def _check_supervision(grid: Grid, config: Mapping[str, Any]) -> None:
     """Refuse a hasher that learns from what this dataset, or the leak study, does not hand out."""
     facts = datasets.statistics(config["dataset"], config["dataset_options"])
@@ -249,10 +274,7 @@ def _check_supervision(grid: Grid, config: Mapping[str, Any]) -> None:
         kind = _supervision(name)
         if kind is None:
             continue
-        truth = supervising(config).get(kind)
-        if truth is None:
-            raise ProtocolError(f"hasher {name!r} learns from {kind}, which no setting gives")
-        if unlabelled and truth == "class_label":
+        if unlabelled and supervising(config).get(kind) == "class_label":
             raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {config['dataset']!r} has no labels")
         if "leak" in config:
             raise ProtocolError(f"leak: wanted hashers that learn from the training rows alone; {name!r} needs {kind}")
@@ -272,9 +294,18 @@ def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:
         raise ProtocolError(f"leak: its hashers have fixed options, but hasher_grids searches those of {searched[0]!r}")
 
 
-def dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
-    """Return the length of a feature's vectors, None where only the files tell; refuse what the dataset lacks."""
-    feature = registry.get("feature", grid.feature)(**grid.options)
+def _modalities(grid: Grid) -> dict[str, Any]:
+    modalities: dict[str, Any] = registry.get("feature", grid.feature)(**grid.options).modalities
+    return modalities
+
+
+def dimensions(grid: Grid, config: Mapping[str, Any]) -> list[int | None]:
+    """Return the length of the vectors of each modality of a feature, None where only the files tell."""
+    return [_dimension(grid, modality, config) for modality in _modalities(grid).values()]
+
+
+def _dimension(grid: Grid, feature: Any, config: Mapping[str, Any]) -> int | None:
+    """Return the length of a modality's vectors; refuse what the dataset lacks."""
     known = datasets.statistics(config["dataset"], config["dataset_options"])
     lengths = {f"vectors/{name}": length for name, length in known.get("dimensions", {}).items()}
     held = ["images"] * ("image_shape" in known) + sorted(lengths)
@@ -289,13 +320,13 @@ def dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
 
 
 def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
-    longest = dimension(grid, config)
+    dimension, *_ = dimensions(grid, config)
     for hasher in grid.hashers:
-        within = longest is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
-        if within and max(grid.n_bits) > longest:
+        within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
+        if within and max(grid.n_bits) > dimension:
             raise ProtocolError(
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
-                f"{longest} dimensions of feature {grid.feature!r}"
+                f"{dimension} dimensions of feature {grid.feature!r}"
             )
     for metric in config["metrics"]:
         _check_radius(grid, metric)

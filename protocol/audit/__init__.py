@@ -4,7 +4,7 @@ from protocol.audit.audit import Findings, about, audit_split, audit_splits, n_e
 from protocol.audit.copies import equal_content, first_equal, stored_copies, within_distance
 from protocol.audit.findings import Finding
 from protocol.audit.kinds import KINDS, Kind
-from protocol.audit.passports import LEARNING, TEST, audit_fit, audit_selection
+from protocol.audit.passports import LEARNING, TEST, audit_fit, audit_learned, audit_selection
 from protocol.audit.reading import Run, known_dataset, read_dataset, read_lists, read_runs
 from protocol.audit.relevance import audit_relevance, audit_truth
 from protocol.audit.split import Dataset, Split
@@ -22,6 +22,7 @@ __all__ = [
     "Split",
     "about",
     "audit_fit",
+    "audit_learned",
     "audit_relevance",
     "audit_selection",
     "audit_split",

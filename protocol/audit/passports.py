@@ -15,18 +15,37 @@ TEST = ("query", "database")
 """The partitions that are the test."""
 
 
-def audit_fit(passport: Mapping[str, Any], training: NDArray) -> list[Finding]:
+def audit_fit(passport: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
     """Return a finding if something was fitted on other data than the training set of its split.
 
     Parameters
     ----------
     passport : mapping
-        Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on.
+        Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on, and
+        ``fitted_on_labels`` of their labels.
     training : ndarray
         The data of the training set, made again from the split.
+    labels : ndarray, optional
+        Their labels, where these were read, too.
     """
     leaked = passport["fitted_on"] != array_digest(training)
+    leaked |= labels is not None and passport["fitted_on_labels"] != array_digest(labels)
     return found("preprocessing-leak", "error", int(leaked), maker=passport["maker"])
+
+
+def audit_learned(passport: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
+    """Return findings on what hashers learn from besides features: chosen options, or what supervises them.
+
+    Parameters
+    ----------
+    passport : mapping
+        Of a selection (`audit_selection`), or of a supervision (`audit_fit`).
+    parts : mapping of str to ndarray
+        The data of all partitions, made again from the split.
+    labels : ndarray or None
+        Of the training set.
+    """
+    return audit_selection(passport, parts) if "read" in passport else audit_fit(passport, parts["train"], labels)
 
 
 def audit_selection(passport: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:

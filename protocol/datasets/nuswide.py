@@ -17,20 +17,22 @@ from protocol.registry import register
 
 LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"
 WORDS = "BoW_int.dat"
-N_CONCEPTS, N_FREQUENT = 81, 21
+N_CONCEPTS = 81
 _SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
-_ITEMS = {N_CONCEPTS: 269_648, N_FREQUENT: 195_834}
+# How many images show one of so many of the most frequent concepts, where a paper says it.
+_ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
 
 
 def _statistics(concepts: int) -> dict[str, Any]:
     _check_concepts(concepts)
-    known = {"n": _ITEMS[concepts], "classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
+    known: dict[str, Any] = {} if _ITEMS[concepts] is None else {"n": _ITEMS[concepts]}
+    known |= {"classes": concepts, "dimensions": {"bow": 500, "tags": 5_018}}
     return known | ({"labels_per_item": 1.87} if concepts == N_CONCEPTS else {})
 
 
 def _check_concepts(concepts: int) -> None:
     if concepts not in _ITEMS:
-        raise ProtocolError(f"concepts: wanted {N_CONCEPTS} (all) or {N_FREQUENT} (most frequent), came {concepts!r}")
+        raise ProtocolError(f"concepts: wanted {N_CONCEPTS} (all), or 21 or 10 (most frequent), came {concepts!r}")
 
 
 def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
@@ -101,8 +103,8 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     paths : mapping of str to Path
         Where ``Groundtruth.zip``, ``ImageList.zip``, ``ConceptsList.zip``, ``NUS_WID_Tags.zip`` and ``BoW_int.dat``
         lie.
-    concepts : {81, 21}, default=81
-        21 keeps the most frequent concepts and drops the images that show none of them.
+    concepts : {81, 21, 10}, default=81
+        21 and 10 keep the most frequent concepts and drop the images that show none of them.
 
     Returns
     -------
@@ -120,6 +122,7 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     References
     ----------
     The 21 concepts: He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.2, and the code of its authors.
+    The 10 concepts: Moran 2016, thesis section 3.2.2.
     """
     _check_concepts(concepts)
     (lines,) = _lines(paths[IMAGES], "Imagelist.txt").values()

@@ -2,6 +2,17 @@
 
 from protocol.features._feature import Feature
 from protocol.features._items import Extracted, Rows, extracted, items_of
+from protocol.features._prepared import Prepared, prepared, side_by_side
 from protocol.features._preprocessing import Preprocessing
 
-__all__ = ["Extracted", "Feature", "Preprocessing", "Rows", "extracted", "items_of"]
+__all__ = [
+    "Extracted",
+    "Feature",
+    "Prepared",
+    "Preprocessing",
+    "Rows",
+    "extracted",
+    "items_of",
+    "prepared",
+    "side_by_side",
+]

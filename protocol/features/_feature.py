@@ -64,6 +64,14 @@ class Feature(ABC):
         return "images"
 
     @property
+    def modalities(self) -> dict[str, "Feature"]:
+        """What describes items: this feature, under ``""``, and perhaps another modality, of the database.
+
+        The latter is under ``"database/"``. The keys are where a modality's arrays stand in files.
+        """
+        return {"": self}
+
+    @property
     @abstractmethod
     def dimension(self) -> int | None:
         """Length d of the final vectors; None where only the data can tell."""

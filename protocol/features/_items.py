@@ -101,13 +101,16 @@ class Extracted:
 
 
 @contextlib.contextmanager
-def extracted(path: str | Path) -> Iterator[Extracted]:
+def extracted(path: str | Path, modality: str = "") -> Iterator[Extracted]:
     """Give what was extracted, from the file that holds it, which stays open until the block ends.
+
+    `modality` is a key of `Feature.modalities`: "database/" is what describes the database, where that is another one.
 
     Raises
     ------
     ProtocolError
         If the file is missing, or was altered after writing.
     """
-    with storage.streamed(path, "X") as X:
-        yield Extracted(X, storage.read(path, ["image"])["image"])
+    with storage.streamed(path, f"{modality}X") as X:
+        (image,) = storage.read(path, [f"{modality}image"]).values()
+        yield Extracted(X, image)

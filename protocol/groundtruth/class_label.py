@@ -7,7 +7,7 @@ from protocol.groundtruth._items import Items
 from protocol.registry import register
 
 
-@register("ground_truth", "class_label", source="Moran 2016, thesis section 3.3.2")
+@register("ground_truth", "class_label", source="Moran 2016, thesis section 3.3.2", across_modalities=True)
 def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -> dict[str, NDArray]:
     """Relevant items share at least one class label with the query.
 

@@ -4,7 +4,7 @@ import abc
 import inspect
 import json
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -54,7 +54,8 @@ class Hasher(abc.ABC):
     ----------
     learned : mapping of str to tuple of str
         Of the class: what a fit learns, as ``{"projection_": ("float32", "d", "n_bits")}``: an array's dtype and its
-        lengths, of which d is `n_features_in_`; another letter stands for the same length wherever it comes.
+        lengths, of which d is `n_features_in_`, and a parameter's name its value; another letter stands for the same
+        length wherever it comes.
     supervision : {None, "labels", "affinities", "pairs"}
         Of the class: what a fit needs besides the rows, a property of `TrainingSet`; None where that is nothing.
     n_features_in_ : int
@@ -149,11 +150,20 @@ class Hasher(abc.ABC):
             If fit has not been called, or `X` is not a finite matrix as wide as in fit.
         """
         self._check_fitted("transform")
-        rows = matrix(X, n_features=self.n_features_in_)
+        return self._codes(X, self._encode, self.n_features_in_)
+
+    def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Return the codes of database rows: those of `transform`, unless the database is of another modality."""
+        return self.transform(X)
+
+    def _codes(
+        self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
+    ) -> NDArray[np.bool_]:
+        rows = matrix(X, n_features=n_features)
         codes = np.empty((len(rows), self.n_bits), dtype=bool)
         for start in range(0, len(rows), _BLOCK):
             block = slice(start, start + _BLOCK)
-            codes[block] = self._encode(np.ascontiguousarray(rows[block]))
+            codes[block] = encode(np.ascontiguousarray(rows[block]))
         return codes
 
     def to_arrays(self) -> dict[str, NDArray]:
@@ -214,7 +224,7 @@ class Hasher(abc.ABC):
             raise ProtocolError(f"model of {cls.__name__}: these are the arrays of a model of {name}")
         hasher = cls().set_params(**parameters)
         hasher.check()
-        lengths = {"d": whole(n_features, "n_features"), "n_bits": hasher.n_bits}
+        lengths = {**hasher.get_params(), "d": whole(n_features, "n_features")}
         for name, (dtype, *shape) in cls.learned.items():
             hasher._set_learned(name, arrays[name], dtype, shape, lengths)
         hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record

@@ -76,7 +76,7 @@ def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
     return np.arange(1, most + 1)
 
 
-def supervision_from_file(path: str | Path | None) -> Any:
+def supervision_from_file(path: str | Path | None, *, otherwise: Any = None) -> Any:
     """Return what a ground truth among the training rows says of them, as `Hasher.fit` takes it.
 
     Parameters
@@ -84,14 +84,16 @@ def supervision_from_file(path: str | Path | None) -> Any:
     path : path or None
         Of a ground truth whose queries and database are both the training rows: ``query_labels``, or ``indptr``,
         ``indices`` and perhaps ``levels``, without which every level is 1.
+    otherwise : ndarray or None
+        What is returned of no file: the other modality of the training rows, where there is one.
 
     Returns
     -------
     ndarray or scipy.sparse.csr_array or None
-        Labels, or levels (n, n); None of no file.
+        Labels, or levels (n, n).
     """
     if path is None:
-        return None
+        return otherwise
     arrays = storage.read(path)
     if "query_labels" in arrays:
         return arrays["query_labels"]

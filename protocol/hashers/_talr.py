@@ -12,7 +12,7 @@ from protocol.checks import known
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._progress import progress
 from protocol.hashers._ranking_objectives import Floats, Objective, mean_objective
-from protocol.hashers._rotation import quantizing_rotation, random_rotation
+from protocol.hashers._rotation import quantizing_rotation
 from protocol.hashers._training import TrainingSet, project
 
 _MOMENTUM = 0.9
@@ -88,7 +88,7 @@ class TALR(Hasher):
         """Return the projection of ITQ, each bit's at unit variance over the training rows."""
         components = training.components(self.n_bits)
         V = project(training.X, components.mean, components.directions)
-        rotation = quantizing_rotation(V, random_rotation(self.n_bits, rng), _START_ITERATIONS)
+        rotation = quantizing_rotation(V, _START_ITERATIONS, rng)
         deviation = (V @ rotation).std(axis=0)
         return components.directions @ rotation / np.where(deviation > 0, deviation, 1)
 

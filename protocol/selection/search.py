@@ -20,7 +20,10 @@ class Model(Protocol):
     n_bits: int
 
     def transform(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return codes (n, n_bits)."""
+        """Return codes (n, n_bits) of queries."""
+
+    def transform_database(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return codes (n, n_bits) of database items."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Validation:
     Parameters
     ----------
     query, database : ndarray of float32, shape (n, d)
-        Vectors of the validation queries, and of the items they are ranked against.
+        Vectors of the validation queries, and of the items they are ranked against; d may differ between them.
     relevance : Relevance
         Of these queries and this database.
     metric : str
@@ -50,7 +53,8 @@ class Validation:
 
         `calls` is how many models will be scored; it changes the time, as in `protocol.ranking.count`, and no score.
         """
-        query, database = (codes.pack(model.transform(vectors)) for vectors in (self.query, self.database))
+        query = codes.pack(model.transform(self.query))
+        database = codes.pack(model.transform_database(self.database))
         counts = count(query, database, model.n_bits, {"": self.relevance}, calls=calls)[""]
         return mean(registry.get("metric", self.metric)(counts, empty=self.empty))
 

@@ -148,7 +148,7 @@ def encode(X: NDArray[np.float32], n_bits: int, turns: int) -> None:
     running: dict[str, Callable[[], object]] = {"copy": lambda: np.copyto(copied, X), "product": lambda: X @ W}
     for name in registry.names("hasher"):
         if registry.get("hasher", name).supervision is not None:
-            continue  # the supervised ones here encode as ITQ does
+            continue
         model = registry.get("hasher", name)(n_bits=n_bits).fit(training)
         running[name] = functools.partial(model.transform, X)
     seconds = best(running, turns)

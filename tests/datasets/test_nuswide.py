@@ -84,10 +84,22 @@ def test_the_21_most_frequent_and_no_image_without_one(written):
     np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix()[:28])
 
 
-@pytest.mark.parametrize("concepts", [10, 0, "21", None])
+def test_the_10_most_frequent_of_which_the_first_wins_a_tie(written):
+    data = load(written(), concepts=10)
+    counts = truth().sum(axis=0)
+    chosen = sorted(sorted(range(81), key=lambda column: (-counts[column], column))[:10])
+    assert data.class_names == tuple(NAMES[column] for column in chosen)
+    keep = np.flatnonzero(truth()[:, chosen].any(axis=1))
+    assert 0 < len(keep) < 29
+    np.testing.assert_array_equal(data.labels, truth()[np.ix_(keep, chosen)])
+    np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix()[keep])
+    assert "n" not in datasets.statistics("nuswide", {"concepts": 10})
+
+
+@pytest.mark.parametrize("concepts", [12, 0, "21", None])
 def test_other_numbers_of_concepts_are_refused(concepts):
     for call in (load, lambda paths, concepts: datasets.statistics("nuswide", {"concepts": concepts})):
-        with pytest.raises(ProtocolError, match=r"concepts: wanted 81 \(all\) or 21 \(most frequent\), came "):
+        with pytest.raises(ProtocolError, match=r"concepts: wanted 81 \(all\), or 21 or 10 \(most frequent\), came "):
             call({}, concepts=concepts)
 
 

@@ -30,7 +30,10 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
     vectors[4500, 1] = np.nan
     with pytest.raises(ProtocolError) as error:
         whole(Precomputed(name="gist"), vectors)
-    assert str(error.value) == "Precomputed(name='gist'): row 4500 of vectors/gist gives NaN or infinity"
+    assert (
+        str(error.value)
+        == "Precomputed(name='gist', n_components=None): row 4500 of vectors/gist gives NaN or infinity"
+    )
 
 
 def test_what_is_no_matrix_of_numbers_is_refused():

@@ -5,6 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from protocol.hashers._canonical import canonical_directions
+from protocol.hashers.cca_itq import CCAITQ
+from protocol.hashers.cvh import CVH
 from protocol.hashers.dsh import DSH
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
@@ -237,3 +240,80 @@ def test_dsh_with_empty_clusters():
     train = np.repeat(TRAIN[:40], [10, 10, 10, 10, 10] + 35 * [1], axis=0)
     planes = slow_dsh(train.astype(np.float64), 12, 0)
     agree(DSH(12, seed=0), lambda X: np.array([[x @ u > t for u, t in planes] for x in X]), train)
+
+
+PAIRS = (TRAIN[:, :4] @ np.random.default_rng(5).normal(size=(4, 3)) + mixture(151, 3, seed=2)).astype(np.float32)
+
+
+def plain_kernel(X, train, rows):
+    """Return the centred kernel of X, entry by entry; every anchor has a width of its own."""
+    phi = []
+    for anchor in train[rows].astype(np.float64):
+        width = np.mean([math.dist(x, anchor) for x in train])
+        of_train, of_x = (
+            [math.exp(-(math.dist(x, anchor) ** 2) / (2 * width**2)) for x in some] for some in (train, X)
+        )
+        phi.append(np.array(of_x) - np.mean(of_train))
+    return np.array(phi).T
+
+
+def plain_canonical(X, Y, n_directions, regularisation):
+    """Return canonical directions and correlations from the eigenvectors of one nonsymmetric matrix of one modality."""
+    Cxx, Cyy, Cxy = X.T @ X / len(X), Y.T @ Y / len(Y), X.T @ Y / len(X)
+    Cxx += regularisation * np.trace(Cxx) / len(Cxx) * np.eye(len(Cxx))
+    Cyy += regularisation * np.trace(Cyy) / len(Cyy) * np.eye(len(Cyy))
+    squared, x = np.linalg.eig(np.linalg.inv(Cxx) @ Cxy @ np.linalg.inv(Cyy) @ Cxy.T)
+    order = np.argsort(-squared.real)[:n_directions]
+    x, correlations = x.real[:, order], np.sqrt(squared.real[order])
+    y = np.linalg.inv(Cyy) @ Cxy.T @ x / correlations
+    scale = np.sqrt(np.einsum("ij,ik,kj->j", x, Cxx, x) + np.einsum("ij,ik,kj->j", y, Cyy, y))
+    sign = np.sign([column[abs(column).argmax()] for column in x.T])
+    return x / scale * sign, y / scale * sign, correlations
+
+
+def pairs_agree(hasher, x, y, rows):
+    hasher.fit(TRAIN, PAIRS)
+    query, database = mixture(60, 10, seed=3), mixture(60, 3, seed=4)
+    for found, projected in (
+        (hasher.transform(query), plain_kernel(query, TRAIN, rows) @ x),
+        (hasher.transform_database(database), plain_kernel(database, PAIRS, rows) @ y),
+    ):
+        clear = abs(projected) > 1e-4 * abs(projected).max()  # of the others the last digits decide
+        assert clear.mean() > 0.98
+        np.testing.assert_array_equal(found[clear], projected[clear] > 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cvh_solves_the_eigenproblem_of_the_plain_kernels(seed):
+    rows = np.random.default_rng(seed).permutation(151)[:20]
+    x, y, correlations = plain_canonical(plain_kernel(TRAIN, TRAIN, rows), plain_kernel(PAIRS, PAIRS, rows), 6, 0.01)
+    hasher = CVH(6, seed=seed, n_anchors=20)
+    pairs_agree(hasher, x, y, rows)
+    np.testing.assert_allclose(hasher.fit_record_["correlations"], correlations, rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cca_itq_rotates_both_modalities_as_itq_rotates_one(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(151)[:20]
+    X, Y = plain_kernel(TRAIN, TRAIN, rows), plain_kernel(PAIRS, PAIRS, rows)
+    x, y, correlations = plain_canonical(X, Y, 6, 0.01)
+    V, R = np.vstack([X @ (x * correlations), Y @ (y * correlations)]), gaussian_rotation(6, rng)
+    for _ in range(50):
+        U, _, At = np.linalg.svd(np.where(V @ R >= 0, 1.0, -1.0).T @ V)
+        R = (U @ At).T
+    pairs_agree(CCAITQ(6, seed=seed, n_anchors=20), x * correlations @ R, y * correlations @ R, rows)
+
+
+def test_canonical_directions_are_scikit_learns():
+    """Of plain vectors, hardly regularised: the same variates, but for their signs and scale."""
+    from sklearn.cross_decomposition import CCA
+
+    X, Y = TRAIN - TRAIN.mean(axis=0), PAIRS - PAIRS.mean(axis=0)
+    found = canonical_directions(X, Y, 3, regularisation=1e-9)
+    theirs = CCA(3, max_iter=10_000, tol=1e-12).fit(X, Y).transform(X, Y)
+    for ours, variates in zip((X @ found.x, Y @ found.y), theirs, strict=True):
+        for j in range(3):
+            assert abs(np.corrcoef(ours[:, j], variates[:, j])[0, 1]) > 1 - 1e-5
+    exact = [np.corrcoef(X @ found.x[:, j], Y @ found.y[:, j])[0, 1] for j in range(3)]
+    np.testing.assert_allclose(found.correlations, exact, atol=1e-6)

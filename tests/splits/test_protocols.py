@@ -55,6 +55,12 @@ CASES = {
         IMAGENET | {"train": RNG.permutation(128_503)[:13_000]},
         {"query": 5_000, "train": 13_000, "database": 128_503},
     ),
+    "wiki_official": (
+        2_866,
+        np.arange(2_866) % 10,
+        ranges(train=2_173, test=693),
+        {"query": 693, "train": 2_173, "database": 2_173},
+    ),
     "sift1m": (
         1_110_000,
         None,
@@ -64,7 +70,8 @@ CASES = {
 }
 # What each has in its database beside what is only there; all other partitions are disjoint.
 IN_DATABASE = {
-    name: {"train"} for name in ("cifar10_s1", "ramap", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100")
+    name: {"train"}
+    for name in ("cifar10_s1", "ramap", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100", "wiki_official")
 }
 IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
 FROM_SEED = ["standard", "improved", "cifar10_s1", "ramap", "cifar10_54k", "nuswide_21", "labelme_2k"]

@@ -117,7 +117,7 @@ def searched(project, tmp_path, **inputs):
         cell=cell,
         criterion={"ground_truth": "epsilon_ball", "metric": "mAP", "empty": "zero"},
         options={},
-        steps=["centre"],
+        steps={"": ["centre"]},
         grid=GRIDS["sklsh"],
         hasher_options={},
         model_seeds={16: seed},

@@ -122,7 +122,10 @@ def test_the_leak_study_has_no_supervision_to_give(settings):
     [
         ({"hasher": ["lsh"]}, r"unknown key in the setting: 'hasher' \(did you mean 'hashers'\?\); known: affinities"),
         ({"features": {"gist": {"run": 3}}}, r"unknown key in features.gist: 'run' \(did you mean 'runs'\?\)"),
-        ({"hashers": ["lsh", "itqq"]}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: dsh, itq, lsh"),
+        (
+            {"hashers": ["lsh", "itqq"]},
+            r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: cca_itq, cvh, dsh, itq, lsh",
+        ),
         ({"features": {"gits": {}}}, r"unknown feature 'gits' \(did you mean 'gist'\?\)"),
         ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: arrays, cifar10, cifar100, digits"),
         (
@@ -433,3 +436,62 @@ def test_sizes_of_a_leak_study_may_come_as_text(settings):
 
 def test_there_is_no_leak_study_unless_asked_for(settings):
     assert "leak" not in settings.load(changed()).config
+
+
+PAIRED = {
+    "dataset": "wiki",
+    "features": {"image_to_text": {}, "text_to_image": {}},
+    "ground_truths": ["class_label"],
+    "hashers": ["cca_itq", "cvh"],
+}
+
+
+def test_queries_and_database_of_two_modalities_have_steps_of_their_own(settings):
+    both = {"image_to_text": {"preprocessing": {"query": ["l2"], "database": []}}, "text_to_image": {}}
+    grids = settings.load(changed(**(PAIRED | {"features": both}))).grids
+    assert grids["image_to_text"].steps == {"": ["l2"], "database/": []}
+    assert grids["image_to_text"].preprocessing == ["l2"]
+    assert grids["text_to_image"].steps == {"": ["centre"], "database/": ["centre"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"hashers": ["cvh", "itq"]},
+            "^hasher 'itq' learns from one, but feature 'image_to_text' has two modalities; name some of cca_itq, cvh$",
+        ),
+        (
+            {"features": {"precomputed": {"options": {"name": "image"}}}},
+            "^hasher 'cca_itq' learns from two, paired, but feature 'precomputed' has one modality; name some of dsh, ",
+        ),
+        (
+            {"ground_truths": ["class_label", "epsilon_ball"]},
+            "^ground truth 'epsilon_ball' compares vectors of one kind, but feature 'image_to_text' has two ",
+        ),
+        (
+            {"features": {"image_to_text": {"options": {"database_name": "tags"}}}},
+            "feature 'image_to_text' reads vectors/tags, but dataset 'wiki' has vectors/image, vectors/text$",
+        ),
+        (
+            {
+                "features": {
+                    "precomputed": {"options": {"name": "text"}, "preprocessing": {"query": [], "database": []}}
+                },
+                "hashers": ["lsh"],
+            },
+            "^preprocessing: feature 'precomputed' has one modality: wanted one list of steps, came one each of ",
+        ),
+        (
+            {"features": {"image_to_text": {"preprocessing": {"query": ["l2"]}}}},
+            "features.image_to_text.preprocessing",
+        ),
+        (
+            {"features": {"image_to_text": {"preprocessing": {"query": ["l2"], "database": ["pca"]}}}},
+            "features.image_to_text.preprocessing",
+        ),
+    ],
+)
+def test_modalities_that_do_not_fit_are_refused(settings, changes, message):
+    with pytest.raises(ProtocolError, match=message):
+        settings.load(changed(**(PAIRED | changes)))

@@ -7,6 +7,7 @@ rule findings:
         preprocessing=each("<results>/{feature}/{split}/run{run}/preprocessing.h5"),
         groundtruth=each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
         selections=SELECTIONS,
+        supervision=SUPERVISIONS,
     output:
         findings="<results>/audit.csv",
     log:

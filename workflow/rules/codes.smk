@@ -19,7 +19,7 @@ rule hash:
         **NEEDS["hash"],
     params:
         options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
+        steps=lambda wc: grid(wc).steps,
         hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
         seeds=model_seeds,
         code=lambda wc: digest("hasher", wc.hasher) + digest("feature", wc.feature),

@@ -123,13 +123,24 @@ def selected(wildcards):
 SUPERVISING = settings.supervising(SET)
 
 
+# All that supervised hashers are told.
+SUPERVISIONS = each(
+    "<results>/{feature}/{split}/run{run}/{kind}.h5",
+    [
+        cell | {"kind": kind}
+        for cell in SETTING.cells()
+        if (kind := registry.get("hasher", cell["hasher"]).supervision) in SUPERVISING
+    ],
+)
+
+
 def supervised(wildcards):
-    """The file of what a hasher learns from besides the training rows, where it needs that."""
+    """The file of what a hasher learns from besides the training rows, where it needs one."""
     kind = registry.get("hasher", wildcards.hasher).supervision
     file = "<results>/{feature}/{split}/run{run}/{kind}.h5"
     return (
         {"supervision": file.format(kind=kind, **dict(wildcards.items()))}
-        if kind
+        if kind in SUPERVISING
         else {}
     )
 

@@ -38,7 +38,7 @@ rule preprocess:
         **NEEDS["preprocess"],
     params:
         options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
+        steps=lambda wc: grid(wc).steps,
         seed=lambda wc: derive(
             SET["seed"], SET["dataset"], "preprocess", wc.feature, int(wc.run)
         ),

@@ -31,7 +31,7 @@ rule search:
         ],
         truth_seed=truth_seed,
         options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
+        steps=lambda wc: grid(wc).steps,
         code=lambda wc: digest("hasher", wc.hasher)
         + digest("feature", wc.feature)
         + digest("ground_truth", criterion(wc)["ground_truth"])

@@ -6,18 +6,19 @@ from protocol import registry, storage
 
 
 def main(job):
-    """Write what the feature extracts before anything is learned from a training set."""
+    """Write what the feature extracts, from each of its modalities, before anything is learned from a training set."""
     name, options = job.wildcards.feature, job.params.options
     feature = registry.get("feature", name)(**options)
     passport = storage.passport(f"feature {name}", parameters=options, inputs=dict(job.input.items()))
-    with (
-        storage.streamed(job.input.content, feature.reads) as images,
-        storage.writing(job.output.features, passport) as file,
-        tqdm(total=len(images), desc=name, unit="image", disable=None) as bar,
-    ):
-        for rows, image in feature.extract(images, progress=bar.update):
-            file.append("X", rows)
-            file.append("image", image)
+    with storage.writing(job.output.features, passport) as file:
+        for place, modality in feature.modalities.items():
+            with (
+                storage.streamed(job.input.content, modality.reads) as images,
+                tqdm(total=len(images), desc=f"{name}: {modality.reads}", unit="image", disable=None) as bar,
+            ):
+                for rows, image in modality.extract(images, progress=bar.update):
+                    file.append(f"{place}X", rows)
+                    file.append(f"{place}image", image)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
 from protocol import registry, storage
-from protocol.features import Preprocessing, extracted
+from protocol.features import prepared
 from protocol.hashers import TrainingSet, packed_codes, supervision_from_file
 
 
@@ -11,16 +11,16 @@ def main(job):
     chosen = storage.read_passport(selection)["chosen"] if selection else {}
     options = {n_bits: job.params.hasher_options | chosen.get(str(n_bits), {}) for n_bits in job.params.seeds}
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
-    y = supervision_from_file(job.input.get("supervision"))
-    parts, arrays = storage.read(job.input.splits, ["train", "query", "database"]), {}
-    with extracted(job.input.features) as items:
-        training, models = TrainingSet(fitted.transform(items.raw(parts.pop("train"))), y), {}
+    parts, arrays, models = storage.read(job.input.splits, ["train", "query", "database"]), {}, {}
+    with prepared(feature, job.params.steps, job.input.features, job.input.preprocessing) as items:
+        rows = parts.pop("train")
+        y = supervision_from_file(job.input.get("supervision"), otherwise=items.pairs(rows))
+        training = TrainingSet(items.vectors("train", rows), y)
         for n_bits, seed in job.params.seeds.items():
             hasher = registry.get("hasher", job.wildcards.hasher)(n_bits=n_bits, seed=seed, **options[n_bits])
             models[n_bits] = hasher.fit(training)
         for part, images in parts.items():
-            packed = packed_codes(models, fitted.blocks(items.raw(images)))
+            packed = packed_codes(models, items.blocks(part, images), of_database=part == "database")
             arrays |= {f"{n_bits}/{part}": codes for n_bits, codes in packed.items()}
     fits = {n: {"seed": model.seed, "options": options[n], **model.fit_record_} for n, model in models.items()}
     parameters = {"n_bits": list(models), **job.params.hasher_options}

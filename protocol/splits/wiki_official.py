@@ -1,0 +1,21 @@
+"""Wiki by its authors' own lists: the test items ask, and the training items are learned from and ranked.
+
+The authors rank the test items for each other; here no query's own pair is in the database.
+"""
+
+from protocol.registry import register
+from protocol.splits._protocol import Official, SplitProtocol
+
+WIKI_OFFICIAL = register(
+    "split",
+    "wiki_official",
+    source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
+    summary="Wiki: the 693 official test items are the queries, the 2,173 others database and training set",
+)(
+    SplitProtocol(
+        {"query": Official("test", 693), "train": Official("train", 2_173), "database": Official("train", 2_173)},
+        may_overlap={"database": ("train",)},
+        n_items=2_866,
+        n_classes=10,
+    )
+)

@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+
+from protocol import registry, storage
+from protocol.checks import ProtocolError
+from protocol.features import Preprocessing, extracted, prepared
+from protocol.features.cross_modal import ImageToText, TextToImage
+from protocol.features.precomputed import Precomputed
+
+RNG = np.random.default_rng(0)
+VECTORS = {"image": RNG.integers(0, 99, (50, 12)).astype(np.int16), "text": RNG.random((50, 4)).astype(np.float32)}
+TRAIN, QUERY, DATABASE = np.arange(30), np.array([33, 35]), np.arange(36, 50)
+STEPS = {"": ["l2", "centre"], "database/": ["centre"]}
+
+
+def left(folder, feature):
+    """Leave the files of a run as the pipeline does: what was extracted, what was fitted."""
+    arrays, learned = {}, {}
+    for place, modality in feature.modalities.items():
+        raw = VECTORS[modality.name]
+        arrays |= {f"{place}X": raw, f"{place}image": np.arange(50)}
+        fitted = Preprocessing.fit(modality, raw[TRAIN], STEPS[place], seed=0)
+        learned |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
+    for name, content in (("features", arrays), ("preprocessing", learned)):
+        storage.write(folder / f"{name}.h5", content, storage.passport("test", parameters={}, inputs={}))
+    return folder / "features.h5", folder / "preprocessing.h5"
+
+
+def expected(name, rows, steps):
+    X = VECTORS[name].astype(float)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True) if "l2" in steps else X
+    return (X - X[TRAIN].mean(axis=0))[rows]
+
+
+def test_queries_are_of_one_modality_and_the_database_of_the_other(tmp_path):
+    feature = ImageToText()
+    with prepared(feature, STEPS, *left(tmp_path, feature)) as items:
+        for part, rows in (("train", TRAIN), ("query", QUERY), ("validation_query", QUERY)):
+            wanted = expected("image", rows, STEPS[""])
+            np.testing.assert_allclose(items.vectors(part, rows), wanted, atol=1e-5)
+        for part in ("database", "validation_database"):
+            wanted = expected("text", DATABASE, STEPS["database/"])
+            np.testing.assert_allclose(items.vectors(part, DATABASE), wanted, atol=1e-5)
+            np.testing.assert_array_equal(
+                np.concatenate(list(items.blocks(part, DATABASE))), items.vectors(part, DATABASE)
+            )
+        np.testing.assert_allclose(items.pairs(TRAIN), expected("text", TRAIN, STEPS["database/"]), atol=1e-5)
+        np.testing.assert_array_equal(items.raw(TRAIN), np.hstack([VECTORS["image"][TRAIN], VECTORS["text"][TRAIN]]))
+        np.testing.assert_array_equal(items.per_item(QUERY, np.arange(50) * 2), QUERY * 2)
+
+
+def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
+    feature = Precomputed(name="image")
+    with prepared(feature, STEPS, *left(tmp_path, feature)) as items:
+        for part in ("train", "query", "database", "validation_database"):
+            np.testing.assert_allclose(items.vectors(part, QUERY), expected("image", QUERY, STEPS[""]), atol=1e-5)
+        assert items.pairs(TRAIN) is None
+        np.testing.assert_array_equal(items.raw(TRAIN), VECTORS["image"][TRAIN])
+
+
+def test_each_modality_is_found_in_the_file(tmp_path):
+    features, _ = left(tmp_path, TextToImage())
+    for modality, name in (("", "text"), ("database/", "image")):
+        with extracted(features, modality) as items:
+            np.testing.assert_array_equal(items.raw(QUERY)[:], VECTORS[name][QUERY])
+    features, _ = left(tmp_path, Precomputed(name="text"))
+    with pytest.raises(ProtocolError, match="no array 'database/X'"), extracted(features, "database/"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": 3}, "name: wanted the name of vectors of the dataset, came 3"),
+        ({"database_name": ""}, "name: wanted the name of vectors of the dataset, came ''"),
+        ({"n_components": 0}, "n_components: wanted an integer of at least 1, came 0"),
+        ({"database_n_components": "9"}, "n_components: wanted an integer of at least 1, came '9'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["image_to_text", "text_to_image"])
+def test_odd_options_are_refused(name, options, message):
+    with pytest.raises(ProtocolError, match=message):
+        registry.get("feature", name)(**options)
+
+
+@pytest.mark.parametrize("n_rows", [30, 8])
+def test_components_are_those_of_the_training_rows(n_rows):
+    feature = ImageToText(n_components=3)
+    model = feature.fit(VECTORS["image"][:n_rows], seed=0)
+    train = VECTORS["image"][:n_rows].astype(float)
+    directions = np.linalg.svd(train - train.mean(axis=0))[2][:3]
+    wanted = (VECTORS["image"] - train.mean(axis=0)) @ directions.T
+    found = feature.encode(VECTORS["image"], model)
+    assert found.dtype == np.float32
+    signs = np.sign((found * wanted).sum(axis=0))
+    np.testing.assert_allclose(found, wanted * signs, rtol=1e-3, atol=1e-3)
+    again = feature.fit(VECTORS["image"][:n_rows], seed=1)
+    assert all(model[name].tobytes() == again[name].tobytes() for name in model)
+
+
+@pytest.mark.parametrize(("n_rows", "wanted"), [(30, 13), (5, 6)])
+def test_more_components_than_rows_or_features_are_refused(n_rows, wanted):
+    with pytest.raises(ProtocolError) as error:
+        Precomputed(name="image", n_components=wanted).fit(VECTORS["image"][:n_rows], seed=0)
+    assert str(error.value) == (
+        f"n_components: {wanted} components of vectors/image need as many training rows and as many features, came "
+        f"{n_rows} rows of 12"
+    )

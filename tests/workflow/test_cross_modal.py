@@ -1,0 +1,173 @@
+"""Retrieval across modalities, end to end: NUS-WIDE from made files in the official format, Wiki from the mirror."""
+
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from project import Project
+
+from protocol import registry, storage
+from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
+from protocol.features import Preprocessing
+from protocol.hashers import TrainingSet
+from protocol.seeds import derive
+
+pytestmark = pytest.mark.workflow
+N, N_WORDS, N_TAGS = 500, 500, 5_018
+DIRECTIONS = ["image_to_text", "text_to_image"]
+
+
+def made_nuswide(folder):
+    """Write 500 images of 81 concepts, whose words and tags hang together with the ten most frequent of them."""
+    rng = np.random.default_rng(0)
+    concept = rng.integers(0, 12, N)
+    labels = concept[:, None] == np.arange(81)
+    labels[:60, 20] = True  # one of eleven that are as frequent
+    words = rng.poisson(1 + 9 * (rng.random((12, N_WORDS)) < 0.1)[concept])
+    chance = (rng.random((12, N_TAGS)) < 0.002)[concept] * 0.7 + 0.0005
+    tags = rng.random((N, N_TAGS)) < chance
+    photos, names = [f"{9_000_000 + row}" for row in range(N)], [f"concept{number:02d}" for number in range(81)]
+    tag_list = [f"tag{number}" for number in range(N_TAGS)]
+    texts = {
+        IMAGES: {"ImageList/Imagelist.txt": "".join(f"c\\{row:04d}_{photo}.jpg\n" for row, photo in enumerate(photos))},
+        CONCEPTS: {"Concepts81.txt": "\n".join(names)},
+        TAGS: {
+            "Final_Tag_List.txt": "\n".join(tag_list),
+            "All_Tags.txt": "".join(
+                f"{photo} {' '.join(tag_list[tag] for tag in np.flatnonzero(own))}\n"
+                for photo, own in zip(photos, tags, strict=True)
+            ),
+        },
+        LABELS: {
+            f"AllLabels/Labels_{name}.txt": "".join(f"{int(value)}\n" for value in labels[:, column])
+            for column, name in enumerate(names)
+        },
+    }
+    (folder / "nuswide").mkdir(parents=True)
+    for archive, files in texts.items():
+        with zipfile.ZipFile(folder / "nuswide" / archive, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, text in files.items():
+                file.writestr(name, text)
+    np.savetxt(folder / "nuswide" / WORDS, words, fmt="%d")
+    return labels, words, tags
+
+
+@pytest.fixture(scope="module")
+def nuswide(tmp_path_factory, root):
+    project = Project(tmp_path_factory.mktemp("nuswide"), root)
+    truth = made_nuswide(project.folder / "mirror")
+    setting = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
+    setting["features"]["image_to_text"]["options"]["database_n_components"] = 40
+    setting["features"]["text_to_image"]["options"]["n_components"] = 40
+    sizes = {"query": 40, "validation_query": 20, "validation_database": 40, "train": 200}
+    options = {"cca_itq": {"n_anchors": 100}}
+    grids = {"cvh": {"n_anchors": [40, 100]}}
+    small = {"splits": ["improved"], "runs": 1, "n_bits": [16], "split_sizes": sizes, "mirror": "mirror"}
+    project.write(setting | small | {"hasher_options": options, "hasher_grids": grids}, "small.yaml")
+    done = project.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project.folder / "results" / "nuswide_cross", setting | small, truth
+
+
+def test_both_modalities_are_prepared_as_the_setting_says_and_learned_from_the_training_pairs(nuswide):
+    folder, setting, (labels, words, tags) = nuswide
+    chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:10])
+    keep = np.flatnonzero(labels[:, chosen].any(axis=1))
+    items = storage.read(folder / "items.h5")
+    np.testing.assert_array_equal(items["labels"], labels[np.ix_(keep, chosen)])
+    parts, raw = storage.read(folder / "splits" / "improved" / "run0" / "splits.h5"), {"bow": words, "tags": tags}
+    for direction in DIRECTIONS:
+        cell = folder / direction / "improved" / "run0"
+        learned, own = storage.read(cell / "preprocessing.h5"), setting["features"][direction]
+        feature, prepared = registry.get("feature", direction)(**own["options"]), []
+        for place, side in (("", "query"), ("database/", "database")):
+            modality = feature.modalities[place]
+            X = raw[modality.name][keep].astype(np.int16 if modality.name == "bow" else np.uint8)
+            np.testing.assert_array_equal(
+                storage.read(folder / direction / "features.h5", [f"{place}X"])[f"{place}X"], X
+            )
+            fitted = Preprocessing.fit(modality, X[parts["train"]], own["preprocessing"][side], seed=0)
+            for name, array in fitted.to_arrays().items():
+                np.testing.assert_array_equal(learned[place + name], array)
+            prepared.append(fitted.transform(X))
+            if modality.name == "bow":
+                np.testing.assert_allclose(np.linalg.norm(prepared[-1] + fitted.mean, axis=1), 1, rtol=1e-5)
+        seed = derive(0, "nuswide", direction, "cca_itq", 16, 0)
+        model = registry.get("hasher", "cca_itq")(16, seed=seed, n_anchors=100)
+        model.fit(TrainingSet(prepared[0][parts["train"]], prepared[1][parts["train"]]))
+        codes = storage.read(cell / "cca_itq" / "codes.h5")
+        for part, made in (
+            ("query", model.transform(prepared[0][parts["query"]])),
+            ("database", model.transform_database(prepared[1][parts["database"]])),
+        ):
+            np.testing.assert_array_equal(np.unpackbits(codes[f"16/{part}"], axis=1, bitorder="little"), made)
+
+
+def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswide):
+    folder, *_ = nuswide
+    table = pd.read_csv(folder / "metrics.csv")
+    plain = table[(table["metric"] == "mAP") & (table["extension"] == "none")]
+    scores = plain.set_index(["feature", "hasher"])["value"]
+    assert sorted(scores.index) == [(direction, hasher) for direction in DIRECTIONS for hasher in ("cca_itq", "cvh")]
+    assert (scores > 0.25).all()  # the share of relevant items is about 0.12
+    page = (folder / "report.html").read_text()
+    for direction in DIRECTIONS:
+        assert f'<h2 id="{direction}-class_label">' in page
+    assert set(pd.read_csv(folder / "selection.csv")["feature"]) == set(DIRECTIONS)
+
+
+def test_the_options_are_chosen_across_modalities_too(nuswide):
+    folder, *_ = nuswide
+    for direction in DIRECTIONS:
+        passport = storage.read_passport(folder / direction / "improved" / "run0" / "cvh" / "selection.h5")
+        assert passport["chosen"]["16"]["n_anchors"] in (40, 100)
+
+
+def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
+    folder, *_ = nuswide
+    findings = pd.read_csv(folder / "audit.csv")
+    assert not set(findings["finding"]) & {"preprocessing-leak", "selection-leak"}
+    for direction in DIRECTIONS:
+        passport = storage.read_passport(folder / direction / "improved" / "run0" / "preprocessing.h5")
+        train = storage.read(folder / "splits" / "improved" / "run0" / "splits.h5", ["train"])["train"]
+        both = storage.read(folder / direction / "features.h5", ["X", "database/X"]).values()
+        assert passport["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))
+
+
+@pytest.fixture(scope="module")
+def wiki(tmp_path_factory, root, shared):
+    project = Project(tmp_path_factory.mktemp("wiki"), root)
+    full = yaml.safe_load((root / "workflow" / "config" / "wiki_cross.yaml").read_text())
+    part = {"runs": 1, "splits": ["improved", "wiki_official"], "n_bits": [16], "mirror": str(shared / "data")}
+    project.write(full | part, "part.yaml")
+    done = project.run(setting="part.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project.folder / "results" / "wiki_cross"
+
+
+def test_wiki_by_the_official_lists(wiki):
+    parts = storage.read(wiki / "splits" / "wiki_official" / "run0" / "splits.h5")
+    assert {name: len(rows) for name, rows in parts.items() if len(rows)} == {
+        "query": 693,
+        "train": 2173,
+        "database": 2173,
+    }
+    np.testing.assert_array_equal(parts["query"], np.arange(2173, 2866))
+
+
+def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):
+    committed = pd.read_csv(root / "results" / "reference" / "cross_modal" / "wiki.csv")
+    committed = committed.set_index(["split", "direction", "ranking", "n_bits"])
+    table = pd.read_csv(wiki / "metrics.csv")
+    plain = table[(table["metric"] == "mAP") & (table["extension"] == "none")]
+    assert len(plain) == 2 * 2 * 2
+    for row in plain.itertuples():
+        cell = committed.loc[(row.split, row.feature, row.hasher, 16)]
+        assert cell["min"] - 1e-3 <= row.value <= cell["max"] + 1e-3
+        assert row.value > committed.loc[(row.split, row.feature, "random codes", 16), "max"]
+
+
+def test_every_query_of_wiki_has_something_to_find(wiki):
+    assert "query-without-relevant" not in set(pd.read_csv(wiki / "audit.csv")["finding"])
