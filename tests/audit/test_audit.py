@@ -17,6 +17,7 @@ from protocol.audit import (
     Split,
     about,
     audit_fit,
+    audit_learned,
     audit_relevance,
     audit_selection,
     audit_split,
@@ -418,6 +419,15 @@ def test_a_fit_on_other_data_is_a_leak():
     assert (finding.name, finding.severity, finding.count) == ("preprocessing-leak", "error", 1)
 
 
+def test_labels_of_other_items_than_the_training_set_are_a_leak():
+    digests = {"fitted_on": storage.array_digest(VECTORS["train"]), "fitted_on_labels": storage.array_digest(Y[:2])}
+    passport = {"maker": "supervision labels", **digests}
+    assert audit_learned(passport, VECTORS, Y[:2].copy()) == []
+    assert audit_learned(passport, VECTORS, None) == []
+    (finding,) = audit_learned(passport, VECTORS, Y[:2] + 1)
+    assert (finding.name, finding.severity) == ("preprocessing-leak", "error")
+
+
 VECTORS = {name: np.full((2, 3), i) for i, name in enumerate(PARTITIONS)}
 READ = {name: storage.array_digest(VECTORS[name]) for name in LEARNING}
 
@@ -446,7 +456,7 @@ def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
 
 def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
-    others |= {"preprocessing-leak", "selection-leak", "truth-leak"}
+    others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split"}
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
