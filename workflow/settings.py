@@ -299,7 +299,7 @@ def _modalities(grid: Grid) -> dict[str, Any]:
     return modalities
 
 
-def _dimension(grid: Grid, feature: Any, config: Mapping[str, Any]) -> int | None:
+def _length(grid: Grid, feature: Any, config: Mapping[str, Any]) -> int | None:
     """Return the length of a modality's vectors, None where only the files tell; refuse what the dataset lacks."""
     known = datasets.statistics(config["dataset"], config["dataset_options"])
     lengths = {f"vectors/{name}": length for name, length in known.get("dimensions", {}).items()}
@@ -314,14 +314,20 @@ def _dimension(grid: Grid, feature: Any, config: Mapping[str, Any]) -> int | Non
     return lengths.get(meant[0]) if meant and feature.dimension is None else feature.dimension
 
 
+def dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
+    """Return the length of a feature's vectors, of the wider modality; None where only the files tell."""
+    lengths = [_length(grid, modality, config) for modality in _modalities(grid).values()]
+    return None if None in lengths else max(lengths)
+
+
 def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
-    dimension, *_ = [_dimension(grid, modality, config) for modality in _modalities(grid).values()]
+    longest = dimension(grid, config)
     for hasher in grid.hashers:
-        within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
-        if within and max(grid.n_bits) > dimension:
+        within = longest is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
+        if within and max(grid.n_bits) > longest:
             raise ProtocolError(
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
-                f"{dimension} dimensions of feature {grid.feature!r}"
+                f"{longest} dimensions of feature {grid.feature!r}"
             )
     for metric in config["metrics"]:
         _check_radius(grid, metric)

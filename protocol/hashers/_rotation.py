@@ -1,4 +1,4 @@
-"""Orthogonal matrices, random ones and ITQ's, shared by the hashers that rotate."""
+"""Orthogonal matrices, shared by the hashers that rotate: random ones, and those that bring points near to codes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,26 +11,9 @@ def random_rotation(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return np.linalg.svd(rng.standard_normal((size, size)))[0]
 
 
-def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the orthogonal R that brings the rows of V R near to the corners of a cube: ITQ's, from a random one.
-
-    Parameters
-    ----------
-    V : ndarray of float32, shape (n, size)
-    n_iter : int
-        Updates to make, at least 1.
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of float64, shape (size, size)
-
-    References
-    ----------
-    Gong, Lazebnik, *Iterative Quantization: A Procrustean Approach to Learning Binary Codes*, CVPR 2011, section 2.2.
-    """
+def quantizing_rotation(V: NDArray[np.float32], rotation: NDArray[np.float64], n_iter: int) -> NDArray[np.float64]:
+    """Return the rotation after `n_iter` updates, each of which brings ``V @ rotation`` nearer to its signs (`ITQ`)."""
     total = V.sum(axis=0, dtype=np.float64)
-    rotation = random_rotation(V.shape[1], rng)
     for _ in range(n_iter):
         rotation = _update(V, total, rotation)
     return rotation

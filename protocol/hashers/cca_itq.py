@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from protocol.hashers._base import whole
 from protocol.hashers._canonical import CanonicalDirections
 from protocol.hashers._cross_modal import CrossModalHasher
-from protocol.hashers._rotation import quantizing_rotation
+from protocol.hashers._rotation import quantizing_rotation, random_rotation
 from protocol.registry import register
 
 
@@ -86,5 +86,5 @@ class CCAITQ(CrossModalHasher):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         scaled = found.x * found.correlations, found.y * found.correlations
         V = np.vstack([rows @ W.astype(np.float32) for rows, W in zip((X, Y), scaled, strict=True)])
-        rotation = quantizing_rotation(V, self.n_iter, rng)
+        rotation = quantizing_rotation(V, random_rotation(self.n_bits, rng), self.n_iter)
         return scaled[0] @ rotation, scaled[1] @ rotation

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher, whole
-from protocol.hashers._rotation import quantizing_rotation
+from protocol.hashers._rotation import quantizing_rotation, random_rotation
 from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
 
@@ -82,7 +82,7 @@ class ITQ(Hasher):
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)
         V = project(training.X, components.mean, components.directions)
-        rotation = quantizing_rotation(V, self.n_iter, rng)
+        rotation = quantizing_rotation(V, random_rotation(self.n_bits, rng), self.n_iter)
         self.mean_ = components.mean
         self.projection_ = (components.directions @ rotation).astype(np.float32)
         return {"directions_without_variance": components.n_without_variance}

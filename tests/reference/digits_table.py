@@ -1,4 +1,4 @@
-"""Every hasher on scikit-learn's digits over 50 draws: makes ``results/reference/hashers/``.
+"""Every unsupervised hasher on scikit-learn's digits over 50 draws: makes ``results/reference/hashers/``.
 
 Run by hand, `python tests/reference/digits_table.py`; half a minute on one core. Splits, seeds and preprocessing are
 those of the default setting (workflow/config/digits.yaml), so its ten runs are the first ten of the fifty.

@@ -1,0 +1,238 @@
+"""TALR beside ITQ and LSH on the metric that each climbs: makes ``results/reference/talr/``.
+
+Run by hand, `python tests/reference/talr_table.py`. The digits need nothing. CIFAR-10 needs the GIST of its 60,000
+images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits, seeds
+and preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
+"""
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+if __name__ == "__main__":
+    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # the same bytes everywhere
+
+import altair
+import numpy as np
+import pandas as pd
+import yaml
+from digits_table import digits
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from protocol import codes, registry, storage
+from protocol.features import Preprocessing
+from protocol.groundtruth import Items
+from protocol.hashers import TrainingSet
+from protocol.metrics import evaluate, mean
+from protocol.ranking import Relevance, count, relevance_from_arrays
+from protocol.seeds import derive
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "reference" / "talr"
+METRICS = {"class_label": "mAP", "graded_distance": "nDCG"}
+CLIMBED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
+ALPHAS = ((1, 1), (2, 1), (5, 1), (10, 1), (40, 1), (1, 10), (1, 40))  # alpha, growth
+COLUMNS = ("dataset", "hasher", "n_bits", "metric", "mean", "std", "n_runs", "seconds")
+
+README = """# TALR beside ITQ and LSH
+
+Linear hash functions on GIST, each hasher at its defaults; means over three runs, the whole database ranked, ties in
+expectation. `mAP` is by class labels, which `talr_ap` learns from; `nDCG` by levels 1, 2, 5, 10 within the 5, 1, 0.2
+and 0.1 % shortest distances of the training set, which `talr_ndcg` learns from. The digits have 500 training rows and a
+database of 1,697; CIFAR-10 has 5,000 and 59,000 (TALR's setting S1). `talr.csv` has standard deviations as well.
+
+{table}
+
+On mAP `talr_ap` is far above ITQ. On nDCG `talr_ndcg` is above it on CIFAR-10 by 0.002 to 0.009 from 32 bits on, but
+not at 16, and on the digits up to 48 bits, but not at 64: ITQ keeps distances well by itself, and what is gained on
+the training rows carries over to other rows in small part only.
+
+The defaults (momentum, learning rate, alpha, batch) were chosen by scores of test queries at 32 bits, in runs 0 to 2
+of the digits and 0 and 1 of CIFAR-10 with 10,000 items of its database, so the margins are a little flattered. That is
+little beside those of mAP, but not beside those of nDCG.
+
+The paper's figures are not beside these: its CIFAR-10 figures are of a fine-tuned network, not of linear functions on
+GIST, and its nDCG on GIST is on LabelMe.
+
+## Training
+
+Seconds of one core, medians; the principal components that all but `lsh` start from are not in them.
+
+{seconds}
+
+![Training curves](curves.svg)
+
+The objective is that of minibatches of 256 rows, so of far shorter rankings than those of the table above.
+A relaxed objective may pass 1, as soft counts below one row stand for ranks before the first.
+
+## Alpha
+
+Digits, 32 bits, three runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is what alpha is multiplied by until the
+end. The learning rate is the default everywhere, and a larger alpha also makes larger steps.
+
+{alpha}
+
+## Passport
+
+- made by `python tests/reference/talr_table.py`, one thread; on CIFAR-10 after `snakemake --cores all --configfile
+  workflow/config/cifar10_talr.yaml -- features`
+- splits, seeds and preprocessing: those of `workflow/config/digits_talr.yaml` and `cifar10_talr.yaml`, runs 0 to 2
+- versions: {versions}
+"""
+
+
+class Run(NamedTuple):
+    """One run of a setting: its training set by supervision, its queries and database, and what is relevant."""
+
+    training: dict[str | None, TrainingSet]
+    prepared: dict[str, NDArray[np.float32]]
+    relevance: dict[str, Relevance]
+
+
+def setting(dataset: str) -> dict[str, Any]:
+    """Return the shipped setting of a dataset."""
+    return yaml.safe_load((ROOT / "workflow" / "config" / f"{dataset}_talr.yaml").read_text())
+
+
+def features(dataset: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the GIST of all images, not yet centred, and their classes."""
+    if dataset == "digits":
+        return digits()
+    left = ROOT / "results" / setting(dataset)["setting"]
+    return storage.read(left / "gist" / "features.h5", ["X"])["X"], storage.read(left / "items.h5")["labels"]
+
+
+def drawn(dataset: str, run: int) -> Run:
+    """Return one run, made as the pipeline makes it."""
+    (raw, y), chosen = features(dataset), setting(dataset)
+    seed = chosen["seed"]
+    split = registry.get("split", chosen["splits"][0]).split(
+        len(raw), y, sizes=chosen.get("split_sizes", {}), seed=derive(seed, dataset, "split", run)
+    )
+    steps = chosen["features"]["gist"]["preprocessing"]
+    fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[split["train"]], steps, seed=0)
+    items = {part: Items(fitted.transform(raw[split[part]]), y[split[part]]) for part in ("train", "query", "database")}
+    train, truth_seed = items["train"], derive(seed, dataset, "groundtruth", "gist", run)
+    graded = registry.get("ground_truth", "graded_distance")(train, train, train, seed=truth_seed)
+    levels = csr_array((graded["levels"], graded["indices"], graded["indptr"]), shape=(len(train.X),) * 2)
+    training = {kind: TrainingSet(train.X, given) for kind, given in ((None, None), ("labels", train.labels))}
+    built = {truth: registry.get("ground_truth", truth)(**items, seed=truth_seed) for truth in METRICS}
+    return Run(
+        training | {"affinities": TrainingSet(train.X, levels)},
+        {part: items[part].X for part in ("query", "database")},
+        {METRICS[truth]: relevance_from_arrays(rule, len(items["database"].X)) for truth, rule in built.items()},
+    )
+
+
+def scored(own: Run, dataset: str, hasher: str, n_bits: int, run: int, **options: float) -> dict[str, Any]:
+    """Return the metrics of one fit, how long it took in seconds of the processor, and the course of its objective."""
+    seed = derive(setting(dataset)["seed"], dataset, "gist", hasher, n_bits, run)
+    model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed, **options)
+    training = own.training[model.supervision]
+    training.components(n_bits)  # once for all hashers, so in no one's time
+    began = time.process_time()
+    model.fit(training)
+    seconds = time.process_time() - began
+    packed = [codes.pack(model.transform(own.prepared[part])) for part in ("query", "database")]
+    counted = count(*packed, n_bits, own.relevance, largest_bucket=False)
+    values = {metric: mean(evaluate(counted[metric], [metric])[metric]) for metric in own.relevance}
+    return values | {"seconds": seconds, "objective": model.fit_record_.get("objective")}
+
+
+def cells(dataset: str) -> Iterator[dict[str, Any]]:
+    """Yield the scores of every run, hasher and length of a dataset's setting."""
+    chosen = setting(dataset)
+    for run in range(chosen["runs"]):
+        own = drawn(dataset, run)
+        for hasher in chosen["hashers"]:
+            for n_bits in chosen["n_bits"]:
+                sys.stderr.write(f"{dataset}, run {run}, {hasher}, {n_bits} bits\n")
+                yield {
+                    "dataset": dataset,
+                    "run": run,
+                    "hasher": hasher,
+                    "n_bits": n_bits,
+                    **scored(own, dataset, hasher, n_bits, run),
+                }
+
+
+def alphas() -> Iterator[dict[str, Any]]:
+    """Yield the scores of each alpha and its growth on the digits, all else at the defaults."""
+    for run in range(setting("digits")["runs"]):
+        own = drawn("digits", run)
+        for hasher, metric in CLIMBED.items():
+            for alpha, growth in ALPHAS:
+                found = scored(own, "digits", hasher, 32, run, alpha=alpha, growth=growth)
+                yield {"hasher": hasher, "metric": metric, "alpha": alpha, "growth": growth, "value": found[metric]}
+
+
+def write(rows: list[dict[str, Any]], of_alpha: list[dict[str, Any]]) -> None:
+    """Write the tables and the picture of the training curves."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    long = pd.DataFrame(rows).melt(
+        id_vars=["dataset", "run", "hasher", "n_bits", "seconds"], value_vars=list(METRICS.values()), var_name="metric"
+    )
+    table = long.groupby(["dataset", "metric", "n_bits", "hasher"], as_index=False).agg(
+        mean=("value", "mean"), std=("value", "std"), n_runs=("value", "size"), seconds=("seconds", "median")
+    )
+    table.to_csv(FOLDER / "talr.csv", index=False, float_format="%.4f", lineterminator="\n")
+    alpha = pd.DataFrame(of_alpha).groupby(["hasher", "metric", "alpha", "growth"], as_index=False)
+    alpha.agg(mean=("value", "mean"), std=("value", "std"), n_runs=("value", "size")).to_csv(
+        FOLDER / "alpha.csv", index=False, float_format="%.4f", lineterminator="\n"
+    )
+    curves = pd.DataFrame(
+        {"dataset": row["dataset"], "hasher": row["hasher"], "n_bits": row["n_bits"], "part": part, "objective": value}
+        for row in rows
+        if row["run"] == 0 and row["objective"]
+        for part, value in enumerate(row["objective"], start=1)
+    )
+    curves.to_csv(FOLDER / "curves.csv", index=False, lineterminator="\n")
+    altair.Chart(curves).mark_line().encode(
+        x=altair.X("part:Q", title="twentieths of the training"),
+        y=altair.Y("objective:Q", title="relaxed objective of minibatches", scale=altair.Scale(zero=False)),
+        color=altair.Color("n_bits:N", title="bits"),
+        column="dataset:N",
+        row="hasher:N",
+    ).properties(width=260, height=180).resolve_scale(y="independent").save(FOLDER / "curves.svg")
+
+
+def wide(table: pd.DataFrame, rows: list[str], columns: str, value: str, digits: int = 4) -> str:
+    """Return a table as markdown, a row for each combination of `rows`, a column for each of `columns`."""
+    pivot = table.pivot_table(index=rows, columns=columns, values=value, sort=False)
+    lines = [
+        f"| {' | '.join([*rows, *(str(name) for name in pivot.columns)])} |",
+        "|---" * (len(rows) + len(pivot.columns)) + "|",
+    ]
+    for key, values in pivot.iterrows():
+        lines.append(f"| {' | '.join([*map(str, key), *(f'{x:.{digits}f}' for x in values)])} |")
+    return "\n".join(lines)
+
+
+def readme() -> None:
+    """Write what the tables say, from the tables."""
+    table, alpha = (pd.read_csv(FOLDER / name) for name in ("talr.csv", "alpha.csv"))
+    libraries = ("numpy", "scipy", "hashing-protocol")
+    (FOLDER / "README.md").write_text(
+        README.format(
+            table=wide(table, ["dataset", "metric", "hasher"], "n_bits", "mean"),
+            seconds=wide(table, ["dataset", "hasher"], "n_bits", "seconds", 1),
+            alpha=wide(alpha, ["alpha", "growth"], "hasher", "mean"),
+            versions=f"Python {platform.python_version()}, "
+            + ", ".join(f"{name} {version(name)}" for name in libraries),
+        )
+    )
+
+
+def main() -> None:
+    write([row for dataset in ("digits", "cifar10") for row in cells(dataset)], list(alphas()))
+    readme()
+
+
+if __name__ == "__main__":
+    main()
