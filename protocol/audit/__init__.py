@@ -4,6 +4,7 @@ from protocol.audit.audit import Findings, about, audit_split, audit_splits, n_e
 from protocol.audit.copies import equal_content, first_equal, stored_copies, within_distance
 from protocol.audit.findings import Finding
 from protocol.audit.kinds import KINDS, Kind
+from protocol.audit.pairs import audit_pairs, read_pairs
 from protocol.audit.passports import LEARNING, TEST, audit_fit, audit_selection
 from protocol.audit.reading import Run, known_dataset, read_dataset, read_lists, read_runs
 from protocol.audit.relevance import audit_relevance, audit_truth
@@ -22,6 +23,7 @@ __all__ = [
     "Split",
     "about",
     "audit_fit",
+    "audit_pairs",
     "audit_relevance",
     "audit_selection",
     "audit_split",
@@ -34,6 +36,7 @@ __all__ = [
     "n_errors",
     "read_dataset",
     "read_lists",
+    "read_pairs",
     "read_runs",
     "stored_copies",
     "text",

@@ -103,6 +103,14 @@ KINDS = (
         "Not treated in the papers, which take the datasets as they are.",
     ),
     Kind(
+        "pair-split",
+        "The two modalities of an item are in different partitions.",
+        "One half of these pairs is in a partition that the other half is not in, so an item is seen where it must not "
+        "be.",
+        "Not treated in the papers, which divide pairs of image and text, not images and texts (Moran 2016, thesis "
+        "section 3.2.2).",
+    ),
+    Kind(
         "size-mismatch",
         "A partition has another size than the protocol declares.",
         "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "

@@ -1,9 +1,14 @@
 """Pairs of modalities: an item's image and its text belong in the same partitions."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocol.audit.findings import Finding
+from protocol.audit.split import Dataset, Split
+from protocol.checks import ProtocolError
 
 
 def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -33,3 +38,37 @@ def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64])
     first, second = (np.stack([np.isin(half, part) for part in parts.values()]) for half in pairs.T)
     listed = first.any(axis=0) & second.any(axis=0)
     return np.flatnonzero(listed & (first != second).any(axis=0))
+
+
+def audit_pairs(split: Split, pairs: NDArray[np.int64]) -> list[Finding]:
+    """Return a finding for pairs whose halves are in different partitions, by the first half; as `torn_pairs`."""
+    return split.found("pair-split", "error", pairs[torn_pairs(split.parts, pairs), 0])
+
+
+def read_pairs(path: str | Path, dataset: Dataset) -> NDArray[np.int64]:
+    """Read which items are the two halves of a pair: two ids or row numbers a line, blanks or a comma between.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+        Item numbers; pairs with an id that the dataset lacks, which no partition can hold, are left out.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or a line is no pair.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: wanted two ids a line, which it can't be read as: {error}") from error
+    pairs = [line.replace(",", " ").split() for line in lines]
+    for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2 or (dataset.ids is None and not all(half.isdecimal() for half in pair)):
+            wanted = "row numbers" if dataset.ids is None else "ids"
+            raise ProtocolError(f"{path}: line {number}: wanted two {wanted}, came {lines[number - 1][:80]!r}")
+    if dataset.ids is None:
+        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    numbers = {str(name): number for number, name in enumerate(dataset.ids)}
+    known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
+    return np.array(known, dtype=np.int64).reshape(-1, 2)

@@ -28,6 +28,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     findings = audit.audit_splits(runs, copies)
     for run in runs:
         findings[run.file] += audit.audit_relevance(run.split)
+        if arguments.pairs:
+            findings[run.file] += audit.audit_pairs(run.split, audit.read_pairs(arguments.pairs, run.split.dataset))
     if arguments.json:
         audit.write_json(arguments.json, findings)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -111,6 +113,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--labels", metavar="F", help="class labels in the order of the row numbers")
     command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
     command.add_argument("--distance", type=_distance, metavar="D", help="Euclidean; up to it, items are copies (0)")
+    command.add_argument("--pairs", metavar="F", help="ids of an item's two modalities a line, to find torn pairs by")
     command.add_argument("--markdown", action="store_true", help="print Markdown")
     command.add_argument("--json", type=Path, metavar="F", help="write the findings as a list of objects")
     command.set_defaults(run=_audit)

@@ -446,7 +446,7 @@ def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
 
 def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
-    others |= {"preprocessing-leak", "selection-leak", "truth-leak"}
+    others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split"}
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))

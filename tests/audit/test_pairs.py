@@ -1,9 +1,13 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.audit.pairs import torn_pairs
+from protocol.audit import Dataset, Split
+from protocol.audit.pairs import audit_pairs, read_pairs, torn_pairs
+from protocol.checks import ProtocolError
+from protocol.cli import main
 
 PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
 
@@ -34,3 +38,39 @@ def test_pairs_that_a_protocol_draws_together_are_whole_but_for_those_torn_by_ha
         parts[place[item]] = np.setdiff1d(parts[place[item]], [item + 100])
         parts[new] = np.union1d(parts[new], [item + 100])
     assert torn_pairs(parts, pairs).tolist() == sorted(tear)
+
+
+IDS = np.array(["i0", "i1", "t0", "t1"])
+
+
+def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
+    (tmp_path / "pairs.csv").write_text("i0,t0\ni1,t1\ni9,t9\n")
+    dataset = Dataset(n_items=4, ids=IDS)
+    split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, dataset)
+    (finding,) = audit_pairs(split, read_pairs(tmp_path / "pairs.csv", dataset))
+    assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0",))
+
+
+@pytest.mark.parametrize(
+    ("ids", "text", "message"),
+    [
+        (IDS, "i0 t0\ni1\n", "line 2: wanted two ids, came 'i1'"),
+        (None, "0 2\n1 t1\n", "line 2: wanted two row numbers, came '1 t1'"),
+    ],
+)
+def test_lines_that_are_no_pair_are_named(tmp_path, ids, text, message):
+    (tmp_path / "pairs.txt").write_text(text)
+    with pytest.raises(ProtocolError, match=message):
+        read_pairs(tmp_path / "pairs.txt", Dataset(ids=ids))
+    with pytest.raises(ProtocolError, match="which it can't be read as"):
+        read_pairs(tmp_path / "none.txt", Dataset(ids=ids))
+
+
+@pytest.mark.parametrize(("database", "status"), [("t0 t1 i1", 1), ("t1 i1", 0)])
+def test_the_command_finds_them_in_lists(tmp_path, capsys, database, status):
+    for name, text in (("q.txt", "i0"), ("d.txt", database), ("pairs.txt", "i0,t0 i1,t1")):
+        (tmp_path / name).write_text("\n".join(text.split()) + "\n")
+    files = {"query": "q.txt", "database": "d.txt", "pairs": "pairs.txt"}
+    arguments = [part for name, file in files.items() for part in (f"--{name}", str(tmp_path / file))]
+    assert main(["audit", *arguments]) == status
+    assert ("pair-split" in capsys.readouterr().out) == bool(status)
