@@ -51,6 +51,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
     rows = list(dict.fromkeys(boxes["row"]))
     roles = [role for role in _ROLES if role in set(boxes["role"])]
     scale = alt.Scale(domain=roles, range=[_ROLES[role] for role in roles])
+    legend = alt.Legend(labelLimit=300)
     chart = (
         rows_chart()
         .mark_bar(strokeWidth=1.5, cornerRadius=1)
@@ -63,8 +64,8 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
             ),
             x2="end:Q",
             y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=320, domain=False, ticks=False)),
-            color=alt.Color("role:N", title=None, scale=scale),
-            stroke=alt.Stroke("role:N", title=None, scale=scale),  # a box of few items keeps its outline's width
+            color=alt.Color("role:N", title=None, scale=scale, legend=legend),
+            stroke=alt.Stroke("role:N", title=None, scale=scale, legend=legend),  # few items keep their outline's width
             tooltip=["row:N", alt.Tooltip("items:Q", format=","), "role:N"],
         )
         .properties(width="container", height=_ROW * len(rows))

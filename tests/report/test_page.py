@@ -99,12 +99,22 @@ def test_a_bare_setting_says_what_it_lacks(bare):
     assert "\N{PLUS-MINUS SIGN} nan" not in text
 
 
-def test_claims_stand_in_a_table_of_their_own(results):
-    claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": 0.5, "ours": None}
-    claims = [claim | {"status": "reproduced", "note": ""}, claim | {"status": "not run", "note": "needs data"}]
-    section = of(dataclasses.replace(results, claims=claims), "claims")
-    assert section.text == ["2 claims: 1 reproduced, 1 not run."]
-    assert section.tables[0].rows[0] == ["reproduced", "TALR", "eq. 6", "<b>", "0.5", "\N{EN DASH}", ""]
+def test_contradicted_claims_stand_first_and_open(results):
+    claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5", "ours": "mAP: 0.5"}
+    claims = [
+        claim | {"status": "reproduced", "note": "How: so.\nThus."},
+        claim | {"id": "c2", "status": "contradicted", "ours": "mAP: 0.1", "note": ""},
+        claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
+    ]
+    made = dataclasses.replace(results, claims=claims)
+    said = "3 claims, each computed with this project's own code: 1 contradicted, 1 reproduced, 1 not run."
+    assert of(made, "claims").text == [said]
+    html = page(made)
+    places = [
+        html.index(text) for text in ("<details open><summary>c2", "<details><summary>c1", "<dd>Thus.</dd>", "c3")
+    ]
+    assert places == sorted(places)
+    assert "c1 · &lt;b&gt;" in html
 
 
 def test_the_same_results_give_the_same_page(results, html):

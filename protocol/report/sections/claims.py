@@ -1,25 +1,29 @@
 """What the papers claim, and what became of it here."""
 
-from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
-from protocol.report.figure import ABSENT, Section, Table
+from protocol.report.figure import Section
 from protocol.report.results import Results
+
+_CONTRADICTED = "contradicted"
 
 
 def section(results: Results) -> Section | None:
-    """Return the ledger of claims; None where none was checked."""
+    """Return the ledger of claims by status, the contradicted ones first and open; None where none was checked."""
     if not results.claims:
         return None
-    totals = ", ".join(
-        f"{n} {status}" for status, n in Counter(claim["status"] for claim in results.claims).most_common()
+    by_status: dict[str, list[Mapping[str, Any]]] = {_CONTRADICTED: []}
+    for claim in results.claims:
+        by_status.setdefault(claim["status"], []).append(claim)
+    totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items())
+    return Section(
+        "claims",
+        "Claims of the papers",
+        [f"{len(results.claims)} claims, each computed with this project's own code: {totals}."],
+        template="claims.html.j2",
+        context={
+            "by_status": {status: claims for status, claims in by_status.items() if claims},
+            "open": _CONTRADICTED,
+        },
     )
-    columns = ["status", "paper", "place", "claim", "expected", "ours", "note"]
-    rows = [[_text(claim[name]) for name in columns] for claim in results.claims]
-    table = Table(
-        "claims", "The papers' claims, with what they expect and what came out here.", columns, rows, n_labels=7
-    )
-    return Section("claims", "Claims of the papers", [f"{len(rows)} claims: {totals}."], tables=[table])
-
-
-def _text(value: object) -> str:
-    return ABSENT if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
