@@ -89,6 +89,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Setting:
     for grid in grids.values():
         _check_lengths(grid, filled)
         _check_hashers(grid, filled)
+        _check_supervision(grid, filled)
         _check_selection(grid, filled)
         _check_splits(grid, filled)
         _check_leak(grid, filled)
@@ -160,6 +161,7 @@ def _check_names(config: Mapping[str, Any]) -> None:
         known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
     for metric in (*config["metrics"], config["selection"]["metric"]):
         registry.get("metric", metric)
+    registry.get("ground_truth", config["affinities"])
     for part in (config, *config["features"].values()):
         for key, kind in (("splits", "split"), ("ground_truths", "ground_truth"), ("hashers", "hasher")):
             for name in part.get(key, []):
@@ -181,6 +183,8 @@ def _with_options(config: dict[str, Any]) -> dict[str, Any]:
     for key, kind in (("hashers", "hasher"), ("ground_truths", "ground_truth"), ("splits", "split")):
         given = config[f"{kind}_options"]
         used = {name for part in (config, *features.values()) for name in part.get(key, [])}
+        if kind == "ground_truth" and "affinities" in map(_supervision, filled["hasher_options"]):
+            used.add(config["affinities"])
         filled[f"{kind}_options"] = {
             name: _options(kind, name, given.get(name, {})) for name in sorted(used | set(given))
         }
@@ -225,6 +229,33 @@ def _option(value: Any, default: Any) -> Any:
         return value
     parsed = yaml.safe_load(value)
     return parsed if default is not None or parsed is None else value
+
+
+def supervising(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the ground truth that makes each kind of supervision, of those that the pipeline can make."""
+    return {"labels": "class_label", "affinities": config["affinities"]}
+
+
+def _supervision(hasher: str) -> str | None:
+    kind: str | None = registry.get("hasher", hasher).supervision
+    return kind
+
+
+def _check_supervision(grid: Grid, config: Mapping[str, Any]) -> None:
+    """Refuse a hasher that learns from what this dataset, or the leak study, does not hand out."""
+    facts = datasets.statistics(config["dataset"], config["dataset_options"])
+    unlabelled = "n" in facts and "classes" not in facts
+    for name in grid.hashers:
+        kind = _supervision(name)
+        if kind is None:
+            continue
+        truth = supervising(config).get(kind)
+        if truth is None:
+            raise ProtocolError(f"hasher {name!r} learns from {kind}, which no setting gives")
+        if unlabelled and truth == "class_label":
+            raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {config['dataset']!r} has no labels")
+        if "leak" in config:
+            raise ProtocolError(f"leak: wanted hashers that learn from the training rows alone; {name!r} needs {kind}")
 
 
 def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from protocol.hashers._base import Hasher
 from protocol.hashers._packing import packed_codes
+from protocol.hashers._supervision import Affinities, supervision_from_file
 from protocol.hashers._training import TrainingSet
 
-__all__ = ["Hasher", "TrainingSet", "packed_codes"]
+__all__ = ["Affinities", "Hasher", "TrainingSet", "packed_codes", "supervision_from_file"]

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError, known, matrix
 from protocol.hashers._training import TrainingSet
 
+SUPERVISION = ("labels", "affinities", "pairs")
+"""What a hasher may need besides the training rows, each a property of `TrainingSet`."""
 _BLOCK = 1024  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
 
 
@@ -37,6 +39,10 @@ class Hasher(abc.ABC):
     ``_fit(training, rng)`` sets those attributes and returns the fit record; ``_encode(X)`` maps rows to bits, each row
     by itself. Where parameters have ranges, ``_check()`` refuses those outside.
 
+    A supervised hasher names what it needs in `supervision`; nothing else changes. ``fit(X, y)`` then hands it on as
+    ``training.labels``, ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or refuses before any work.
+    The pipeline makes `y` from the training split alone, and refuses a setting that can't give it.
+
     Parameters
     ----------
     n_bits : int, default 32
@@ -49,6 +55,8 @@ class Hasher(abc.ABC):
     learned : mapping of str to tuple of str
         Of the class: what a fit learns, as ``{"projection_": ("float32", "d", "n_bits")}``: an array's dtype and its
         lengths, of which d is `n_features_in_`; another letter stands for the same length wherever it comes.
+    supervision : {None, "labels", "affinities", "pairs"}
+        Of the class: what a fit needs besides the rows, a property of `TrainingSet`; None where that is nothing.
     n_features_in_ : int
         Number of features seen in fit.
     fit_record_ : dict
@@ -56,8 +64,14 @@ class Hasher(abc.ABC):
     """
 
     learned: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    supervision: ClassVar[str | None] = None
     n_features_in_: int
     fit_record_: dict[str, Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.supervision is not None:
+            known(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
 
     def __init__(self, n_bits: int = 32, *, seed: int = 0) -> None:
         self.n_bits = n_bits
@@ -80,7 +94,7 @@ class Hasher(abc.ABC):
         whole(self.seed, "seed", least=0)
         self._check()
 
-    def fit(self, X: ArrayLike | TrainingSet, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
         """Learn the hash functions from the training rows.
 
         Parameters
@@ -88,8 +102,9 @@ class Hasher(abc.ABC):
         X : array_like of float, shape (n, d), or TrainingSet
             Training rows; float32 is used without a copy. A `TrainingSet` serves several fits: they learn the same from
             it, and share what it has computed.
-        y : ignored
-            For scikit-learn's sake.
+        y : array_like or sparse matrix, optional
+            What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
+            not need is ignored.
 
         Returns
         -------
@@ -98,15 +113,24 @@ class Hasher(abc.ABC):
         Raises
         ------
         ProtocolError
-            If a parameter is out of its range, `X` is not a finite matrix, or it can't serve `n_bits` bits.
+            If a parameter is out of its range, `X` is not a finite matrix, it can't serve `n_bits` bits, or what
+            supervises learning is missing or does not fit.
         """
         self.check()
-        training = X if isinstance(X, TrainingSet) else TrainingSet(X)
+        training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
+        self._check_supervision(training)
         self.fit_record_ = self._fit(training, np.random.default_rng(self.seed))
         for name in self.learned:  # in the memory order of a model from a file, so that products are rounded alike
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         self.n_features_in_ = training.X.shape[1]
         return self
+
+    def _check_supervision(self, training: TrainingSet) -> None:
+        if self.supervision is not None:
+            try:
+                getattr(training, self.supervision)
+            except ProtocolError as error:
+                raise ProtocolError(f"{type(self).__name__} needs {self.supervision}: {error}") from error
 
     def transform(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return the codes of rows.
@@ -233,12 +257,11 @@ class Hasher(abc.ABC):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn, which asks in pipelines, that this is a transformer that needs no target."""
+        """Tell scikit-learn, which asks in pipelines, that this is a transformer, and whether it needs a target."""
         from sklearn.utils import Tags, TargetTags, TransformerTags
 
-        return Tags(
-            estimator_type="transformer", target_tags=TargetTags(required=False), transformer_tags=TransformerTags()
-        )
+        target = TargetTags(required=self.supervision is not None)
+        return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
 
     def __repr__(self) -> str:
         defaults = self._defaults()

@@ -1,12 +1,13 @@
-"""Training rows and what several hashers learn from them alike: mean and principal components, computed once."""
+"""Training rows, what supervises them, and what several hashers learn from them alike, computed once."""
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, matrix
+from protocol.checks import ProtocolError, labels, matrix
+from protocol.hashers._supervision import Affinities
 
 _TILE = 2048  # rows: a tile of 512 features is 4 MB, so centring it costs no trip to memory
 
@@ -40,6 +41,12 @@ class TrainingSet:
     ----------
     X : array_like of float, shape (n, d)
         A contiguous float32 matrix is used without a copy, and must stay as it is.
+    y : array_like or sparse matrix, optional
+        What supervises learning. It is looked at when a hasher asks for it, as one of:
+
+        - ``labels``: class labels, integers (n,), or 0/1 (n, n_classes) where a row may have several;
+        - ``affinities``: levels of relevance between rows, a sparse matrix of integers (n, n), or labels;
+        - ``pairs``: the other modality of each row, a matrix (n, d').
 
     Attributes
     ----------
@@ -47,11 +54,18 @@ class TrainingSet:
         The rows, finite and contiguous.
     mean : ndarray of float32, shape (d,)
         Their mean, summed in float64.
+    labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes)
+        `y` as class labels; there are two different ones.
+    affinities : Affinities
+        `y` as levels of relevance.
+    pairs : ndarray of float32, shape (n, d')
+        `y` as the other modality, finite and contiguous.
 
     Raises
     ------
     ProtocolError
-        If `X` is not a finite matrix.
+        If `X` is not a finite matrix. From ``labels``, ``affinities`` and ``pairs``: if `y` is missing, of another
+        kind, or not of n rows.
 
     Examples
     --------
@@ -60,8 +74,34 @@ class TrainingSet:
     (array([2., 5.], dtype=float32), array([1., 0.], dtype=float32))
     """
 
-    def __init__(self, X: ArrayLike) -> None:
+    def __init__(self, X: ArrayLike, y: Any = None) -> None:
         self.X = np.ascontiguousarray(matrix(X))
+        self._y = y
+
+    @functools.cached_property
+    def labels(self) -> NDArray:
+        y = labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
+        if (y == y[0]).all():
+            raise ProtocolError(f"labels: wanted two classes or more, came one for all {len(y)} training rows")
+        return y
+
+    @functools.cached_property
+    def affinities(self) -> Affinities:
+        return Affinities(self._given("levels (n, n) as a sparse matrix, or class labels"), len(self.X))
+
+    @functools.cached_property
+    def pairs(self) -> NDArray[np.float32]:
+        other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
+        if len(other) != len(self.X):
+            raise ProtocolError(f"pairs: wanted one per training row, {len(self.X)}, came {len(other)}")
+        return np.ascontiguousarray(other)
+
+    def _given(self, wanted: str) -> Any:
+        if self._y is None:
+            raise ProtocolError(f"call fit(X, y) with y = {wanted}; came none")
+        if len(self.X) < 2:
+            raise ProtocolError("wanted at least 2 training rows, came 1")
+        return self._y
 
     @functools.cached_property
     def mean(self) -> NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """What every registered hasher keeps to, and for each promise a wrong hasher that must be caught.
 
-A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher.
+A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. Where a check gives no supervision, that of
+`taught` steps in, so that every check serves supervised hashers too.
 """
 
 import functools
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from protocol import registry, storage
 from protocol.checks import ProtocolError, matrix
-from protocol.hashers import TrainingSet
+from protocol.hashers import Hasher, TrainingSet
 
 
 def mixture(n, d):
@@ -25,6 +27,32 @@ def mixture(n, d):
 
 
 X = mixture(300, 160)
+
+
+def supervision_of(X, kind):
+    """Make up what a hasher learns from: four classes, by the first feature; neighbours in that order; X mirrored."""
+    rows = np.asarray(X)
+    if rows.ndim != 2 or not rows.size or rows.dtype.kind not in "fiu" or kind is None:
+        return None
+    rank = np.lexsort((np.arange(len(rows)), rows[:, 0])).argsort()
+    apart = np.abs(rank[:, None] - rank)
+    levels = (apart < len(rows) / 8).astype(int) + (apart < len(rows) / 40)
+    return {"labels": rank * 4 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
+
+
+def taught(hasher):
+    """Return a supervised hasher with `supervision_of` where fit is given none; an unsupervised one as it is."""
+    if hasher.supervision is None:
+        return hasher
+
+    def fit(self, X, y=None):
+        if y is None and not isinstance(X, TrainingSet):
+            y = supervision_of(X, self.supervision)
+        return hasher.fit(self, X, y)
+
+    return type(hasher.__name__, (hasher,), {"fit": fit})
+
+
 CAUGHT = (AssertionError, pytest.fail.Exception, ArithmeticError, RuntimeWarning)
 
 
@@ -212,7 +240,7 @@ def check_one_row(make):
 
 
 def check_a_training_set_serves_many_fits(make):
-    training = TrainingSet(X)
+    training = TrainingSet(X, supervision_of(X, getattr(make, "supervision", None)))
     for n_bits in (24, 8, 16):
         shared, alone = make(n_bits=n_bits).fit(training), make(n_bits=n_bits).fit(X.copy())
         for name in learned(alone):
@@ -274,6 +302,37 @@ def check_a_model_needs_a_fit(make):
         make().to_arrays()
 
 
+def check_supervision(make, kind):
+    """What a hasher needs is given or refused by name; what it does not need changes nothing."""
+    hasher, name = make(n_bits=4), type(make()).__name__
+    y = supervision_of(X, kind)
+    if kind is None:
+        alone = make(n_bits=4).fit(X).transform(X)
+        for odd in (np.arange(len(X)), "abc", np.full(3, np.nan)):
+            np.testing.assert_array_equal(hasher.fit(X, odd).transform(X), alone)
+        return
+    assert hasher.fit(X, y).transform(X).tobytes() == make(n_bits=4).fit(TrainingSet(X, y)).transform(X).tobytes()
+    assert hasher.__sklearn_tags__().target_tags.required
+    refused = {f"{name} needs {kind}: call fit\\(X, y\\) with y = .*; came none$": None}
+    if kind == "labels":
+        refused[f"{name} needs labels: labels: wanted one per item, 300, came 299$"] = y[1:]
+        refused[f"{name} needs labels: labels: wanted integers .*, came shape \\(300,\\) of float64$"] = y / 2
+        one = f"{name} needs labels: labels: wanted two classes or more, came one for all 300 training rows$"
+        for same in (np.zeros(300, dtype=int), np.ones((300, 2), dtype=bool)):
+            with pytest.raises(ProtocolError, match=one):
+                make().fit(X, same)
+    elif kind == "affinities":
+        refused[f"{name} needs affinities: affinities: wanted levels .* 300 x 300 .* shape \\(299, 299\\)"] = y[1:, 1:]
+        refused[f"{name} needs affinities: affinities: wanted levels from 0, .* the lowest -2"] = -y
+        refused[f"{name} needs affinities: affinities: wanted a pair of related rows .*, came none$"] = y * 0
+    else:
+        refused[f"{name} needs pairs: pairs: wanted one per training row, 300, came 299$"] = y[1:]
+    for message, wrong in refused.items():
+        for given in ((X, wrong), (TrainingSet(X, wrong), y)):
+            with pytest.raises(ProtocolError, match=message):
+                make().fit(*given)
+
+
 def learned(hasher):
     return sorted(name for name in vars(hasher) if name.endswith("_"))
 
@@ -310,18 +369,24 @@ PLAIN = [
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", registry.names("hasher"))
 def test_every_hasher(name, check):
-    check(registry.get("hasher", name))
+    check(taught(registry.get("hasher", name)))
+
+
+@pytest.mark.parametrize("name", registry.names("hasher"))
+def test_supervision_is_given_or_refused(name):
+    hasher = registry.get("hasher", name)
+    check_supervision(hasher, hasher.supervision)
 
 
 @pytest.mark.parametrize("name", registry.names("hasher"))
 def test_the_seed_matters_where_the_registration_says_so(name):
-    check_seed(registry.get("hasher", name), registry.entry("hasher", name).facts["random"])
+    check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["random"])
 
 
 @pytest.mark.parametrize("name", registry.names("hasher"))
 def test_bits_beyond_the_features_as_the_registration_says(name):
     check_bits_beyond_features(
-        registry.get("hasher", name), registry.entry("hasher", name).facts["bits_within_features"]
+        taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["bits_within_features"]
     )
 
 
@@ -656,10 +721,50 @@ class KeepsNothing(Right):
         return super().to_arrays()
 
 
+class LooksAtLabels(Right):
+    def fit(self, X, y=None):
+        super().fit(X)
+        if y is not None:
+            self.W_ = np.full_like(self.W_, len(y))
+        return self
+
+
+class Supervised(Hasher):
+    """Signs of the first features; all kinds of supervision are asked for and left alone."""
+
+    learned = {}
+
+    def _fit(self, training, rng):
+        return {}
+
+    def _encode(self, X):
+        return X[:, : self.n_bits] > 0
+
+
+class FromLabels(Supervised):
+    supervision = "labels"
+
+
+class FromAffinities(Supervised):
+    supervision = "affinities"
+
+
+class FromPairs(Supervised):
+    supervision = "pairs"
+
+
+class NeedsNothingAfterAll(FromLabels):
+    def _check_supervision(self, training):
+        pass
+
+
+KINDS = {None: Right, "labels": FromLabels, "affinities": FromAffinities, "pairs": FromPairs}
 RANDOM = functools.partial(check_seed, random=True)
 FIXED = functools.partial(check_seed, random=False)
 WITHIN = functools.partial(check_bits_beyond_features, within=True)
 BEYOND = functools.partial(check_bits_beyond_features, within=False)
+UNSUPERVISED = functools.partial(check_supervision, kind=None)
+LABELLED = functools.partial(check_supervision, kind="labels")
 
 
 @pytest.mark.parametrize("check", [*PLAIN, RANDOM, BEYOND], ids=str)
@@ -667,9 +772,21 @@ def test_the_right_hasher_passes(check):
     check(Right)
 
 
+@pytest.mark.parametrize(("kind", "right"), KINDS.items())
+def test_a_right_hasher_of_each_kind_passes(kind, right):
+    check_supervision(right, kind)
+
+
+def test_an_unknown_kind_of_supervision_is_refused():
+    with pytest.raises(ProtocolError, match=r"unknown supervision of Odd 'label' \(did you mean 'labels'\?\)"):
+        type("Odd", (Supervised,), {"supervision": "label"})
+
+
 @pytest.mark.parametrize(
     ("check", "wrong"),
     [
+        (UNSUPERVISED, LooksAtLabels),
+        (LABELLED, NeedsNothingAfterAll),
         (check_output, Integers),
         (check_output, Capped),
         (check_bits_vary, Constant),
@@ -727,4 +844,4 @@ def test_a_wrong_hasher_is_caught(check, wrong):
 def test_every_check_has_a_wrong_hasher():
     (marks,) = (mark for mark in test_a_wrong_hasher_is_caught.pytestmark if mark.name == "parametrize")
     rejected = {getattr(check, "func", check) for check, _ in marks.args[1]}
-    assert rejected == {*PLAIN, check_seed, check_bits_beyond_features}
+    assert rejected == {*PLAIN, check_seed, check_bits_beyond_features, check_supervision}

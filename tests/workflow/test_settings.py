@@ -93,7 +93,7 @@ def test_a_split_without_validation_partitions_can_not_choose_options(settings):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hasher": ["lsh"]}, r"unknown key in the setting: 'hasher' \(did you mean 'hashers'\?\); known: dataset"),
+        ({"hasher": ["lsh"]}, r"unknown key in the setting: 'hasher' \(did you mean 'hashers'\?\); known: affinities"),
         ({"features": {"gist": {"run": 3}}}, r"unknown key in features.gist: 'run' \(did you mean 'runs'\?\)"),
         ({"hashers": ["lsh", "itqq"]}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: dsh, itq, lsh"),
         ({"features": {"gits": {}}}, r"unknown feature 'gits' \(did you mean 'gist'\?\)"),

@@ -1,6 +1,7 @@
 rule hash:
     input:
         unpack(selected),
+        unpack(supervised),
         features="<results>/{feature}/features.h5",
         splits="<results>/splits/{split}/run{run}/splits.h5",
         preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",

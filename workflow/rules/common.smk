@@ -108,6 +108,21 @@ def selected(wildcards):
     )
 
 
+# The ground truth, among the training rows, that each kind of supervision is made by.
+SUPERVISING = settings.supervising(SET)
+
+
+def supervised(wildcards):
+    """The file of what a hasher learns from besides the training rows, where it needs that."""
+    kind = registry.get("hasher", wildcards.hasher).supervision
+    file = "<results>/{feature}/{split}/run{run}/{kind}.h5"
+    return (
+        {"supervision": file.format(kind=kind, **dict(wildcards.items()))}
+        if kind
+        else {}
+    )
+
+
 def model_seeds(wildcards):
     """One seed a code length, whatever other lengths there are.
 

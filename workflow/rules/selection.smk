@@ -1,5 +1,6 @@
 rule search:
     input:
+        unpack(supervised),
         labels="<results>/items.h5",
         features="<results>/{feature}/features.h5",
         splits="<results>/splits/{split}/run{run}/splits.h5",

@@ -2,7 +2,7 @@
 
 from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
-from protocol.hashers import TrainingSet, packed_codes
+from protocol.hashers import TrainingSet, packed_codes, supervision_from_file
 
 
 def main(job):
@@ -12,9 +12,10 @@ def main(job):
     options = {n_bits: job.params.hasher_options | chosen.get(str(n_bits), {}) for n_bits in job.params.seeds}
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
+    y = supervision_from_file(job.input.get("supervision"))
     parts, arrays = storage.read(job.input.splits, ["train", "query", "database"]), {}
     with extracted(job.input.features) as items:
-        training, models = TrainingSet(fitted.transform(items.raw(parts.pop("train")))), {}
+        training, models = TrainingSet(fitted.transform(items.raw(parts.pop("train"))), y), {}
         for n_bits, seed in job.params.seeds.items():
             hasher = registry.get("hasher", job.wildcards.hasher)(n_bits=n_bits, seed=seed, **options[n_bits])
             models[n_bits] = hasher.fit(training)

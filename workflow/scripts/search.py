@@ -3,7 +3,7 @@
 from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
 from protocol.groundtruth import Items
-from protocol.hashers import TrainingSet
+from protocol.hashers import TrainingSet, supervision_from_file
 from protocol.ranking import relevance_from_arrays
 from protocol.selection import Validation, best, points, search
 
@@ -24,7 +24,7 @@ def main(job):
     truth = build(query, database, train, seed=params.truth_seed, **params.truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, criterion["metric"], criterion["empty"])
-    grid, training = points(params.grid), TrainingSet(train.X)
+    grid, training = points(params.grid), TrainingSet(train.X, supervision_from_file(job.input.get("supervision")))
     scores = search(hasher, grid, training, validation, seeds=params.model_seeds, options=params.hasher_options)
     passport = storage.passport(
         "selection",

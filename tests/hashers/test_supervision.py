@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from protocol import registry, storage
+from protocol.checks import ProtocolError
+from protocol.groundtruth import Items
+from protocol.hashers import Affinities, TrainingSet, supervision_from_file
+from protocol.ranking import LabelRelevance
+
+SEVERAL = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=bool)
+
+
+@pytest.mark.parametrize("y", [np.array([3, 1, 3, 3]), SEVERAL, SEVERAL.astype(int)])
+def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
+    found, truth = Affinities(y, 4), LabelRelevance(y, y)
+    np.testing.assert_array_equal(found.levels, truth.levels[: y.ndim])
+    rows = np.array([2, 0, 3])
+    for query, levels in zip(rows, found.among(rows), strict=True):
+        wanted = np.zeros(4, dtype=int)
+        wanted[truth.row(query)[0]] = truth.row(query)[1]
+        np.testing.assert_array_equal(levels, wanted[rows])
+
+
+@pytest.mark.parametrize("kind", [csr_array, coo_array])
+def test_a_sparse_matrix_holds_the_levels(kind):
+    levels = np.array([[9, 2, 0], [5, 9, 0], [0, 1, 9]])
+    found = Affinities(kind(levels), 3)
+    np.testing.assert_array_equal(found.levels, [1, 2, 5])  # a row's level to itself is none
+    np.testing.assert_array_equal(found.among(np.array([1, 0])), [[9, 5], [2, 9]])
+
+
+@pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), np.arange(3), np.eye(3, dtype=int)])
+def test_rows_without_any_relation_are_refused(y):
+    with pytest.raises(
+        ProtocolError, match="affinities: wanted a pair of related rows among 3 training rows, came none"
+    ):
+        Affinities(y, 3)
+
+
+def test_levels_that_are_no_levels_are_refused():
+    for odd in (
+        csr_array(np.full((3, 3), 0.5)),
+        csr_array(-np.eye(3, dtype=int)),
+        csr_array(np.ones((2, 3), dtype=int)),
+    ):
+        with pytest.raises(ProtocolError, match="affinities: wanted levels from 0, integers, of 3 x 3 pairs"):
+            Affinities(odd, 3)
+
+
+def test_supervision_is_looked_at_when_asked_for():
+    training = TrainingSet(np.ones((3, 2)), "anything")
+    with pytest.raises(ProtocolError, match="labels: wanted integers"):
+        training.labels  # noqa: B018
+    with pytest.raises(ProtocolError, match="pairs: wanted numbers"):
+        training.pairs  # noqa: B018
+    pairs = TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs
+    assert pairs.dtype == np.float32
+    with pytest.raises(ProtocolError, match="wanted at least 2 training rows, came 1"):
+        TrainingSet(np.ones((1, 2)), [3]).labels  # noqa: B018
+
+
+def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    train = Items(rng.normal(size=(80, 3)).astype(np.float32), rng.integers(0, 3, 80))
+    for truth in ("class_label", "graded_distance", "epsilon_ball"):
+        built = registry.get("ground_truth", truth)(train, train, train, seed=0)
+        storage.write(tmp_path / "y.h5", built, storage.passport("test", parameters={}, inputs={}))
+        y = supervision_from_file(tmp_path / "y.h5")
+        found = TrainingSet(train.X, y).affinities.among(np.arange(80))
+        if truth == "class_label":
+            np.testing.assert_array_equal(y, train.labels)
+            np.testing.assert_array_equal(found, train.labels[:, None] == train.labels)
+        else:
+            apart = ((train.X[:, None].astype(float) - train.X) ** 2).sum(axis=2)
+            assert np.unique(found).tolist() == ([0, 1, 2, 5, 10] if truth == "graded_distance" else [0, 1])
+            assert all(apart[found >= level].max() < apart[found < level].min() for level in np.unique(found)[1:])
+    assert supervision_from_file(None) is None
