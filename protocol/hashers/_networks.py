@@ -59,9 +59,9 @@ class Linear(Network):
         return [(n_bits, n_features), (n_bits,)]
 
     def _apply(self, X: "Tensor", layers: "Sequence[Tensor]") -> "Tensor":
-        from torch.nn import functional as F
+        from torch.nn import functional
 
-        return F.linear(X, *layers)
+        return functional.linear(X, *layers)
 
 
 class MLP(Network):
@@ -71,17 +71,17 @@ class MLP(Network):
         return [(_HIDDEN, n_features), (_HIDDEN,), (n_bits, _HIDDEN), (n_bits,)]
 
     def _apply(self, X: "Tensor", layers: "Sequence[Tensor]") -> "Tensor":
-        from torch.nn import functional as F
+        from torch.nn import functional
 
         weight, bias, *last = layers
-        return F.linear(F.relu(F.linear(X, weight, bias)), *last)
+        return functional.linear(functional.relu(functional.linear(X, weight, bias)), *last)
 
 
 class Convolutional(Network):
-    """Three convolutions of 5 x 5 and two linear layers, on images of 32 x 32: the network of deep supervised hashing.
+    """Three convolutions of 5 x 5 and two linear layers, on images of 32 x 32: deep supervised hashing's network.
 
-    32, 32 and 64 channels, each halved in height and width by a 3 x 3 pool (the largest value, then twice the mean), and
-    500 rectified units (Liu et al. 2016, figure 1). Rows are images as the feature `pixels` gives them.
+    32, 32 and 64 channels, each halved in height and width by a 3 x 3 pool (the largest value, then twice the mean),
+    and 500 rectified units (Liu et al. 2016, figure 1). Rows are images as the feature `pixels` gives them.
     """
 
     def _shapes(self, n_features: int, n_bits: int) -> list[tuple[int, ...]]:
@@ -95,28 +95,28 @@ class Convolutional(Network):
 
     def _apply(self, X: "Tensor", layers: "Sequence[Tensor]") -> "Tensor":
         import torch
-        from torch.nn import functional as F
+        from torch.nn import functional
 
         images = X.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)  # no copy: pixels already lie channels last
         first, second, third, *dense = (layers[i : i + 2] for i in range(0, len(layers), 2))
-        maps = F.relu(F.max_pool2d(_convolved(images, first), 3, 2, 1))
+        maps = functional.relu(functional.max_pool2d(_convolved(images, first), 3, 2, 1))
         for layer in (second, third):
-            maps = F.avg_pool2d(F.relu(_convolved(maps, layer)), 3, 2, 1)
-        hidden = F.relu(F.linear(torch.flatten(maps, start_dim=1), *dense[0]))
-        return F.linear(hidden, *dense[1])
+            maps = functional.avg_pool2d(functional.relu(_convolved(maps, layer)), 3, 2, 1)
+        hidden = functional.relu(functional.linear(torch.flatten(maps, start_dim=1), *dense[0]))
+        return functional.linear(hidden, *dense[1])
 
 
 def _convolved(maps: "Tensor", layer: "Sequence[Tensor]") -> "Tensor":
     import torch
-    from torch.nn import functional as F
+    from torch.nn import functional
 
     weight, bias = layer
-    return F.conv2d(maps, weight.contiguous(memory_format=torch.channels_last), bias, padding=2)
+    return functional.conv2d(maps, weight.contiguous(memory_format=torch.channels_last), bias, padding=2)
 
 
 NETWORKS: dict[str, type[Network]] = {"linear": Linear, "mlp": MLP, "conv": Convolutional}
 
 
 def network(name: str, n_features: int, n_bits: int) -> Network:
-    """Return a network by name, for rows of `n_features`; ProtocolError if the name is unknown or it can't take them."""
+    """Return a network for rows of `n_features`; ProtocolError if the name is unknown or it can't take them."""
     return NETWORKS[known(name, NETWORKS, "network")](n_features, n_bits)

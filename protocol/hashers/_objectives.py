@@ -1,8 +1,8 @@
 """What the learned hashers minimise: pure functions of the real-valued codes of a batch and of what its items share.
 
-Every objective is a mean over the unordered pairs of a batch. Codes are tensors (n, k); `shared` (n, n) counts the labels
-that two items share, so that 0 is dissimilar, and a pair that shares both a class and its superclass has 2. Nothing here
-imports PyTorch: gradients are its automatic ones.
+Every objective is a mean over the unordered pairs of a batch. Codes are tensors (n, k); `shared` (n, n) counts the
+labels that two items share: 0 is dissimilar, and a pair of one class and so of one superclass has 2. Nothing here
+imports PyTorch, whose automatic gradients are all that is needed.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def shared_labels(labels: "Tensor") -> "Tensor":
 
 
 def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
-    r"""Squared loss of RAMAP's paper, eq. 4 with m = 0, and J(H; m).
+    r"""Return the squared loss of RAMAP's paper, eq. 4 with m = 0, and J(H; m).
 
     .. math:: \frac{1}{|S^+|} \sum_{S^+} (m - d_{kl})^2 + \frac{1}{|S^-|} \sum_{S^-} (Q - d_{kl})^2,
         \quad d_{kl} = (Q - h_k \cdot h_l) / 2
@@ -59,7 +59,7 @@ def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
 
 
 def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
-    r"""Deep supervised hashing: eq. 16 of mLGAP's paper.
+    r"""Return the loss of deep supervised hashing: eq. 16 of mLGAP's paper.
 
     .. math:: \tfrac12 (1 - y) \|b_1 - b_2\|_2^2 + \tfrac12 y \max(m - \|b_1 - b_2\|_2^2, 0)
         + \alpha (\| |b_1| - 1 \|_1 + \| |b_2| - 1 \|_1)
@@ -85,10 +85,8 @@ def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor"
     return _mean_over_pairs((attracted + repelled) / 2) + _to_corners(codes)
 
 
-def buffered(
-    codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[float, float]], margin: float
-) -> "Tensor":
-    r"""The buffer zone: eq. 20 of mLGAP's paper with one zone, eq. 25 with two.
+def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[float, float]], margin: float) -> "Tensor":
+    r"""Return the buffer zone's loss: eq. 20 of mLGAP's paper with one zone, eq. 25 with two.
 
     .. math:: \tfrac12 \max(r_1 - \delta, 0) + \tfrac12 \max(\delta - r_2, 0) \text{ of similar pairs, }
         \tfrac12 \max(m - \delta, 0) \text{ of others, } \delta = \|b_1 - b_2\|_1
@@ -102,13 +100,13 @@ def buffered(
     zones : mapping of int to (float, float)
         Of pairs that share so many labels, r_1 and r_2: the distances between which nothing draws them.
     margin : float
-        m: of corners the L1 distance is twice the Hamming distance, so m = 2 k asks dissimilar pairs to differ in every
-        bit, m = k in half of them.
+        m: of corners the L1 distance is twice the Hamming distance, so m = 2 k asks dissimilar pairs to differ in
+        every bit, m = k in half of them.
 
     Notes
     -----
-    Eq. 25 as printed draws a pair of one class into the zone of the class and into that of the superclass, which have
-    only the distance r_2 = r_3 in common. Here each pair has one zone, that of the most specific label it shares.
+    Eq. 25 as printed draws a pair of one class into the zone of the class and into that of the superclass, which
+    have only the distance r_2 = r_3 in common. Here each pair has one zone, by how many labels it shares.
     """
     distance = (codes[:, None] - codes).abs().sum(dim=2)
     loss = (shared == 0) * (margin - distance).clamp(min=0)
