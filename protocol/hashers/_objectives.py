@@ -1,8 +1,8 @@
 """What the learned hashers minimise: pure functions of the real-valued codes of a batch and of what its items share.
 
 Every objective is a mean over the unordered pairs of a batch. Codes are tensors (n, k); `shared` (n, n) counts the
-labels that two items share: 0 is dissimilar, and a pair of one class and so of one superclass has 2. Nothing here
-imports PyTorch, whose automatic gradients are all that is needed.
+labels that two items share: 0 is dissimilar, and a pair of one class and so of one superclass has 2. Gradients are
+PyTorch's automatic ones.
 """
 
 from collections.abc import Mapping
@@ -108,7 +108,9 @@ def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[flo
     Eq. 25 as printed draws a pair of one class into the zone of the class and into that of the superclass, which
     have only the distance r_2 = r_3 in common. Here each pair has one zone, by how many labels it shares.
     """
-    distance = (codes[:, None] - codes).abs().sum(dim=2)
+    import torch
+
+    distance = torch.cdist(codes, codes, p=1)
     loss = (shared == 0) * (margin - distance).clamp(min=0)
     for n_shared, (nearest, farthest) in zones.items():
         outside = (nearest - distance).clamp(min=0) + (distance - farthest).clamp(min=0)

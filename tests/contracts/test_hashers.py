@@ -8,6 +8,7 @@ import functools
 import json
 import re
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -366,31 +367,35 @@ PLAIN = [
 ]
 
 
+TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+HASHERS = [pytest.param(entry.name, marks=[TORCH] * ("extra" in entry.facts)) for entry in registry.entries("hasher")]
+
+
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_every_hasher(name, check):
     check(taught(registry.get("hasher", name)))
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_supervision_is_given_or_refused(name):
     hasher = registry.get("hasher", name)
     check_supervision(hasher, hasher.supervision)
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_the_seed_matters_where_the_registration_says_so(name):
     check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["random"])
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_bits_beyond_the_features_as_the_registration_says(name):
     check_bits_beyond_features(
         taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["bits_within_features"]
     )
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_the_registration_names_source_and_deviations(name):
     entry = registry.entry("hasher", name)
     assert entry.source

@@ -1,10 +1,8 @@
 """Train one hasher on one run's training set and encode its queries and its database, at every code length."""
 
-from pathlib import Path
-
 from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
-from protocol.hashers import TrainingSet, packed_codes, supervision_from_file
+from protocol.hashers import TrainingSet, checkpoints, packed_codes, supervision_from_file
 
 
 def main(job):
@@ -15,13 +13,12 @@ def main(job):
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     fitted = Preprocessing.from_arrays(feature, job.params.steps, storage.read(job.input.preprocessing))
     y = supervision_from_file(job.input.get("supervision"))
-    checkpoint = job.output.models + ".{}.checkpoint"  # beside it, and not an output: it outlives a killed job
     parts, arrays = storage.read(job.input.splits, ["train", "query", "database"]), {}
-    with extracted(job.input.features) as items:
+    with extracted(job.input.features) as items, checkpoints(job.output.models) as checkpoint:
         training, models = TrainingSet(fitted.transform(items.raw(parts.pop("train"))), y), {}
         for n_bits, seed in job.params.seeds.items():
             hasher = registry.get("hasher", job.wildcards.hasher)(n_bits=n_bits, seed=seed, **options[n_bits])
-            models[n_bits] = hasher.fit(training, checkpoint=checkpoint.format(n_bits))
+            models[n_bits] = hasher.fit(training, checkpoint=checkpoint(n_bits))
         for part, images in parts.items():
             packed = packed_codes(models, fitted.blocks(items.raw(images)))
             arrays |= {f"{n_bits}/{part}": codes for n_bits, codes in packed.items()}
@@ -33,8 +30,6 @@ def main(job):
     learned = {f"{n_bits}/{key}": array for n_bits, model in models.items() for key, array in model.to_arrays().items()}
     storage.write(job.output.models, learned, passport)
     storage.write(job.output.codes, arrays, passport)
-    for n_bits in models:
-        Path(checkpoint.format(n_bits)).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
