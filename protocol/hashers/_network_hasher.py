@@ -63,7 +63,7 @@ class NetworkHasher(Hasher):
     parameters_ : ndarray of float32, shape (n_parameters,)
         Of the network, layer by layer, weights before biases.
     fit_record_ : dict
-        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``.
+        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``, and PyTorch's version as ``torch``.
 
     Notes
     -----
@@ -148,7 +148,8 @@ class NetworkHasher(Hasher):
         self.parameters_[: prod(net.shapes[0])] /= (
             scale  # the first layer's weights take in what inputs were divided by
         )
-        return {"epochs": len(epochs), "loss": [epochs[0], epochs[-1]], "device": device}
+        loss = [epochs[0], epochs[-1]]
+        return {"epochs": len(epochs), "loss": loss, "device": device, "torch": torch.__version__}
 
     def _finished(self, losses: list[float]) -> bool:
         """Return whether training ends, after epochs with these mean losses."""

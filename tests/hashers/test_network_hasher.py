@@ -156,11 +156,8 @@ def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
 def test_early_stopping_is_off_unless_asked_for(monkeypatch):
     losses = iter([3.0, 3.0, 2.0, 2.0, 2.5, 2.5, 2.2, 2.2])
     monkeypatch.setattr(_network_hasher._Run, "_step", lambda *given: next(losses))
-    assert DeepSquared(8, epochs=8, patience=2).fit(X, Y).fit_record_ == {
-        "epochs": 4,
-        "loss": [3.0, 2.2],
-        "device": "cpu",
-    }
+    record = DeepSquared(8, epochs=8, patience=2).fit(X, Y).fit_record_
+    assert (record["epochs"], record["loss"]) == (4, [3.0, 2.2])
     monkeypatch.setattr(_network_hasher._Run, "_step", lambda *given: 1.0)
     assert DeepSquared(8, epochs=8).fit(X, Y).fit_record_["epochs"] == 8
 

@@ -1,0 +1,202 @@
+"""What the learned objectives gave on CIFAR-10: makes ``results/reference/learned/`` from a finished run.
+
+Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_learned.yaml`, with a mirror where the
+official archive can't be reached: `python tests/reference/learned_tables.py`.
+"""
+
+import shutil
+import sys
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from protocol import storage
+from protocol.ranking import lookup_time, unpack_counts
+
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "results" / "cifar10_learned"
+FOLDER = ROOT / "results" / "reference" / "learned"
+M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
+RADII = (0, 1, 2, 4, 8, 12)
+TIMED = 3
+PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; it does not say which radius
+    ("deep_supervised", 12): ("0.6012", "0.2633"),
+    ("deep_supervised", 24): ("0.6407", "0.2889"),
+    ("buffer_zone", 12): ("0.3008", "0.2796"),
+    ("buffer_zone", 24): ("0.3124", "0.3461"),
+}
+INTRODUCTION = """\
+# CIFAR-10: the learned objectives of RAMAP's and mLGAP's papers
+
+Made by `python tests/reference/learned_tables.py` from a run of `workflow/config/cifar10_learned.yaml`, class labels;
+mean ± sample standard deviation over the runs where there are several. `metrics.csv` and `summary.csv` have every
+metric of every cell, as the pipeline writes them. **No number here is one of the papers' networks**: no pre-trained
+AlexNet can be shipped, and these trainings took minutes of a processor, not hundreds of epochs of a GPU.
+
+- RAMAP, section 5.2: heads of two linear layers over 512-d GIST, 5,000 training images, 30 epochs of Adam; the paper
+  fine-tunes a pre-trained AlexNet for 400 epochs of gradient descent. Split `ramap`, {n_runs} runs.
+- mLGAP, table 1: the network described (three convolutions, two linear layers), from nothing as there, on the images;
+  {epochs} epochs of Adam in batches of {batch}, where the paper has 750 epochs of gradient descent in batches of 200.
+  The official test images are the queries (`cifar10_s2`), one run. mLGAP's radius is not printed in the paper: 0, 1
+  and 2 are shown. The margin of `buffer_zone` is m = 2k as printed."""
+
+
+def main() -> None:
+    if not (RUN / "summary.csv").exists():
+        sys.exit(f"{RUN}: no finished run; snakemake --cores all --configfile workflow/config/cifar10_learned.yaml")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in ("metrics.csv", "summary.csv"):
+        shutil.copy(RUN / name, FOLDER / name)
+    metrics, summary = (pd.read_csv(FOLDER / name) for name in ("metrics.csv", "summary.csv"))
+    parts = [*_ramap(metrics, summary), *_mlgap(summary), *_times(), *_passport()]
+    (FOLDER / "README.md").write_text("\n\n".join([_introduction(metrics), *parts]) + "\n")
+
+
+def _introduction(metrics: pd.DataFrame) -> str:
+    options = _fits("pixels", "cifar10_s2", "buffer_zone")["12"]["options"]
+    n_runs = metrics.loc[metrics["feature"] == "gist", "run"].nunique()
+    return INTRODUCTION.format(n_runs=n_runs, epochs=options["epochs"], batch=options["batch_size"])
+
+
+def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
+    scores = summary[summary["feature"] == "gist"].set_index(["n_bits", "metric", "hasher"]).sort_index()
+    per_run = metrics[metrics["feature"] == "gist"].pivot_table(
+        index=["n_bits", "metric", "run"], columns="hasher", values="value"
+    )
+    parts = ["## RAMAP, section 5.2"]
+    for n_bits in sorted(scores.index.unique("n_bits")):
+        names = ["mAP", *(f"{metric}@r{radius}" for metric in ("RAMAP", "empty", "precision") for radius in RADII)]
+        rows = [[name, *(_both(scores.loc[n_bits, name, hasher]) for hasher in ["itq", *M])] for name in names]
+        parts += [f"{n_bits} bits:", _table(["", "itq", *M], rows), *_first_hits(n_bits)]
+    return [*parts, "### What the paper says of them", _verdicts(per_run)]
+
+
+def _verdicts(per_run: pd.DataFrame) -> str:
+    """Return each of the paper's orderings, and in how many runs it holds."""
+    lines = []
+    for n_bits in sorted(per_run.index.unique("n_bits")):
+        of = per_run.loc[n_bits]
+        n_runs = len(of.loc["mAP"])
+        spread = of.loc["mAP"][list(M)].agg(lambda row: row.max() - row.min(), axis=1)
+        lines.append(
+            f"- {n_bits} bits. mAP close: the four differ by {spread.min():.4f} to {spread.max():.4f} within a run, "
+            f"their mean is {of.loc['mAP'][list(M)].to_numpy().mean():.4f} (ITQ {of.loc['mAP']['itq'].mean():.4f})."
+        )
+        for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "empty balls grow", 1)):
+            held = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
+            told = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, held, strict=True))
+            lines.append(
+                f"- {n_bits} bits. {words} in the order 0, 4, 8, 12; runs of {n_runs} in which it does: {told}."
+            )
+        top = of.loc["precision@r0"]["deep_squared"].mean()
+        answered = top / (1 - of.loc["empty@r0"]["deep_squared"].mean())
+        reached = ", ".join(f"{of.loc[f'precision@r{m}'][name].mean():.4f} (m = {m})" for name, m in M.items() if m)
+        lines.append(
+            f"- {n_bits} bits. precision@R=m of m-DSH beside precision@R=0 of deep squared hashing, {top:.4f} with "
+            f"empty balls as 0 and {answered:.4f} over the queries that find something: {reached}."
+        )
+        higher = [
+            int((of.loc[f"precision@r{r}"]["m_dsh_4"] > of.loc[f"precision@r{r}"]["deep_squared"]).sum())
+            for r in range(5)
+        ]
+        told = ", ".join(f"R = {radius}: {count}" for radius, count in enumerate(higher))
+        lines.append(
+            f"- {n_bits} bits. precision of 4-DSH above that of deep squared hashing, in the paper from R = 3 on; "
+            f"runs of {n_runs}: {told}."
+        )
+    return "\n".join(lines)
+
+
+def _ordered(scores: pd.DataFrame, sign: int) -> int:
+    """Return in how many runs scores strictly grow (1) or fall (-1) with m."""
+    return int((sign * np.diff(scores[list(M)].to_numpy(), axis=1) > 0).all(axis=1).sum())
+
+
+def _first_hits(n_bits: int) -> list[str]:
+    """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
+    rows = []
+    for hasher in M:
+        radius = np.concatenate([_first_radius(path, n_bits) for path in sorted(RUN.glob(f"gist/ramap/run*/{hasher}"))])
+        median = int(np.median(radius))
+        codes = storage.read(RUN / "gist" / "ramap" / "run0" / hasher / "codes.h5")
+        seconds = lookup_time(codes[f"{n_bits}/query"][:100], codes[f"{n_bits}/database"], n_bits, radius=TIMED)
+        lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
+        rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
+    header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]
+    return ["Until a search finds anything; and milliseconds a query of an inverted index:", _table(header, rows)]
+
+
+def _first_radius(folder: Path, n_bits: int) -> np.ndarray:
+    (arrays,) = (
+        arrays
+        for place, arrays in storage.grouped(storage.read(folder / "counts.h5")).items()
+        if place.split()[0] == str(n_bits)
+    )
+    return (unpack_counts(arrays)["class_label"].retrieved_within > 0).argmax(axis=1)
+
+
+def _mlgap(summary: pd.DataFrame) -> list[str]:
+    scores = summary[summary["feature"] == "pixels"].set_index(["n_bits", "hasher", "metric"])["mean"]
+    names = ["mAP", "mAP[best]", "mAP[worst]", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2", "precision@r0", "utilisation"]
+    rows, lines = [], []
+    for n_bits in (12, 24):
+        for hasher in ("deep_supervised", "buffer_zone"):
+            ours = [f"{scores[n_bits, hasher, name]:.4g}" for name in names]
+            rows.append([n_bits, hasher, *ours, *PUBLISHED[hasher, n_bits]])
+        change = scores[n_bits, "buffer_zone"] - scores[n_bits, "deep_supervised"]
+        told = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
+        lines.append(f"- {n_bits} bits, buffer zone minus deep supervised hashing: {told}.")
+    header = ["bits", "", *names, "published mAP", "published mLGAP"]
+    return [
+        "## mLGAP, table 1",
+        _table(header, rows),
+        "The paper: the buffer zone lowers mAP and raises mLGAP.",
+        "\n".join(lines),
+    ]
+
+
+def _times() -> list[str]:
+    rows = []
+    for path in sorted((RUN / "benchmarks").glob("*/*/run0/*/codes.tsv")):
+        feature, split, _, hasher = path.parts[-5:-1]
+        fits = _fits(feature, split, hasher)
+        seconds = pd.read_csv(path, sep="\t")["cpu_time"].iloc[0]
+        epochs = {fit.get("epochs", "") for fit in fits.values()}
+        losses = "; ".join(
+            f"{n_bits} bits: {fit['loss'][0]:.4g} to {fit['loss'][1]:.4g}"
+            for n_bits, fit in fits.items()
+            if "loss" in fit
+        )
+        rows.append([hasher, feature, *epochs, f"{seconds:.0f}", losses])
+    header = ["", "feature", "epochs", "s of one core", "mean loss, first to last epoch"]
+    explained = "Seconds of one core that it took to train both lengths of code and to encode all images, in run 0:"
+    return ["## Training", explained, _table(header, rows)]
+
+
+def _passport() -> list[str]:
+    passport = storage.read_passport(RUN / "gist" / "ramap" / "run0" / "deep_squared" / "codes.h5")
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
+    notes = "\n".join(f"- {note}" for note in passport["notes"])
+    return [
+        "## Passport",
+        f"- setting: `workflow/config/cifar10_learned.yaml`, seed 0\n- versions: {versions}\n{notes}",
+    ]
+
+
+def _fits(feature: str, split: str, hasher: str) -> dict:
+    return storage.read_passport(RUN / feature / split / "run0" / hasher / "models.h5")["fits"]
+
+
+def _both(cell: pd.Series) -> str:
+    return f"{cell['mean']:.4f} ± {cell['std']:.4f}"
+
+
+def _table(header: list, rows: list[list]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
