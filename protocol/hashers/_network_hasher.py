@@ -63,7 +63,8 @@ class NetworkHasher(Hasher):
     parameters_ : ndarray of float32, shape (n_parameters,)
         Of the network, layer by layer, weights before biases.
     fit_record_ : dict
-        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``, and PyTorch's version as ``torch``.
+        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``, and ``torch``, the
+        version of PyTorch.
 
     Notes
     -----
