@@ -187,10 +187,8 @@ def _passport() -> list[str]:
     passport = storage.read_passport(RAMAP / "gist" / "ramap" / "run0" / "deep_squared" / "codes.h5")
     versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
     notes = "\n".join(f"- {note}" for note in passport["notes"])
-    return [
-        "## Passport",
-        f"- setting: `workflow/config/cifar10_learned.yaml` and `cifar10_mlgap.yaml`, seed 0\n- versions: {versions}\n{notes}",
-    ]
+    settings = "- settings: `workflow/config/cifar10_learned.yaml` and `cifar10_mlgap.yaml`, seed 0"
+    return ["## Passport", f"{settings}\n- versions: {versions}\n{notes}"]
 
 
 def _fits(folder: Path) -> dict:
