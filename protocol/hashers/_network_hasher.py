@@ -150,7 +150,7 @@ class NetworkHasher(Hasher):
             scale  # the first layer's weights take in what inputs were divided by
         )
         loss = [epochs[0], epochs[-1]]
-        return {"epochs": len(epochs), "loss": loss, "device": device, "torch": torch.__version__}
+        return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
 
     def _finished(self, losses: list[float]) -> bool:
         """Return whether training ends, after epochs with these mean losses."""
@@ -171,7 +171,7 @@ class NetworkHasher(Hasher):
             "rows": storage.array_digest(training.X),
             "labels": storage.array_digest(training.labels),
             "code": registry.room_digest("hashers"),
-            "torch": torch.__version__,
+            "torch": str(torch.__version__),
         }
         return json.loads(json.dumps(identity, default=np.generic.item))
 
