@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from protocol import registry, storage
 from protocol.checks import ProtocolError, one_of
-from protocol.hashers import _progress
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._networks import NETWORKS, Network, network
 from protocol.hashers._objectives import shared_labels
+from protocol.hashers._progress import Course, progress
 from protocol.hashers._training import TrainingSet
 
 if TYPE_CHECKING:
@@ -138,11 +138,11 @@ class NetworkHasher(Hasher):
             state.load(checkpoint, identity)
         n_steps = ceil(len(training.X) / self.batch_size)
         name = f"{type(self).__name__}, {self.n_bits} bits"
-        with _deterministic(device), _progress.training(name, self.epochs * n_steps, state.losses) as progress:
+        with _deterministic(device), progress(name, self.epochs * n_steps, state.losses) as course:
             run = _Run(self, net, training, scale, state, device)
             while not self._finished(epochs := _means(state.losses, n_steps)):
                 order = np.random.default_rng([self.seed, len(epochs)]).permutation(len(training.X))
-                run.epoch(len(epochs), np.array_split(order, n_steps), progress)
+                run.epoch(len(epochs), np.array_split(order, n_steps), course)
                 if checkpoint:
                     state.save(checkpoint, identity)
         self.mean_, self.parameters_ = training.mean, state.parameters.copy()
@@ -233,16 +233,16 @@ class _Run:
             "exp_avg_sq": torch.from_numpy(state.second_moment).to(device),
         }
 
-    def epoch(self, epoch: int, batches: list[NDArray[np.int64]], progress: _progress.Progress) -> None:
+    def epoch(self, epoch: int, batches: list[NDArray[np.int64]], course: Course) -> None:
         for group in self._adam.param_groups:
             group["lr"] = self._hasher._rate(epoch)
         for rows in batches:
-            progress.step(self._step(rows, epoch))
+            course.step(self._step(rows, epoch))
         moments = self._adam.state[self._parameters]
         self._state.parameters = self._parameters.detach().cpu().numpy()
         self._state.first_moment = moments["exp_avg"].cpu().numpy()
         self._state.second_moment = moments["exp_avg_sq"].cpu().numpy()
-        self._state.losses = progress.values
+        self._state.losses = course.values
 
     def _step(self, rows: NDArray[np.int64], epoch: int) -> float:
         import torch

@@ -13,8 +13,8 @@ _EVERY = 10.0  # seconds between two lines in the log
 _log = logging.getLogger(__name__)
 
 
-class Progress:
-    """The course of one training. Made by `training`.
+class Course:
+    """The course of one training. Made by `progress`.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Progress:
 
 
 @contextlib.contextmanager
-def training(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Progress]:
+def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Course]:
     """Give what notes the steps of a training: in the log every ten seconds, on a terminal as a bar with time left.
 
     Parameters
@@ -67,4 +67,4 @@ def training(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[
     from tqdm import tqdm
 
     with tqdm(total=n_steps, initial=len(values), desc=name, unit="step", disable=None, leave=False) as bar:
-        yield Progress(name, n_steps, bar, values)
+        yield Course(name, n_steps, bar, values)

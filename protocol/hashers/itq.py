@@ -4,11 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher, whole
-from protocol.hashers._rotation import random_rotation
+from protocol.hashers._rotation import quantizing_rotation, random_rotation
 from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
-
-_TILE = 512  # rows: a tile, its projection and its signs stay in the cache
 
 
 @register(
@@ -84,24 +82,10 @@ class ITQ(Hasher):
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)
         V = project(training.X, components.mean, components.directions)
-        total = V.sum(axis=0, dtype=np.float64)
-        rotation = random_rotation(self.n_bits, rng)
-        for _ in range(self.n_iter):
-            rotation = _update(V, total, rotation)
+        rotation = quantizing_rotation(V, random_rotation(self.n_bits, rng), self.n_iter)
         self.mean_ = components.mean
         self.projection_ = (components.directions @ rotation).astype(np.float32)
         return {"directions_without_variance": components.n_without_variance}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         return project(X, self.mean_, self.projection_) > 0
-
-
-def _update(V: NDArray[np.float32], total: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the orthogonal R nearest to taking `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
-    R = rotation.astype(np.float32)
-    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper to make than B = 2 H - 1
-    for start in range(0, len(V), _TILE):
-        tile = V[start : start + _TILE]
-        above += (tile @ R >= 0).astype(np.float32).T @ tile
-    U, _, At = np.linalg.svd(2 * above - total)  # B'V
-    return (U @ At).T

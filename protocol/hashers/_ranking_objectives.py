@@ -1,0 +1,270 @@
+r"""Tie-aware ranking metrics of soft Hamming distances, and their gradients (He, Cakir, Bargal, Sclaroff 2018).
+
+A minibatch of M rows has relaxed codes in (-1, 1)^b, and each row is a query to the others. What an objective needs of
+a query are two soft histograms over the distances 0 to b: ``total``, c_d, of all other rows, and ``gain``, g_d, of
+these rows' gains. With binary affinities g is c+, with graded ones the sum over levels of (2^v - 1) c_v, so one pair of
+histograms serves eq. 11, 12, 62 and 66.
+
+The ranks at distance d fill the interval from C_{d-1} + 1/2 to C_d + 1/2, C the sum of c so far. With f(t) = 1 / t or
+1 / log2(t + 1), what a rank of the bin is worth is the mean of f over that interval in AP_r and DCG_r, and f at its
+middle in AP_s and DCG_s. The paper's limits, without the halves, make the first bin infinite.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NARROW = 1e-4  # below this width an interval's mean is its middle: a difference quotient would lose the digits
+
+Floats = NDArray[np.floating]
+
+
+class Ranked(NamedTuple):
+    """An objective of each query, (n_queries,), and its derivatives by ``gain`` and ``total``, (n_queries, b + 1)."""
+
+    value: Floats
+    by_gain: Floats
+    by_total: Floats
+
+
+Objective = Callable[[Floats, Floats, Floats], Ranked]
+"""`ap_s`, `ap_r`, `dcg_s` or `dcg_r`: of gain, total and best."""
+
+
+class _Worth(NamedTuple):
+    """What a rank in each bin is worth, and its derivatives by the two ends of the bin's interval."""
+
+    value: Floats
+    by_start: Floats
+    by_end: Floats
+
+
+class _Discount(NamedTuple):
+    """A function of the rank, its derivative and its integral."""
+
+    f: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]
+    integral: Callable[[Floats], Floats]
+
+
+def _logarithmic_integral(x: Floats) -> Floats:
+    from scipy.special import expi
+
+    return expi(np.log(x))
+
+
+_RECIPROCAL = _Discount(lambda t: 1 / t, lambda t: -1 / t**2, np.log)
+_LOGARITHMIC = _Discount(
+    lambda t: 1 / np.log2(t + 1),
+    lambda t: -np.log(2) / ((t + 1) * np.log(t + 1) ** 2),
+    lambda t: np.log(2) * _logarithmic_integral(t + 1),
+)
+
+
+def _at_middle(discount: _Discount, start: Floats, end: Floats) -> _Worth:
+    middle = (start + end) / 2
+    half = discount.slope(middle) / 2
+    return _Worth(discount.f(middle), half, half)
+
+
+def _mean(discount: _Discount, start: Floats, end: Floats) -> _Worth:
+    width = end - start
+    narrow = width < _NARROW
+    width = np.where(narrow, 1, width)
+    mean = (discount.integral(end) - discount.integral(start)) / width
+    wide = _Worth(mean, (mean - discount.f(start)) / width, (discount.f(end) - mean) / width)
+    return _Worth(*(np.where(narrow, *pair) for pair in zip(_at_middle(discount, start, end), wide, strict=True)))
+
+
+def _before(histogram: Floats) -> Floats:
+    """Return what lies in the bins before each."""
+    return np.cumsum(histogram, axis=1) - histogram
+
+
+def _through_sums(own: Floats, by_before: Floats) -> Floats:
+    """Return the whole derivative by each bin: by itself, and through the sums before all later bins (eq. 76)."""
+    return own + by_before[:, ::-1].cumsum(axis=1)[:, ::-1] - by_before
+
+
+def _ends(total: Floats) -> tuple[Floats, Floats]:
+    before = _before(total)
+    return before + 0.5, before + total + 0.5
+
+
+def ap_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
+    r"""Average precision, every rank of a bin taken at its middle (eq. 62); exact where no bin holds two rows.
+
+    .. math:: AP_s = \frac{1}{N^+} \sum_d c^+_d \frac{C^+_{d-1} + C^+_d + 1}{C_{d-1} + C_d + 1}
+
+    Parameters
+    ----------
+    gain : ndarray of float, shape (n_queries, b + 1)
+        c+: soft number of relevant rows at each distance.
+    total : ndarray of float, shape (n_queries, b + 1)
+        c: soft number of all rows.
+    best : ndarray of float, shape (n_queries,)
+        N+, above 0.
+
+    Returns
+    -------
+    Ranked
+        Its derivatives are those of eq. 71-73 and 76, for d = l and d > l at once.
+    """
+    worth, found = _at_middle(_RECIPROCAL, *_ends(total)), _before(gain) + (gain + 1) / 2
+    weight = gain * found
+    return _ranked(
+        weight * worth.value,
+        ((found + gain / 2) * worth.value, gain * worth.value),
+        (weight * worth.by_end, weight * (worth.by_start + worth.by_end)),
+        best,
+    )
+
+
+def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
+    r"""Average precision, with the sum of 1 / t over a bin's ranks as an integral (eq. 11, 29).
+
+    .. math:: AP_r = \frac{1}{N^+} \sum_d c^+_d
+        \left[ s_d + (C^+_{d-1} + 1 - s_d (C_{d-1} + 1)) \, \frac{1}{c_d} \ln\frac{C_d + 1/2}{C_{d-1} + 1/2} \right],
+        \quad s_d = \frac{\max(c^+_d - 1, 0)}{\max(c_d - 1, 1)}
+
+    Parameters, returns as `ap_s`.
+
+    Notes
+    -----
+    Two departures from eq. 11, which is infinite in the first bin and where a bin holds one row: the limits have their
+    halves, as the midpoint rule wants, and s is bounded by its maxima. On hard histograms these change nothing but the
+    limits: a bin of one row has s = 0, as no other row of the bin is above it.
+    """
+    start, end = _ends(total)
+    worth, before = _mean(_RECIPROCAL, start, end), start + 0.5
+    others = np.maximum(total - 1, 1)
+    share = np.maximum(gain - 1, 0) / others
+    found = _before(gain) + 1 - share * before
+    by_share = gain * (1 - before * worth.value)
+    return _ranked(
+        gain * (share + found * worth.value),
+        (share + found * worth.value + by_share * (gain > 1) / others, gain * worth.value),
+        (
+            gain * found * worth.by_end - by_share * share / others * (total > 2),
+            gain * (found * (worth.by_start + worth.by_end) - share * worth.value),
+        ),
+        best,
+    )
+
+
+def dcg_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
+    r"""Discounted gain over its best, every rank of a bin taken at its middle (eq. 66): a lower bound, by Jensen.
+
+    .. math:: DCG_s = \sum_d \frac{g_d}{\log_2(C_{d-1} + c_d / 2 + 3/2)}
+
+    Parameters
+    ----------
+    gain : ndarray of float, shape (n_queries, b + 1)
+        g: soft sum, at each distance, of 2^level - 1.
+    total : ndarray of float, shape (n_queries, b + 1)
+        c: soft number of all rows.
+    best : ndarray of float, shape (n_queries,)
+        What is divided by: the DCG of the best order, above 0.
+
+    Returns
+    -------
+    Ranked
+    """
+    return _discounted(_at_middle(_LOGARITHMIC, *_ends(total)), gain, best)
+
+
+def dcg_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
+    r"""Discounted gain over its best, with the sum of discounts over a bin's ranks as an integral (eq. 12, 32).
+
+    .. math:: DCG_r = \ln 2 \sum_d \frac{g_d}{c_d} \left[ li(C_d + 3/2) - li(C_{d-1} + 3/2) \right]
+
+    Parameters, returns as `dcg_s`.
+
+    Notes
+    -----
+    The paper's limits are C_d + 1 and C_{d-1} + 1, and li(1) is minus infinity; with those of the midpoint rule every
+    bin is finite.
+    """
+    return _discounted(_mean(_LOGARITHMIC, *_ends(total)), gain, best)
+
+
+def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
+    by_before = gain * (worth.by_start + worth.by_end)
+    zero = np.zeros_like(gain)
+    return _ranked(gain * worth.value, (worth.value, zero), (gain * worth.by_end, by_before), best)
+
+
+def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:
+    """Sum over the bins; derivatives come by a bin itself, and by the sum before it."""
+    return Ranked(
+        terms.sum(axis=1) / best, _through_sums(*by_gain) / best[:, None], _through_sums(*by_total) / best[:, None]
+    )
+
+
+def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the gains of all pairs, 1 where relevant, and N+ of each query; `levels` (M, M), of no row to itself."""
+    gains = (levels > 0).astype(np.float64)
+    return gains, gains.sum(axis=1)
+
+
+def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the gains of all pairs, 2^level - 1, and each query's largest DCG; `levels` as `binary_gains`."""
+    gains = np.exp2(levels) - 1
+    discounts = _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
+    return gains, -np.sort(-gains, axis=1) @ discounts
+
+
+def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Objective) -> tuple[float, Floats]:
+    r"""Return an objective's mean over a minibatch, each row a query to all others, and its gradient by the codes.
+
+    Parameters
+    ----------
+    codes : ndarray of float, shape (M, b)
+        Relaxed codes, in [-1, 1].
+    gains : ndarray of float, shape (M, M)
+        Of each pair of rows, query first.
+    best : ndarray of float, shape (M,)
+        What each query's objective is divided by; a query with 0, which no row is relevant to, is left out.
+    objective : callable
+        `ap_s`, `ap_r`, `dcg_s` or `dcg_r`.
+
+    Returns
+    -------
+    value : float
+        0 if no query has a relevant row.
+    gradient : ndarray of float, shape (M, b)
+
+    Notes
+    -----
+    The soft histogram has a bin per distance, 0 to b, of half-width Delta = 1 (eq. 14): a row at distance 2.3 counts
+    0.7 at 2 and 0.3 at 3. So a pair is in two bins at most, and the sum over bins and levels in the Jacobian (eq. 53)
+    is, for each pair, the step of the derivatives from one bin to the next: with E of these, the gradient by the codes
+    is ``-(E + E') codes / 2``, at a cost that does not grow with the number of bins.
+    """
+    n_rows, b = codes.shape
+    distance = np.clip((b - codes @ codes.T) / 2, 0, b)
+    below = np.minimum(distance.astype(np.int64), b - 1)
+    above = distance - below
+    queries = np.flatnonzero(best > 0)
+    if not queries.size:
+        return 0.0, np.zeros_like(codes)
+    other = 1 - np.eye(n_rows)
+    gain, total = (_soft_histogram(below, above, weights, b)[queries] for weights in (gains * other, other))
+    ranked = objective(gain, total, best[queries])
+    by_distance = np.zeros((n_rows, n_rows))
+    for derivative, weights in ((ranked.by_gain, gains), (ranked.by_total, other)):
+        steps = np.take_along_axis(np.diff(derivative, axis=1), below[queries], axis=1)
+        by_distance[queries] += weights[queries] * steps
+    by_distance *= other / queries.size
+    return float(ranked.value.mean()), -(by_distance + by_distance.T) @ codes / 2
+
+
+def _soft_histogram(below: NDArray[np.int64], above: Floats, weights: Floats, b: int) -> Floats:
+    """Return each row's sum of weights at the distances 0 to b, an item's divided between `below` and the next one."""
+    n_rows = len(below)
+    bins = (below + np.arange(n_rows)[:, None] * (b + 1)).ravel()
+    low = np.bincount(bins, (weights * (1 - above)).ravel(), n_rows * (b + 1))
+    high = np.bincount(bins + 1, (weights * above).ravel(), n_rows * (b + 1))
+    return np.asarray(low + high, dtype=np.float64).reshape(n_rows, b + 1)

@@ -1,0 +1,102 @@
+"""What the two hashers of TALR share: linear hash functions that climb a ranking metric of their own minibatches."""
+
+import abc
+import math
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import known
+from protocol.hashers._base import Hasher, positive, whole
+from protocol.hashers._progress import progress
+from protocol.hashers._ranking_objectives import Floats, Objective, mean_objective
+from protocol.hashers._rotation import quantizing_rotation, random_rotation
+from protocol.hashers._training import TrainingSet, project
+
+_MOMENTUM = 0.9
+_START_ITERATIONS = 50  # of ITQ, for the start
+_PARTS = 20  # of the training, whose mean objectives the fit record keeps
+
+
+class TALR(Hasher):
+    """Hashing as tie-aware learning to rank; `TALRAP` and `TALRNDCG` say which metric and from what."""
+
+    objectives: ClassVar[Mapping[str, Objective]]
+    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        seed: int = 0,
+        relaxation: str = "simplified",
+        alpha: float = 1.0,
+        growth: float = 1.0,
+        n_steps: int = 400,
+        batch_size: int = 256,
+        learning_rate: float = 0.2,
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.relaxation = relaxation
+        self.alpha = alpha
+        self.growth = growth
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+
+    def _check(self) -> None:
+        known(self.relaxation, self.objectives, "relaxation=")
+        for name in ("alpha", "growth", "learning_rate"):
+            positive(getattr(self, name), name)
+        whole(self.n_steps, "n_steps")
+        whole(self.batch_size, "batch_size", least=2)
+
+    @staticmethod
+    @abc.abstractmethod
+    def _gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return the gains of all pairs of rows, and each query's best objective."""
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        affinities, objective = training.affinities, self.objectives[self.relaxation]
+        centred = training.X - training.mean
+        spread = math.sqrt(np.square(centred, dtype=np.float64).mean()) or 1.0
+        rows = centred / np.float32(spread)  # so that alpha and the learning rate mean the same for any features
+        W = self._start(training, rng) * spread
+        velocity = np.zeros_like(W)
+        batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
+        with progress(f"{type(self).__name__}, {self.n_bits} bits", self.n_steps) as course:
+            for step, batch in zip(range(self.n_steps), batches, strict=False):
+                done = step / self.n_steps
+                alpha = self.alpha * self.growth**done
+                relaxed = np.tanh(alpha * (rows[batch] @ W))
+                levels = affinities.among(batch)
+                np.fill_diagonal(levels, 0)
+                value, by_codes = mean_objective(relaxed, *self._gains(levels), objective)
+                course.step(value)
+                velocity = _MOMENTUM * velocity + rows[batch].T @ (by_codes * alpha * (1 - relaxed**2))
+                W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity
+        self.mean_ = training.mean
+        self.projection_ = (W / spread).astype(np.float32)
+        parts = np.array_split(course.values, min(_PARTS, self.n_steps))
+        return {"objective": [round(float(part.mean()), 6) for part in parts]}
+
+    def _start(self, training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the projection of ITQ, each bit's at unit variance over the training rows."""
+        components = training.components(self.n_bits)
+        V = project(training.X, components.mean, components.directions)
+        rotation = quantizing_rotation(V, random_rotation(self.n_bits, rng), _START_ITERATIONS)
+        deviation = (V @ rotation).std(axis=0)
+        return components.directions @ rotation / np.where(deviation > 0, deviation, 1)
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return project(X, self.mean_, self.projection_) > 0
+
+
+def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Yield minibatches without end: all rows in a random order, then in another one; what is left over is skipped."""
+    while True:
+        order = rng.permutation(n_rows)
+        for start in range(0, n_rows - size + 1, size):
+            yield order[start : start + size]
