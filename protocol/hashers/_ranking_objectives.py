@@ -233,7 +233,7 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
     Returns
     -------
     value : float
-        0 if no query has a relevant row.
+        0 if no query has a relevant row, NaN if a code is not finite.
     gradient : ndarray of float, shape (M, b)
 
     Notes
@@ -244,6 +244,8 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
     is ``-(E + E') codes / 2``, at a cost that does not grow with the number of bins.
     """
     n_rows, b = codes.shape
+    if not np.isfinite(codes).all():
+        return np.nan, np.full_like(codes, np.nan)
     distance = np.clip((b - codes @ codes.T) / 2, 0, b)
     below = np.minimum(distance.astype(np.int64), b - 1)
     above = distance - below

@@ -36,7 +36,7 @@ class TALR(Hasher):
         growth: float = 1.0,
         n_steps: int = 400,
         batch_size: int = 256,
-        learning_rate: float = 0.2,
+        learning_rate: float = 0.1,
     ) -> None:
         super().__init__(n_bits, seed=seed)
         self.relaxation = relaxation
@@ -66,7 +66,9 @@ class TALR(Hasher):
         W = self._start(training, rng) * spread
         velocity = np.zeros_like(W)
         batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
-        with progress(f"{type(self).__name__}, {self.n_bits} bits", self.n_steps) as course:
+        name = f"{type(self).__name__}, {self.n_bits} bits"
+        # What overflows ends as an objective that is no number, and that stops the training.
+        with progress(name, self.n_steps) as course, np.errstate(over="ignore", invalid="ignore"):
             for step, batch in zip(range(self.n_steps), batches, strict=False):
                 done = step / self.n_steps
                 alpha = self.alpha * self.growth**done

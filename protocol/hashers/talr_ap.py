@@ -38,7 +38,7 @@ class TALRAP(TALR):
         Minibatches, at least 1.
     batch_size : int, default 256
         Rows of a minibatch, at least 2; all rows where there are fewer.
-    learning_rate : float, default 0.2
+    learning_rate : float, default 0.1
         Of the first step, above 0; it falls to zero along half a cosine. Features count as scaled to a root mean
         square of 1.
 

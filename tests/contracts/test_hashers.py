@@ -8,6 +8,7 @@ import functools
 import json
 import re
 import tempfile
+import types
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,17 +42,24 @@ def supervision_of(X, kind):
     return {"labels": rank * 4 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
 
 
+BRIEF = {"n_steps": 5, "batch_size": 64}
+"""Defaults of what makes a training long, where a hasher has them: enough to see that it keeps its promises."""
+
+
 def taught(hasher):
-    """Return a supervised hasher with `supervision_of` where fit is given none; an unsupervised one as it is."""
+    """Return a supervised hasher, briefly trained and with `supervision_of` where fit has none; others as they are."""
     if hasher.supervision is None:
         return hasher
+    init = hasher.__init__
+    brief = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
+    brief.__kwdefaults__ = init.__kwdefaults__ | {name: BRIEF[name] for name in BRIEF.keys() & init.__kwdefaults__}
 
     def fit(self, X, y=None):
         if y is None and not isinstance(X, TrainingSet):
             y = supervision_of(X, self.supervision)
         return hasher.fit(self, X, y)
 
-    return type(hasher.__name__, (hasher,), {"fit": fit})
+    return type(hasher.__name__, (hasher,), {"fit": fit, "__init__": brief})
 
 
 CAUGHT = (AssertionError, pytest.fail.Exception, ArithmeticError, RuntimeWarning)
@@ -329,9 +337,14 @@ def check_supervision(make, kind):
     else:
         refused[f"{name} needs pairs: pairs: wanted one per training row, 300, came 299$"] = y[1:]
     for message, wrong in refused.items():
-        for given in ((X, wrong), (TrainingSet(X, wrong), y)):
-            with pytest.raises(ProtocolError, match=message):
-                make().fit(*given)
+        with pytest.raises(ProtocolError, match=message):
+            make().fit(TrainingSet(X, wrong), y)
+
+
+def check_divergence(make):
+    """A training whose objective is no number any more stops, and says at which step."""
+    with pytest.raises(ProtocolError, match=r"step \d+ of \d+: wanted a finite objective, came nan"):
+        make().set_params(learning_rate=1e308).fit(X)
 
 
 def learned(hasher):
@@ -380,7 +393,15 @@ def test_every_hasher(name, check):
 @pytest.mark.parametrize("name", HASHERS)
 def test_supervision_is_given_or_refused(name):
     hasher = registry.get("hasher", name)
-    check_supervision(hasher, hasher.supervision)
+    check_supervision(taught(hasher), hasher.supervision)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in HASHERS if "learning_rate" in registry.get("hasher", *name.values)().get_params()],
+)
+def test_a_diverging_training_stops_with_its_step(name):
+    check_divergence(taught(registry.get("hasher", name)))
 
 
 @pytest.mark.parametrize("name", HASHERS)
@@ -758,6 +779,16 @@ class FromPairs(Supervised):
     supervision = "pairs"
 
 
+class GoesOnWithoutANumber(Right):
+    def __init__(self, n_bits=32, *, seed=0, learning_rate=1.0):
+        super().__init__(n_bits, seed=seed)
+        self.learning_rate = learning_rate
+
+    def set_params(self, learning_rate):
+        self.learning_rate = learning_rate
+        return self
+
+
 class NeedsNothingAfterAll(FromLabels):
     def _check_supervision(self, training):
         pass
@@ -792,6 +823,7 @@ def test_an_unknown_kind_of_supervision_is_refused():
     [
         (UNSUPERVISED, LooksAtLabels),
         (LABELLED, NeedsNothingAfterAll),
+        (check_divergence, GoesOnWithoutANumber),
         (check_output, Integers),
         (check_output, Capped),
         (check_bits_vary, Constant),
@@ -849,4 +881,4 @@ def test_a_wrong_hasher_is_caught(check, wrong):
 def test_every_check_has_a_wrong_hasher():
     (marks,) = (mark for mark in test_a_wrong_hasher_is_caught.pytestmark if mark.name == "parametrize")
     rejected = {getattr(check, "func", check) for check, _ in marks.args[1]}
-    assert rejected == {*PLAIN, check_seed, check_bits_beyond_features, check_supervision}
+    assert rejected == {*PLAIN, check_seed, check_bits_beyond_features, check_supervision, check_divergence}

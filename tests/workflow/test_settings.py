@@ -116,6 +116,33 @@ def test_a_split_without_validation_partitions_can_not_choose_options(settings):
         settings.load(text)
 
 
+UNLABELLED = {
+    "dataset": "labelme",
+    "features": {"precomputed": {}},
+    "ground_truths": ["epsilon_ball"],
+    "metrics": ["mAP"],
+}
+
+
+def test_hashers_that_need_labels_are_refused_where_there_are_none(settings):
+    for hasher, more in (("talr_ap", {}), ("talr_ndcg", {"affinities": "class_label"})):
+        with pytest.raises(
+            ProtocolError, match=f"hasher '{hasher}' learns from .*, but dataset 'labelme' has no labels"
+        ):
+            settings.load(changed(**UNLABELLED, hashers=["itq", hasher], **more))
+    graded = settings.load(changed(**UNLABELLED, hashers=["talr_ndcg"])).config
+    assert graded["ground_truth_options"]["graded_distance"]["levels"] == (1, 2, 5, 10)
+    assert "graded_distance" not in settings.load(changed(**UNLABELLED)).config["ground_truth_options"]
+    with pytest.raises(ProtocolError, match="unknown ground_truth 'graded'"):
+        settings.load(changed(affinities="graded"))
+
+
+def test_the_leak_study_has_no_supervision_to_give(settings):
+    text = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    with pytest.raises(ProtocolError, match=r"leak: wanted hashers that learn .* alone; 'talr_ap' needs labels"):
+        settings.load(text | {"hashers": [*text["hashers"], "talr_ap"]})
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -1,0 +1,76 @@
+"""Supervised hashers through the pipeline: what they learn from comes from the training rows alone."""
+
+import numpy as np
+import pytest
+from project import SMALL, Project
+
+from protocol import codes, registry, storage
+
+pytestmark = pytest.mark.workflow
+STEPS = {"n_steps": 5}
+SUPERVISED = SMALL | {
+    "hashers": ["itq", "talr_ap", "talr_ndcg"],
+    "hasher_options": {"talr_ap": STEPS, "talr_ndcg": {}},
+    "hasher_grids": {"talr_ndcg": {"n_steps": [3, 5]}},
+    "runs": 1,
+    "splits": ["improved"],
+    "n_bits": [8],
+    "extensions": ["none"],
+    "metrics": ["mAP", "nDCG"],
+}
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory, root):
+    project = Project(tmp_path_factory.mktemp("supervised"), root)
+    project.write(SUPERVISED)
+    done = project.run("evaluate", "select")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project.folder / "results" / "small" / "gist" / "improved" / "run0"
+
+
+@pytest.fixture(scope="module")
+def train(cell):
+    """The vectors and labels of the training rows, made again without the pipeline's scripts."""
+    results = cell.parents[2]
+    rows = storage.read(results / "splits" / "improved" / "run0" / "splits.h5")["train"]
+    X, y = storage.read(results / "gist" / "features.h5")["X"][rows], storage.read(results / "items.h5")["labels"][rows]
+    return (X - X.mean(axis=0, dtype=np.float64)).astype(np.float32), y
+
+
+def test_supervision_is_of_the_training_rows_and_says_so(cell, train):
+    X, y = train
+    np.testing.assert_array_equal(storage.read(cell / "labels.h5")["query_labels"], y)
+    levels, radii = (storage.read(cell / "affinities.h5")[name] for name in ("levels", "radii"))
+    assert set(levels) == {1, 2, 5, 10}
+    assert len(storage.read(cell / "affinities.h5")["indptr"]) == len(X) + 1
+    assert (np.diff(radii) < 0).all()
+    for kind in ("labels", "affinities"):
+        passport = storage.read_passport(cell / f"{kind}.h5")
+        assert passport["maker"] == f"supervision {kind}"
+        assert passport["fitted_on_labels"] == storage.array_digest(y)
+        assert passport["fitted_on"] == storage.read_passport(cell / "itq" / "codes.h5")["fitted_on"]
+
+
+def test_each_hasher_reads_what_it_needs_and_nothing_else(cell):
+    wanted = {"itq": None, "talr_ap": "labels", "talr_ndcg": "affinities"}
+    for hasher, kind in wanted.items():
+        inputs = storage.read_passport(cell / hasher / "codes.h5")["inputs"]
+        assert "labels" not in inputs
+        assert inputs.get("supervision") == (kind and storage.read_passport(cell / f"{kind}.h5")["digest"])
+
+
+def test_codes_are_those_of_a_fit_by_hand(cell, train):
+    X, y = train
+    seed = storage.read_passport(cell / "talr_ap" / "codes.h5")["fits"]["8"]["seed"]
+    model = registry.get("hasher", "talr_ap")(n_bits=8, seed=seed, **STEPS).fit(X, y)
+    kept = storage.read(cell / "talr_ap" / "models.h5")
+    np.testing.assert_allclose(kept["8/projection_"], model.projection_, atol=1e-3 * np.abs(model.projection_).max())
+    packed = codes.pack(model.transform(X))
+    assert packed.shape == (len(X), 1)
+
+
+def test_options_are_chosen_with_the_same_supervision(cell):
+    chosen = storage.read_passport(cell / "talr_ndcg" / "selection.h5")
+    assert chosen["inputs"]["supervision"] == storage.read_passport(cell / "affinities.h5")["digest"]
+    assert chosen["chosen"]["8"]["n_steps"] in (3, 5)
