@@ -68,15 +68,18 @@ def _introduction(metrics: pd.DataFrame) -> str:
 
 def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
     scores = summary[summary["split"] == "ramap"].set_index(["n_bits", "metric", "hasher"]).sort_index()
-    per_run = metrics[metrics["split"] == "ramap"].pivot_table(
-        index=["n_bits", "metric", "run"], columns="hasher", values="value"
-    )
     parts = ["## RAMAP, section 5.2"]
     for n_bits in sorted(scores.index.unique("n_bits")):
         names = ["mAP", *(f"{metric}@r{radius}" for metric in ("RAMAP", "empty", "precision") for radius in RADII)]
         rows = [[name, *(_both(scores.loc[n_bits, name, hasher]) for hasher in ["itq", *M])] for name in names]
         parts += [f"{n_bits} bits:", _table(["", "itq", *M], rows), *_first_hits(n_bits)]
-    return [*parts, "### What the paper says of them", _verdicts(per_run)]
+    return [*parts, "### What the paper says of them", _verdicts(_by_run(metrics))]
+
+
+def _by_run(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of RAMAP's methods, a row for every length, metric and run."""
+    ours = metrics[metrics["split"] == "ramap"]
+    return ours.pivot_table(index=["n_bits", "metric", "run"], columns="hasher", values="value")
 
 
 def _verdicts(per_run: pd.DataFrame) -> str:
