@@ -146,9 +146,8 @@ class NetworkHasher(Hasher):
                 if checkpoint:
                     state.save(checkpoint, identity)
         self.mean_, self.parameters_ = training.mean, state.parameters.copy()
-        self.parameters_[: prod(net.shapes[0])] /= (
-            scale  # the first layer's weights take in what inputs were divided by
-        )
+        # The first layer's weights take in what inputs were divided by.
+        self.parameters_[: prod(net.shapes[0])] /= scale
         loss = [epochs[0], epochs[-1]]
         return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
 
