@@ -4,6 +4,7 @@ import importlib.util
 import logging
 import subprocess
 import sys
+import tomllib
 
 import numpy as np
 import pytest
@@ -255,7 +256,9 @@ def test_without_pytorch_one_line_says_what_to_install(name, monkeypatch):
             call()
 
 
-def test_what_needs_the_extra_says_so():
+def test_what_needs_the_extra_says_so(root):
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras[registry.entry("hasher", "deep_squared").facts["extra"]] == ["torch>=2.3"]
     assert [entry.name for entry in registry.entries("hasher") if "extra" in entry.facts] == NAMES
 
 

@@ -110,11 +110,8 @@ def _verdicts(per_run: pd.DataFrame) -> str:
             f"- {n_bits} bits. precision@R=m of m-DSH beside precision@R=0 of deep squared hashing, {top:.4f} with "
             f"empty balls as 0 and {answered:.4f} over the queries that find something: {reached}."
         )
-        higher = [
-            int((of.loc[f"precision@r{r}"]["m_dsh_4"] > of.loc[f"precision@r{r}"]["deep_squared"]).sum())
-            for r in range(5)
-        ]
-        told = ", ".join(f"R = {radius}: {count}" for radius, count in enumerate(higher))
+        higher = {r: of.loc[f"precision@r{r}"].eval("m_dsh_4 > deep_squared").sum() for r in (*range(4), *RADII[3:])}
+        told = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
         lines.append(
             f"- {n_bits} bits. precision of 4-DSH above that of deep squared hashing, in the paper from R = 3 on; "
             f"runs of {n_runs}: {told}."
