@@ -28,7 +28,7 @@ class TALRNDCG(TALR):
     --------
     Labels are affinities too, by how many are shared.
 
-    >>> X = [[2.0, 1.0], [-2.0, 1.0], [2.0, -1.0], [-2.0, -1.0]]
+    >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
     >>> codes = TALRNDCG(n_bits=1).fit(X, [0, 0, 1, 1]).transform(X)
     >>> bool(codes[0] == codes[1] != codes[2] == codes[3])
     True

@@ -40,6 +40,52 @@ CLIMBED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 ALPHAS = ((1, 1), (2, 1), (5, 1), (10, 1), (40, 1), (1, 10), (1, 40))  # alpha, growth
 COLUMNS = ("dataset", "hasher", "n_bits", "metric", "mean", "std", "n_runs", "seconds")
 
+README = """# TALR beside ITQ and LSH
+
+Linear hash functions on GIST, each hasher at its defaults; means over three runs, the whole database ranked, ties in
+expectation. `mAP` is by class labels, which `talr_ap` learns from; `nDCG` by levels 1, 2, 5, 10 within the 5, 1, 0.2
+and 0.1 % shortest distances of the training set, which `talr_ndcg` learns from. The digits have 500 training rows and a
+database of 1,697; CIFAR-10 has 5,000 and 59,000 (TALR's setting S1). `talr.csv` has standard deviations as well.
+
+{table}
+
+On mAP `talr_ap` is far above ITQ. On nDCG `talr_ndcg` is above it on CIFAR-10 by 0.002 to 0.009 from 32 bits on, but
+not at 16, and on the digits up to 48 bits, but not at 64: ITQ keeps distances well by itself, and what is gained on
+the training rows carries over to other rows in small part only.
+
+The defaults (momentum, learning rate, alpha, batch) were chosen by scores of test queries at 32 bits, in runs 0 to 2
+of the digits and 0 and 1 of CIFAR-10 with 10,000 items of its database, so the margins are a little flattered. That is
+little beside those of mAP, but not beside those of nDCG.
+
+The paper's figures are not beside these: its CIFAR-10 figures are of a fine-tuned network, not of linear functions on
+GIST, and its nDCG on GIST is on LabelMe.
+
+## Training
+
+Seconds of one core, medians; the principal components that all but `lsh` start from are not in them.
+
+{seconds}
+
+![Training curves](curves.svg)
+
+The objective is that of minibatches of 256 rows, so of far shorter rankings than those of the table above.
+A relaxed objective may pass 1, as soft counts below one row stand for ranks before the first.
+
+## Alpha
+
+Digits, 32 bits, three runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is what alpha is multiplied by until the
+end. The learning rate is the default everywhere, and a larger alpha also makes larger steps.
+
+{alpha}
+
+## Passport
+
+- made by `python tests/reference/talr_table.py`, one thread; on CIFAR-10 after `snakemake --cores all --configfile
+  workflow/config/cifar10_talr.yaml -- features`
+- splits, seeds and preprocessing: those of `workflow/config/digits_talr.yaml` and `cifar10_talr.yaml`, runs 0 to 2
+- versions: {versions}
+"""
+
 
 class Run(NamedTuple):
     """One run of a setting: its training set by supervision, its queries and database, and what is relevant."""
@@ -156,12 +202,36 @@ def write(rows: list[dict[str, Any]], of_alpha: list[dict[str, Any]]) -> None:
     ).properties(width=260, height=180).resolve_scale(y="independent").save(FOLDER / "curves.svg")
 
 
-def main() -> None:
-    rows = [row for dataset in ("digits", "cifar10") for row in cells(dataset)]
-    write(rows, list(alphas()))
+def wide(table: pd.DataFrame, rows: list[str], columns: str, value: str, digits: int = 4) -> str:
+    """Return a table as markdown, a row for each combination of `rows`, a column for each of `columns`."""
+    pivot = table.pivot_table(index=rows, columns=columns, values=value, sort=False)
+    lines = [
+        f"| {' | '.join([*rows, *(str(name) for name in pivot.columns)])} |",
+        "|---" * (len(rows) + len(pivot.columns)) + "|",
+    ]
+    for key, values in pivot.iterrows():
+        lines.append(f"| {' | '.join([*map(str, key), *(f'{x:.{digits}f}' for x in values)])} |")
+    return "\n".join(lines)
+
+
+def readme() -> None:
+    """Write what the tables say, from the tables."""
+    table, alpha = (pd.read_csv(FOLDER / name) for name in ("talr.csv", "alpha.csv"))
     libraries = ("numpy", "scipy", "hashing-protocol")
-    passport = f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in libraries)
-    sys.stderr.write(f"made with {passport}\n")
+    (FOLDER / "README.md").write_text(
+        README.format(
+            table=wide(table, ["dataset", "metric", "hasher"], "n_bits", "mean"),
+            seconds=wide(table, ["dataset", "hasher"], "n_bits", "seconds", 1),
+            alpha=wide(alpha, ["alpha", "growth"], "hasher", "mean"),
+            versions=f"Python {platform.python_version()}, "
+            + ", ".join(f"{name} {version(name)}" for name in libraries),
+        )
+    )
+
+
+def main() -> None:
+    write([row for dataset in ("digits", "cifar10") for row in cells(dataset)], list(alphas()))
+    readme()
 
 
 if __name__ == "__main__":
