@@ -3,15 +3,21 @@ import pytest
 from protocol.hashers import checkpoints
 
 
-def test_checkpoints_outlive_a_job_that_fails_and_no_other(tmp_path):
-    output = tmp_path / "models.h5"
-    with pytest.raises(KeyboardInterrupt), checkpoints(output) as checkpoint:
-        checkpoint(8).write_bytes(b"8 bits")
-        checkpoint(16).write_bytes(b"16 bits")
-        raise KeyboardInterrupt
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["models.h5.16.checkpoint", "models.h5.8.checkpoint"]
+def job(output, *, killed):
+    """Leave a checkpoint for two lengths, and say what was there before."""
     with checkpoints(output) as checkpoint:
-        assert checkpoint(8).read_bytes() == b"8 bits"
-        assert checkpoint(16).exists()
-        assert not checkpoint(32).exists()
+        before = [path.read_bytes() if path.exists() else None for path in map(checkpoint, (8, 16))]
+        for n_bits in (8, 16):
+            checkpoint(n_bits).write_bytes(b"%d bits" % n_bits)
+        if killed:
+            raise KeyboardInterrupt
+    return before
+
+
+def test_checkpoints_outlive_a_job_that_is_killed_and_no_other(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        job(tmp_path / "models.h5", killed=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["models.h5.16.checkpoint", "models.h5.8.checkpoint"]
+    assert job(tmp_path / "models.h5", killed=False) == [b"8 bits", b"16 bits"]
     assert not list(tmp_path.iterdir())
+    assert job(tmp_path / "models.h5", killed=False) == [None, None]
