@@ -10,6 +10,7 @@ include: "workflow/rules/selection.smk"
 include: "workflow/rules/codes.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/audit.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/leak.smk"
 

@@ -21,9 +21,12 @@ MAY_IMPORT = {
     "splits": {"codes", "formats"},
     **{room: {"codes"} for room in ("groundtruth", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("audit", "report", "selection", "studies")},
+    **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
+    "claims": {"codes", "groundtruth", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
-    "cli": {"codes", "ranking", "metrics", "audit", "report", "evaluation"},
+    "audit": {"formats", "splits", "groundtruth", "evaluation"},
+    "report": {"codes", "ranking", "metrics", "evaluation"},
+    "cli": {"codes", "formats", "ranking", "metrics", "audit", "report", "evaluation", "claims"},
 }
 HEAVY = (
     "h5py",

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [*registry.ROOMS, "convention"])
+@pytest.mark.parametrize("kind", [*registry.ROOMS, "convention", "finding"])
 def test_tables_are_those_of_the_registry(kind):
     (table,) = re.findall(rf"<!-- {kind} -->\n(.*?)\n<!-- end -->", README, re.S)
     assert table == markdown(kind), f"print it again with: protocol list {kind}s --markdown"
@@ -66,3 +66,31 @@ def test_the_locks_cover_every_dependency_and_agree():
         assert f"\n{wanted}==" in test, wanted
     pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test)]
     assert pins[0] <= pins[1]
+
+
+def test_the_locks_name_no_host():
+    for lock in (ROOT / "envs").glob("*.lock"):
+        assert not re.search(r"https?://|--(extra-)?index-url|--find-links", lock.read_text()), lock
+
+
+def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
+    import tomllib
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    test, remote = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("test", "remote"))
+    for wanted in (*extras["slurm"], *extras["s3"], *extras["test-s3"]):
+        assert f"\n{wanted.partition('[')[0]}==" in remote, wanted
+        assert f"\n{wanted.partition('[')[0]}==" not in test, wanted
+    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (test, remote)]
+    assert {pin.partition("==")[0] for pin in pins[0] - pins[1]} <= {"python-dateutil"}
+
+
+def test_the_container_has_the_tested_python_and_lock():
+    text = (ROOT / "Dockerfile").read_text()
+    lock = (ROOT / "envs" / "run.lock").read_text()
+    (python,) = re.findall(r"^FROM python:(\d+\.\d+)-slim$", text, re.M)
+    assert f"--python-version {python} " in lock.splitlines()[1]
+    assert "--require-hashes -r envs/run.lock" in text
+    assert "-r envs/run.lock" in README.partition("```sh")[2].partition("```")[0]
+    (profile,) = re.findall(r'"--workflow-profile", "([^"]+)"', text)
+    assert (ROOT / profile / "config.yaml").exists()

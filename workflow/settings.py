@@ -272,7 +272,7 @@ def _check_leak(grid: Grid, config: Mapping[str, Any]) -> None:
         raise ProtocolError(f"leak: its hashers have fixed options, but hasher_grids searches those of {searched[0]!r}")
 
 
-def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
+def dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
     """Return the length of a feature's vectors, None where only the files tell; refuse what the dataset lacks."""
     feature = registry.get("feature", grid.feature)(**grid.options)
     known = datasets.statistics(config["dataset"], config["dataset_options"])
@@ -289,13 +289,13 @@ def _dimension(grid: Grid, config: Mapping[str, Any]) -> int | None:
 
 
 def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
-    dimension = _dimension(grid, config)
+    longest = dimension(grid, config)
     for hasher in grid.hashers:
-        within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
-        if within and max(grid.n_bits) > dimension:
+        within = longest is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
+        if within and max(grid.n_bits) > longest:
             raise ProtocolError(
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
-                f"{dimension} dimensions of feature {grid.feature!r}"
+                f"{longest} dimensions of feature {grid.feature!r}"
             )
     for metric in config["metrics"]:
         _check_radius(grid, metric)

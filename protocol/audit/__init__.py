@@ -1,6 +1,43 @@
 """Audit: findings on how a split was made, and on what was fitted on it."""
 
-from protocol.audit.findings import Finding, write_findings
-from protocol.audit.splits import LEARNING, audit_fit, audit_selection, audit_split, audit_truth
+from protocol.audit.audit import Findings, about, audit_split, audit_splits, n_errors
+from protocol.audit.copies import equal_content, first_equal, stored_copies, within_distance
+from protocol.audit.findings import Finding
+from protocol.audit.kinds import KINDS, Kind
+from protocol.audit.passports import LEARNING, TEST, audit_fit, audit_selection
+from protocol.audit.reading import Run, known_dataset, read_dataset, read_lists, read_runs
+from protocol.audit.relevance import audit_relevance, audit_truth
+from protocol.audit.split import Dataset, Split
+from protocol.audit.writing import markdown, text, write_findings, write_json
 
-__all__ = ["LEARNING", "Finding", "audit_fit", "audit_selection", "audit_split", "audit_truth", "write_findings"]
+__all__ = [
+    "KINDS",
+    "LEARNING",
+    "TEST",
+    "Dataset",
+    "Finding",
+    "Findings",
+    "Kind",
+    "Run",
+    "Split",
+    "about",
+    "audit_fit",
+    "audit_relevance",
+    "audit_selection",
+    "audit_split",
+    "audit_splits",
+    "audit_truth",
+    "equal_content",
+    "first_equal",
+    "known_dataset",
+    "markdown",
+    "n_errors",
+    "read_dataset",
+    "read_lists",
+    "read_runs",
+    "stored_copies",
+    "text",
+    "within_distance",
+    "write_findings",
+    "write_json",
+]

@@ -1,16 +1,12 @@
-"""What an audit can find, and how it is written down."""
+"""One finding: a kind, how bad it is here, and the items concerned."""
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from protocol.audit.kinds import find
 
-from protocol.storage import replacing
-
-_EXAMPLES = 5
+EXAMPLES = 5
+"""Items named in a finding, at the most."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +16,14 @@ class Finding:
     Parameters
     ----------
     name : str
-        What it is, for example ``train-in-database``.
+        Of its kind, for example ``train-in-database``.
     severity : {"error", "warning"}
-        An error makes numbers wrong or incomparable; a warning is inherent in the declared protocol, or a matter of
-        convention.
+        An error makes numbers wrong or incomparable; a warning is inherent in the declared protocol or in the dataset,
+        or a matter of convention.
     count : int
-        Items (or queries, or classes) concerned.
-    examples : tuple of int
-        The first few of them.
+        Items (or queries, classes, partitions, runs) concerned.
+    examples : tuple of str
+        The first few of them, as the user calls them.
     consequence : str
         One sentence.
     """
@@ -35,28 +31,18 @@ class Finding:
     name: str
     severity: str
     count: int
-    examples: tuple[int, ...]
+    examples: tuple[str, ...]
     consequence: str
 
+    @property
+    def treatment(self) -> str:
+        """How the papers treat it."""
+        return find(self.name).treatment
 
-def found(name: str, severity: str, items: NDArray, consequence: str) -> list[Finding]:
-    """Return a finding about `items`, or nothing where there are none."""
-    if not len(items):
+
+def found(name: str, severity: str, count: int, examples: Sequence[str] = (), **words: str) -> list[Finding]:
+    """Return a finding of the kind `name`, or nothing where `count` is 0; `words` fill in the kind's consequence."""
+    if not count:
         return []
-    return [Finding(name, severity, len(items), tuple(int(item) for item in items[:_EXAMPLES]), consequence)]
-
-
-def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV, one row each, with the file they were made in."""
-    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("file", "finding", "severity", "count", "examples", "consequence"))
-        for place, made in findings.items():
-            for finding in made:
-                examples = " ".join(map(str, finding.examples))
-                writer.writerow((place, finding.name, finding.severity, finding.count, examples, finding.consequence))
-
-
-def shared(a: NDArray, b: NDArray) -> NDArray:
-    """Return the rows that two partitions share."""
-    return np.intersect1d(a, b)
+    consequence = find(name).consequence.format(**words)
+    return [Finding(name, severity, count, tuple(map(str, examples[:EXAMPLES])), consequence)]

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from protocol import __version__
 from protocol.checks import ProtocolError
-from protocol.cli import evaluate
+from protocol.cli import audit, claims, compare, evaluate
 from protocol.cli import list as list_
 
 
@@ -32,6 +32,9 @@ def _parser() -> argparse.ArgumentParser:
               protocol list metrics         the metrics, as settings and results name them
               protocol list conventions     how papers and tools score
               protocol evaluate --help      score codes of your own
+              protocol compare --help       put settings, or codes of your own, side by side
+              protocol audit --help         find leaks in a split of your own
+              protocol claims               what the papers claim, and what of it holds
 
             The pipeline itself is run by Snakemake, from the project's folder:
               snakemake --cores all         the embedded default, from images to report
@@ -41,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (list_, evaluate):
+    for command in (list_, evaluate, compare, audit, claims):
         command.add(commands)
     return parser
 

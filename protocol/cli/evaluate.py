@@ -1,12 +1,12 @@
 """`protocol evaluate`: scores of anyone's codes."""
 
 import argparse
-import contextlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from protocol.cli._progress import progress
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
@@ -16,7 +16,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         from protocol.storage import check_writable
 
         check_writable(path.parent)  # now, not after minutes of counting
-    with _progress() as progress:
+    with progress("counting", " queries") as shown:
         found = evaluation.evaluate(
             arguments.query_codes,
             arguments.database_codes,
@@ -31,7 +31,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             tables=arguments.tables,
             lookup_radius=arguments.lookup_radius,
             threads=arguments.threads,
-            progress=progress,
+            progress=shown,
         )
     if arguments.json:
         evaluation.write_json(arguments.json, found)
@@ -40,23 +40,6 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     if arguments.pr_curves:
         evaluation.write_pr_curves(arguments.pr_curves, found)
     sys.stdout.write(evaluation.table(found) + "\n")
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Give what shows progress on standard error, once two seconds have passed, if a person is watching."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(desc="counting", unit=" queries", delay=2, leave=False) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 
 if TYPE_CHECKING:
+    from protocol.audit import Kind
     from protocol.evaluation import Convention
 
-_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "convention")}
+_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "finding", "convention")}
 
 
 def listing(kinds: Sequence[str]) -> str:
@@ -27,12 +28,17 @@ def listing(kinds: Sequence[str]) -> str:
 def markdown(kind: str) -> str:
     """Return what there is of a kind as the README's table: name, one line, source."""
     rows = [f"| `{entry.name}` | {entry.summary} | {entry.source} |" for entry in _entries(kind)]
-    return "\n".join(["| name | what it is | source |", "|---|---|---|", *rows])
+    source = "how the papers treat it" if kind == "finding" else "source"
+    return "\n".join([f"| name | what it is | {source} |", "|---|---|---|", *rows])
 
 
-def _entries(kind: str) -> "Iterator[registry.Entry | Convention]":
+def _entries(kind: str) -> "Iterator[registry.Entry | Convention | Kind]":
     if kind in registry.ROOMS:
         return registry.entries(kind)
+    if kind == "finding":
+        from protocol.audit import KINDS
+
+        return iter(KINDS)
     from protocol.evaluation import CONVENTIONS
 
     return iter(CONVENTIONS)
@@ -48,8 +54,8 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add the command `protocol list`."""
     command = commands.add_parser(
         "list",
-        help="list datasets, features, ground truths, splits, hashers, metrics and conventions",
-        description="List what a setting or `protocol evaluate` may name: the name, one line, and where it comes from.",
+        help="list datasets, features, ground truths, splits, hashers, metrics, conventions and findings",
+        description="List what a setting or a command may name, or find: the name, one line, and where it comes from.",
     )
     command.add_argument("what", nargs="?", choices=list(_LISTS), help="one kind only (default: all)")
     command.add_argument("--markdown", action="store_true", help="print tables as the README holds them")

@@ -6,5 +6,6 @@ listed database positions); never a query x database matrix.
 """
 
 from protocol.groundtruth._items import Items
+from protocol.groundtruth._neighbour_search import neighbours_within
 
-__all__ = ["Items"]
+__all__ = ["Items", "neighbours_within"]

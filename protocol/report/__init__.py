@@ -2,6 +2,20 @@
 
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
+from protocol.report.paper import write_figures, write_tables
+from protocol.report.reading import reading
 from protocol.report.tables import collect, summarise, write_table
 
-__all__ = ["collect", "leak_figure", "leak_text", "leaks", "page", "summarise", "summarise_leaks", "write_table"]
+__all__ = [
+    "collect",
+    "leak_figure",
+    "leak_text",
+    "leaks",
+    "page",
+    "reading",
+    "summarise",
+    "summarise_leaks",
+    "write_figures",
+    "write_table",
+    "write_tables",
+]

@@ -43,15 +43,15 @@ def contact_sheet(images: Any, labels: NDArray | None, class_names: Sequence[str
     canvas = np.full((len(rows) * pitch, COLUMNS * pitch, 3), 255, dtype=np.uint8)
     for down, row in enumerate(rows):
         for across, number in enumerate(row.tolist()):
-            tile = _tile(images[number : number + 1][0])
-            height, width = tile.shape[:2]
+            shown = tile(images[number : number + 1][0])
+            height, width = shown.shape[:2]
             top, left = down * pitch + (pitch - height) // 2, across * pitch + (pitch - width) // 2
-            canvas[top : top + height, left : left + width] = tile
+            canvas[top : top + height, left : left + width] = shown
     picture: Any = np.ascontiguousarray(canvas[..., ::-1])
     png = base64.b64encode(cv2.imencode(".png", picture)[1].tobytes()).decode()
     names = [] if labels is None else list(class_names[: len(rows)])
-    shown = sum(map(len, rows))
-    alt = f"{shown} images, a row for each class: {', '.join(names)}" if names else f"{shown} images"
+    n_shown = sum(map(len, rows))
+    alt = f"{n_shown} images, a row for each class: {', '.join(names)}" if names else f"{n_shown} images"
     return ContactSheet(png, names, alt)
 
 
@@ -71,7 +71,7 @@ def _spread(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return numbers[np.rint(places).astype(np.int64)]
 
 
-def _tile(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def tile(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return an image in colour, its longer side `TILE` pixels; small ones show their pixels as squares."""
     import cv2
 

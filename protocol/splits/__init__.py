@@ -2,8 +2,10 @@
 
 from protocol.splits._files import (
     list_paths,
+    places_of,
     read_list,
     read_lists,
+    read_parts,
     read_split,
     rows_of,
     write_list,
@@ -21,8 +23,10 @@ __all__ = [
     "Rest",
     "SplitProtocol",
     "list_paths",
+    "places_of",
     "read_list",
     "read_lists",
+    "read_parts",
     "read_split",
     "rows_of",
     "write_list",

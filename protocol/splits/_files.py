@@ -122,8 +122,8 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise ProtocolError(f"{path}: wanted lines with commas, which it can't be read as: {error}") from error
 
 
-def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
-    """Return the rows of items in a dataset, ascending.
+def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+    """Return the row of each item in a dataset, in the order of the items; an item may stand twice.
 
     Parameters
     ----------
@@ -138,19 +138,30 @@ def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int6
     Raises
     ------
     ProtocolError
-        If an item is none of the dataset's, or stands twice.
+        If an item is none of the dataset's.
     """
     if items.dtype.kind in "iu":
-        found = rows(items, len(ids), name)
-    else:
-        places = _places(ids)
-        found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
-        unknown = np.flatnonzero(found < 0)
-        if unknown.size:
-            raise ProtocolError(
-                f"{name}: {unknown.size} of {len(items)} items are none of the dataset's, the first is "
-                f"{str(items[unknown[0]])!r}; its first is {str(ids[0])!r}"
-            )
+        return rows(items, len(ids), name)
+    places = _places(ids)
+    found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+    unknown = np.flatnonzero(found < 0)
+    if unknown.size:
+        raise ProtocolError(
+            f"{name}: {unknown.size} of {len(items)} items are none of the dataset's, the first is "
+            f"{str(items[unknown[0]])!r}; its first is {str(ids[0])!r}"
+        )
+    return found
+
+
+def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
+    """Return the rows of items in a dataset, ascending: `places_of` items of which none may stand twice.
+
+    Raises
+    ------
+    ProtocolError
+        If an item is none of the dataset's, or stands twice.
+    """
+    found = places_of(items, ids, name)
     distinct, counts = np.unique(found, return_counts=True)
     if len(distinct) < len(found):
         twice = distinct[counts > 1]
@@ -275,16 +286,18 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
             raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
 
 
-def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
-    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, under `PARTITIONS`.
+def read_parts(path: str | Path) -> dict[str, NDArray]:
+    """Read a whole split from ``.h5``, ``.npz`` or ``.csv`` as it stands, whatever dataset it belongs to.
 
-    A partition that the file has not is empty.
+    Returns
+    -------
+    dict of str to ndarray
+        Row numbers (int64), or from ``.csv`` ids (str), by partition; an item may stand twice.
 
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged or of another kind, a partition has no such name, or an item is none of the
-        dataset's or stands twice in a partition.
+        If the file is missing, damaged or of another kind, or a partition has no such name.
     """
     path = Path(path)
     match path.suffix.lower():
@@ -298,7 +311,20 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
             raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
     for name in found:
         known(name, PARTITIONS, f"partition in {path}:")
-    present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in found.items() if len(part)}
+    return found
+
+
+def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
+    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, under `PARTITIONS`.
+
+    A partition that the file has not is empty.
+
+    Raises
+    ------
+    ProtocolError
+        As `read_parts`; if an item is none of the dataset's or stands twice in a partition.
+    """
+    present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in read_parts(path).items() if len(part)}
     return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
 
 

@@ -1,70 +1,413 @@
-import csv
+"""Every kind of finding has a split that fires it and nothing else, and every protocol one on which nothing fires."""
+
+import dataclasses
 
 import numpy as np
 import pytest
+from audited import SEED, SIZES, changed, clean, dataset, drawn, inherent, kinds
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from protocol import registry, storage
-from protocol.audit import LEARNING, audit_fit, audit_selection, audit_split, audit_truth, write_findings
+from protocol.audit import (
+    KINDS,
+    LEARNING,
+    Dataset,
+    Run,
+    Split,
+    about,
+    audit_fit,
+    audit_relevance,
+    audit_selection,
+    audit_split,
+    audit_splits,
+    audit_truth,
+    equal_content,
+    first_equal,
+    n_errors,
+    within_distance,
+)
+from protocol.audit.kinds import find
+from protocol.checks import ProtocolError
+from protocol.evaluation import CONVENTIONS
+from protocol.splits import PARTITIONS
 
-SIZES = {"query": 20, "validation_query": 20, "validation_database": 20, "train": 20}
-Y = np.arange(200) % 5
+PROTOCOLS = registry.names("split")
 
 
-def clean(name):
-    protocol = registry.get("split", name)
-    return protocol, protocol.split(200, Y, sizes=SIZES, seed=0)
+# Clean splits
 
 
-def names(protocol, parts):
-    return {(finding.name, finding.severity) for finding in audit_split(parts, protocol, y=Y, sizes=SIZES)}
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_clean_split_of_any_protocol_has_nothing_but_what_its_protocol_declares(name):
+    runs = [clean(name, seed=seed) for seed in (SEED, SEED + 1, SEED + 2)]
+    copies = {"equal features": equal_content(np.arange(runs[0].split.dataset.n_items))}
+    findings = audit_splits(runs, copies)
+    for run in runs:
+        assert kinds(findings[run.file]) == inherent(name)
+        assert audit_relevance(run.split) == []
 
 
-def test_a_clean_improved_split_has_no_finding():
-    protocol, parts = clean("improved")
-    assert audit_split(parts, protocol, y=Y, sizes=SIZES) == []
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_without_labels_ids_and_number_of_items_a_clean_split_is_clean_too(name):
+    run = clean(name)
+    assert kinds(audit_split(changed(run, known=Dataset()))) == inherent(name)
 
 
-def test_the_standard_protocol_has_its_inherent_overlap_as_a_warning():
-    assert names(*clean("standard")) == {
+def test_a_clean_split_with_several_labels_is_clean():
+    y = np.random.default_rng(0).random((2_000, 5)) < 0.4
+    for name in ("standard", "improved"):
+        parts = registry.get("split", name).split(2_000, y, sizes=SIZES, seed=0)
+        run = Run("x", Split(parts, Dataset(n_items=2_000, y=y)), name, 0, SIZES)
+        assert kinds(audit_split(run)) == inherent(name)
+
+
+def test_the_warnings_of_the_standard_protocol_are_those_it_is_known_for():
+    assert inherent("standard") == {("train-in-database", "warning"), ("validation-in-database", "warning")}
+    assert inherent("improved") == inherent("sift1m") == inherent("cifar10_54k") == set()
+
+
+# A split for each finding: lists of the sizes and classes of a clean one by the improved protocol, but for a fault.
+
+PARTS, LISTED = drawn("improved"), dataclasses.replace(dataset("improved"), n_items=None)
+Y = LISTED.y
+IMPROVED, STANDARD, LISTS = (changed(clean(name), known=LISTED) for name in ("improved", "standard", "from_lists"))
+QUERY, TRAIN = PARTS["query"], PARTS["train"]
+
+
+def swapped(part, items):
+    """Return a partition in which items took the places of as many of its own, of the same classes."""
+    own = PARTS[part].copy()
+    for item in items:
+        own[np.flatnonzero((Y[own] == Y[item]) & ~np.isin(own, items))[0]] = item
+    return {part: own}
+
+
+def with_counts(part, counts):
+    """Return a partition with so many items of each class, its own and then the database's."""
+    pool = np.concatenate([PARTS[part], PARTS["database"]])
+    own = np.concatenate([pool[Y[pool] == label][:count] for label, count in enumerate(counts)])
+    return {part: own, "database": np.setdiff1d(PARTS["database"], own)}
+
+
+def flags(run, part, row):
+    """Return the labels of all lists, those of one line moved by a class."""
+    found = {name: Y[rows][:, None] == np.arange(7) for name, rows in run.split.entries.items()}
+    found[part][row] = np.roll(found[part][row], 1)
+    return found
+
+
+FAULTS = {
+    "query-in-database": ("error", changed(IMPROVED, **swapped("database", QUERY[:4])), 4),
+    "query-in-train": ("error", changed(IMPROVED, **swapped("train", QUERY[:4])), 4),
+    "validation-in-test": ("error", changed(IMPROVED, **swapped("validation_query", QUERY[:4])), 4),
+    "validation-overlap": ("error", changed(IMPROVED, **swapped("train", PARTS["validation_query"][:4])), 4),
+    "train-in-database": ("error", changed(IMPROVED, **swapped("database", TRAIN[:4])), 4),
+    "validation-in-database": ("error", changed(IMPROVED, **swapped("database", PARTS["validation_query"][:4])), 4),
+    "train-not-in-database": (
+        "error",
+        changed(STANDARD, database=np.setdiff1d(STANDARD.split["database"], TRAIN[:4])),
+        4,
+    ),
+    "duplicate-id": ("error", changed(IMPROVED, train=np.append(TRAIN, TRAIN[:3])), 3),
+    "label-conflict": (
+        "error",
+        changed(IMPROVED, flags=flags(IMPROVED, "train", 5)),
+        1,
+    ),
+    "size-mismatch": ("error", changed(IMPROVED, sizes={**SIZES, "train": 201}), 1),
+    "class-imbalance": ("error", changed(IMPROVED, **with_counts("train", [20, 30, 30, 30, 30, 30, 30])), 1),
+    "class-missing": ("error", changed(IMPROVED, **with_counts("validation_query", [5, 5, 5, 5, 5, 5, 0])), 1),
+    "unused-items": (
+        "warning",
+        changed(LISTS, database=np.arange(55, 2_000), known=dataset("from_lists")),
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_nothing_else(name):
+    severity, run, count = FAULTS[name]
+    beside = {one for one in inherent(run.name) if one[0] != name}
+    findings = [one for one in audit_split(run) if (one.name, one.severity) not in beside]
+    assert [(one.name, one.severity, one.count) for one in findings] == [(name, severity, count)]
+    assert findings[0].treatment == find(name).treatment
+    assert all(example for example in findings[0].examples)
+
+
+def test_examples_are_the_ids_that_the_user_wrote_or_row_numbers_where_there_are_none():
+    run = FAULTS["query-in-database"][1]
+    (finding,) = audit_split(run)
+    assert finding.examples == tuple(f"item/{row}" for row in QUERY[:4])
+    (finding,) = audit_split(changed(run, known=Dataset()))
+    assert finding.examples == tuple(map(str, QUERY[:4]))
+    many = changed(IMPROVED, **swapped("database", QUERY[:9]))
+    assert [(one.count, len(one.examples)) for one in audit_split(many)] == [(9, 5)]
+
+
+def test_what_the_standard_protocol_allows_is_an_error_under_improved():
+    for name, severity in (("standard", "warning"), ("improved", "error"), ("from_lists", "warning")):
+        run = Run("x", STANDARD.split, name)
+        made = kinds(audit_split(run))
+        assert {one for one in made if one[0].endswith("-in-database")} == {
+            ("train-in-database", severity),
+            ("validation-in-database", severity),
+        }
+
+
+def test_a_training_set_outside_the_database_is_no_fault_where_nothing_says_it_should_be_inside():
+    parts = {"query": np.arange(5), "train": np.arange(5, 10), "database": np.arange(10, 20)}
+    assert audit_split(Run("x", Split(parts, Dataset()))) == []
+    assert audit_split(Run("x", Split(parts, Dataset()), "cifar10_54k"))[0].name == "size-mismatch"
+    half = parts | {"database": np.arange(8, 20)}
+    assert kinds(audit_split(Run("x", Split(half, Dataset())))) == {
         ("train-in-database", "warning"),
-        ("validation-query-in-database", "warning"),
-        ("validation-database-in-database", "warning"),
+        ("train-not-in-database", "warning"),
     }
 
 
-def replaced(parts, **changes):
-    return parts | {name: np.sort(rows) for name, rows in changes.items()}
+def test_sizes_are_named_with_those_declared_and_unknown_ones_are_not_judged():
+    parts = {"query": np.arange(999), "train": np.arange(1_000, 6_000), "database": np.arange(1_000, 60_000)}
+    findings = audit_split(Run("x", Split(parts, Dataset()), "cifar10_s1"))
+    named = {one.name: one.examples for one in findings}
+    assert named["size-mismatch"] == ("query 999 (declared 1,000)",)
+    del parts["train"]
+    assert audit_split(Run("x", Split(parts | {"query": np.arange(1_000)}, Dataset()), "cifar10_s1")) == []
+    assert (
+        audit_split(Run("x", Split({"query": np.arange(3), "database": np.arange(3, 9)}, Dataset()), "improved")) == []
+    )
 
 
-@pytest.mark.parametrize(
-    ("finding", "change"),
-    [
-        ("query-in-database", lambda p: replaced(p, database=np.append(p["database"], p["query"][0]))),
-        ("query-in-train", lambda p: replaced(p, train=np.append(p["train"][1:], p["query"][0]))),
-        ("train-in-database", lambda p: replaced(p, database=np.append(p["database"], p["train"][0]))),
-        (
-            "validation-in-test",
-            lambda p: replaced(p, validation_query=np.append(p["validation_query"][1:], p["query"][0])),
-        ),
-        ("size-mismatch", lambda p: replaced(p, train=p["train"][1:])),
-        ("class-missing", lambda p: replaced(p, query=p["query"][Y[p["query"]] != 3])),
-        (
-            "class-imbalance",
-            lambda p: replaced(p, train=np.concatenate([p["train"][Y[p["train"]] != 3], p["train"][:2]])),
-        ),
-    ],
-)
-def test_each_fault_is_found_as_an_error(finding, change):
-    protocol, parts = clean("improved")
-    assert (finding, "error") in names(protocol, change(parts))
+# Classes
 
 
-def test_a_finding_counts_and_gives_examples():
-    protocol, parts = clean("improved")
-    leaked = replaced(parts, database=np.concatenate([parts["database"], parts["query"][:7]]))
-    (finding,) = audit_split(leaked, protocol, y=Y, sizes=SIZES)
-    assert finding.count == 7
-    assert finding.examples == tuple(parts["query"][:5])
+def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
+    y = np.array([0] * 3 + [1] * 50 + [2] * 50)
+    sizes = dict.fromkeys(SIZES, 20)
+    parts = registry.get("split", "improved").split(103, y, sizes=sizes, seed=0)
+    run = Run("x", Split(parts, Dataset(n_items=103, y=y)), "improved", 0, sizes)
+    found = [one for one in audit_split(run) if one.name.startswith("class-")]
+    assert {one.severity for one in found} == {"warning"}
+    assert {example for one in found for example in one.examples} == {"class 0"}
+    assert any("as the dataset has no more of them" in one.consequence for one in found)
+
+
+def test_fewer_queries_than_classes_are_as_balanced_as_can_be():
+    y = np.random.default_rng(0).permutation(np.arange(2_000) % 100)
+    parts = registry.get("split", "improved").split(2_000, y, sizes=SIZES, seed=0)
+    assert audit_split(Run("x", Split(parts, Dataset(n_items=2_000, y=y)), "improved", 0, SIZES)) == []
+
+
+def test_classes_are_those_that_occur_and_are_called_by_their_names():
+    y = np.where(np.arange(20) % 2, 10, 4)
+    parts = {"query": np.arange(0, 6, 2), "database": np.arange(6, 20)}
+    (finding,) = audit_split(Run("x", Split(parts, Dataset(y=y))))
+    assert (finding.name, finding.severity, finding.examples) == ("class-missing", "warning", ("class 10",))
+    named = Dataset(y=y, class_names=[f"name {label}" for label in range(11)])
+    assert audit_split(Run("x", Split(parts, named)))[0].examples == ("name 10",)
+
+
+def test_a_concept_with_fewer_images_than_are_drawn_for_it_is_out_of_balance():
+    y = np.zeros((195_834, 21), dtype=bool)
+    y[np.arange(195_834), np.arange(195_834) % 21] = True
+    parts = dict(registry.get("split", "nuswide_21").split(195_834, y, seed=0))
+    assert kinds(audit_split(Run("x", Split(parts, Dataset(n_items=195_834, y=y)), "nuswide_21"))) == {
+        ("train-in-database", "warning")
+    }
+    rows = parts["query"]
+    lost, came = rows[y[rows, 4]][0], np.setdiff1d(np.flatnonzero(y[:, 5]), np.concatenate([rows, parts["train"]]))[0]
+    parts["query"] = np.append(rows[rows != lost], came)
+    parts["database"] = np.append(parts["database"][parts["database"] != came], lost)
+    findings = audit_split(Run("x", Split(parts, Dataset(n_items=195_834, y=y)), "nuswide_21"))
+    assert ("class-imbalance", "error", ("class 4",)) in [(one.name, one.severity, one.examples) for one in findings]
+
+
+# Relevance
+
+
+def test_queries_without_a_relevant_item_are_named_with_what_each_convention_does_with_them():
+    y = np.array([0, 1, 2, 0, 1, 1])
+    split = Split({"query": np.arange(3), "database": np.arange(3, 6)}, Dataset(ids=np.array(list("abcdef")), y=y))
+    (finding,) = audit_relevance(split)
+    assert (finding.name, finding.severity, finding.count, finding.examples) == (
+        "query-without-relevant",
+        "warning",
+        1,
+        ("c",),
+    )
+    zero, drop = finding.consequence.split("; ")
+    for convention in CONVENTIONS:
+        side = {convention.empty(metric) for metric in convention.called_map}
+        assert (f" {convention.name}" in zero) == ("zero" in side)
+        assert (f" {convention.name}" in drop.removesuffix(".") + " ") == ("drop" in side)
+    assert audit_relevance(Split({"query": np.arange(2), "database": np.arange(3, 6)}, Dataset(y=y))) == []
+    assert audit_relevance(Split(split.parts, Dataset())) == []
+
+
+def test_queries_without_a_relevant_item_are_found_in_every_form_of_ground_truth():
+    truths = {
+        "epsilon_ball": {"indptr": np.array([0, 2, 2, 3]), "indices": np.array([0, 1, 1])},
+        "class_label": {"query_labels": np.array([0, 9]), "database_labels": np.array([0, 1])},
+        "multi": {"query_labels": np.eye(2, dtype=bool), "database_labels": np.array([[False, True]])},
+    }
+    findings = audit_truth(truths, np.array(["a", "b", "c"]))
+    assert [finding.examples for finding in findings] == [("b",), ("b",), ("a",)]
+    assert {finding.severity for finding in findings} == {"warning"}
+    assert findings[0].consequence.startswith("Under epsilon_ball these queries have no relevant item")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_queries_without_relevant_items_are_those_of_a_loop(n_classes, n_queries, n_database, seed):
+    y = np.random.default_rng(seed).random((n_queries + n_database, n_classes)) < 0.3
+    parts = {"query": np.arange(n_queries), "database": np.arange(n_queries, len(y))}
+    slow = [q for q in parts["query"] if not any((y[q] & y[d]).any() for d in parts["database"])]
+    made = audit_relevance(Split(parts, Dataset(y=y)))
+    assert [one.count for one in made] == ([len(slow)] if slow else [])
+    if slow:
+        assert made[0].examples == tuple(map(str, slow[:5]))
+
+
+# Copies
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.sampled_from(["u1", "f4", "i8"]))
+def test_first_equal_is_that_of_a_loop(n_items, seed, dtype):
+    X = np.random.default_rng(seed).integers(0, 2, (n_items, 2, 2)).astype(dtype)
+    slow = [next(j for j in range(n_items) if (X[j] == X[i]).all()) for i in range(n_items)]
+    assert first_equal(X).tolist() == slow
+
+
+def test_the_two_zeros_are_equal_and_nan_is_refused():
+    assert first_equal(np.array([[0.0], [-0.0]])).tolist() == [0, 0]
+    with pytest.raises(ProtocolError, match=r"^X.npy: wanted finite numbers, came NaN or infinity in rows from 0 on$"):
+        first_equal(np.array([[np.nan]]), "X.npy")
+
+
+def test_rows_are_told_apart_whatever_the_blocks(monkeypatch):
+    from protocol.audit import copies
+
+    X = np.random.default_rng(0).integers(0, 3, (50, 4))
+    whole = first_equal(X)
+    monkeypatch.setattr(copies, "_BLOCK_BYTES", 100)
+    assert (first_equal(X) == whole).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.sampled_from([0.0, 0.5, 1.0, 1.5]))
+def test_copies_are_those_of_a_loop(seed, n_items, distance):
+    """Both ways to find copies against all pairs: equal rows, and rows within a distance."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n_items, 2)).astype(np.float32)
+    a, b = (np.unique(rng.integers(0, n_items, n_items)) for _ in range(2))
+    slow = [any(i != j and np.linalg.norm(X[i] - X[j]) <= distance for j in b) for i in a]
+    assert within_distance(X, distance)(a, b).tolist() == slow
+    if distance == 0:
+        assert equal_content(first_equal(X))(a, b).tolist() == slow
+
+
+@pytest.mark.parametrize("distance", [0.0, 0.1])
+def test_a_copy_in_a_disjoint_partition_is_a_near_duplicate(distance):
+    X = np.random.default_rng(0).standard_normal((2_000, 6)).astype(np.float32)
+    copied = within_distance(X, distance) if distance else equal_content(first_equal(X))
+    assert audit_split(IMPROVED, {"alike": copied}) == []
+    X[PARTS["database"][0]] = X[QUERY[3]] + distance / 10
+    copied = within_distance(X, distance) if distance else equal_content(first_equal(X))
+    (finding,) = audit_split(IMPROVED, {"alike": copied})
+    assert (finding.name, finding.severity, finding.count) == ("near-duplicate", "warning", 1)
+    assert finding.examples == (f"item/{QUERY[3]}",)
+    assert finding.consequence.startswith("Items of query have a copy in database (alike)")
+
+
+def test_copies_within_partitions_that_may_overlap_are_none_but_those_of_queries():
+    X = np.arange(2_000)
+    X[TRAIN[0]] = X[PARTS["database"][0]]
+    copied = {"alike": equal_content(first_equal(X[:, None]))}
+    assert "near-duplicate" in dict(kinds(audit_split(IMPROVED, copied)))
+    assert "near-duplicate" not in dict(kinds(audit_split(STANDARD, copied)))
+    X[QUERY[0]] = X[TRAIN[0]]
+    found = [
+        one
+        for one in audit_split(STANDARD, {"alike": equal_content(first_equal(X[:, None]))})
+        if "copy" in one.consequence
+    ]
+    assert [one.consequence.split(" (")[0] for one in found] == [
+        "Items of query have a copy in train",
+        "Items of query have a copy in database",
+    ]
+
+
+# Runs and seeds
+
+
+def independent(findings):
+    return {file for file, made in findings.items() if any(one.name == "runs-not-independent" for one in made)}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_run_that_repeats_another_is_found_where_something_is_drawn(name):
+    protocol, first = registry.get("split", name), clean(name)
+    again = dataclasses.replace(first, file="again.h5")
+    assert independent(audit_splits([first, again, clean(name, seed=SEED + 1)])) == (
+        {"again.h5"} if protocol.balanced else set()
+    )
+
+
+def test_folds_and_shifted_draws_are_not_independent():
+    """Queries that are never the same, as in cross-validation by folds, and queries that are nearly the same."""
+    order = np.random.default_rng(0).permutation(2_000)
+
+    def run(number, query):
+        rest = np.setdiff1d(np.arange(2_000), query)
+        drawn = np.random.default_rng(number).permutation(rest)
+        parts = {"query": query, "train": drawn[:200], "validation_query": drawn[200:230]}
+        parts |= {"validation_database": drawn[230:330], "database": rest}
+        return Run(f"{number}", Split(parts, Dataset(n_items=2_000)), "standard")
+
+    folds = audit_splits([run(number, order[200 * number :][:200]) for number in range(10)])
+    shifted = audit_splits([run(number, order[number : number + 200]) for number in range(10)])
+    drawn = audit_splits(
+        [run(number, np.random.default_rng(99 + number).permutation(2_000)[:200]) for number in range(10)]
+    )
+    assert (independent(folds), independent(shifted), independent(drawn)) == ({"0"}, {"0"}, set())
+    (finding,) = [one for one in folds["0"] if one.name == "runs-not-independent"]
+    assert finding.consequence.startswith("The runs share 0 items of their query partitions, where chance has 900")
+
+
+def test_independent_runs_of_a_small_class_are_independent():
+    """Of a class of ten, half are drawn every time: far more common items than without classes."""
+    y = np.concatenate([np.zeros(10), np.repeat(np.arange(1, 5), 400)]).astype(int)
+    sizes = {"query": 25, "validation_query": 5, "validation_database": 5, "train": 5}
+    known = Dataset(n_items=len(y), y=y)
+    runs = [
+        Run(
+            str(seed),
+            Split(registry.get("split", "standard").split(len(y), y, sizes=sizes, seed=seed), known),
+            "standard",
+        )
+        for seed in range(10)
+    ]
+    assert independent(audit_splits(runs)) == set()
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_split_that_its_seed_does_not_draw_is_not_reproducible(name):
+    protocol, run = registry.get("split", name), clean(name)
+    other = dataclasses.replace(run, seed=SEED + 1)
+    found = {one.name for one in audit_split(other)} - {kind for kind, _ in inherent(name)}
+    assert found == ({"not-reproducible"} if protocol.balanced else set())
+
+
+def test_a_split_that_can_not_be_drawn_at_all_is_not_reproducible_either():
+    sizes = {**SIZES, "train": 5_000}
+    made = audit_split(Run("x", clean("improved").split, "improved", SEED, sizes))
+    (finding,) = [one for one in made if one.name == "not-reproducible"]
+    assert "asks for" in finding.consequence
+
+
+# What was fitted
 
 
 def test_a_fit_on_other_data_is_a_leak():
@@ -72,38 +415,54 @@ def test_a_fit_on_other_data_is_a_leak():
     passport = {"maker": "preprocessing", "fitted_on": storage.array_digest(training)}
     assert audit_fit(passport, training.copy()) == []
     (finding,) = audit_fit(passport, training[:2])
-    assert (finding.name, finding.severity) == ("preprocessing-leak", "error")
+    assert (finding.name, finding.severity, finding.count) == ("preprocessing-leak", "error", 1)
 
 
-def test_a_choice_on_other_data_is_a_leak_whichever_partition_it_is():
-    parts = {name: np.full((2, 3), i) for i, name in enumerate(LEARNING)}
-    read = {name: storage.array_digest(data) for name, data in parts.items()}
-    assert audit_selection({"read": read}, parts) == []
-    for name in LEARNING:
-        (finding,) = audit_selection({"read": read | {name: "0" * 64}}, parts)
-        assert (finding.name, finding.severity, finding.count) == ("selection-leak", "error", 1)
-        assert finding.consequence.endswith(f"see {name}.")
-        (finding,) = audit_selection({"read": {part: read[part] for part in LEARNING if part != name}}, parts)
-        assert finding.consequence.endswith(f"see {name}.")
-    (finding,) = audit_selection({"read": read | {"query": "0" * 64}}, parts)
-    assert finding.consequence.endswith("see query.")
+VECTORS = {name: np.full((2, 3), i) for i, name in enumerate(PARTITIONS)}
+READ = {name: storage.array_digest(VECTORS[name]) for name in LEARNING}
 
 
-def test_queries_without_a_relevant_item_are_named():
-    truths = {
-        "epsilon_ball": {"indptr": np.array([0, 2, 2, 3]), "indices": np.array([0, 1, 1])},
-        "class_label": {"query_labels": np.array([0, 9]), "database_labels": np.array([0, 1])},
-        "multi": {"query_labels": np.eye(2, dtype=bool), "database_labels": np.array([[False, True]])},
-    }
-    findings = audit_truth(truths)
-    assert [finding.examples for finding in findings] == [(1,), (1,), (0,)]
-    assert {finding.severity for finding in findings} == {"warning"}
+def test_a_choice_on_what_may_be_learned_from_is_none():
+    assert audit_selection({"read": READ}, VECTORS) == []
 
 
-def test_findings_are_written_with_their_place(tmp_path):
-    protocol, parts = clean("standard")
-    write_findings(tmp_path / "audit.csv", {"a.h5": audit_split(parts, protocol, y=Y, sizes=SIZES), "b.h5": []})
-    with open(tmp_path / "audit.csv") as file:
-        written = list(csv.DictReader(file))
-    assert {row["file"] for row in written} == {"a.h5"}
-    assert written[0]["severity"] == "warning"
+@pytest.mark.parametrize("name", LEARNING)
+def test_a_choice_on_other_data_is_a_leak_whichever_partition_it_is(name):
+    for read in (READ | {name: "0" * 64}, {part: READ[part] for part in LEARNING if part != name}):
+        (finding,) = audit_selection({"read": read}, VECTORS)
+        assert (finding.name, finding.severity, finding.examples) == ("selection-leak", "error", (name,))
+
+
+@pytest.mark.parametrize("name", ["query", "database"])
+def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
+    digest = storage.array_digest(VECTORS[name])
+    for read, place in ((READ | {name: digest}, name), (READ | {"validation_query": digest}, "validation_query")):
+        (finding,) = audit_selection({"read": read}, VECTORS)
+        assert (finding.name, finding.severity, finding.examples) == ("truth-leak", "error", (place,))
+
+
+# The kinds
+
+
+def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
+    others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
+    others |= {"preprocessing-leak", "selection-leak", "truth-leak"}
+    assert {kind.name for kind in KINDS} == set(FAULTS) | others
+    for kind in KINDS:
+        assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones():
+    with pytest.raises(ProtocolError, match=r"unknown finding 'query-in-databse' .did you mean 'query-in-database'"):
+        find("query-in-databse")
+
+
+def test_errors_are_counted_and_what_was_not_looked_for_is_said():
+    assert n_errors(audit_splits([FAULTS["duplicate-id"][1], STANDARD])) == 1
+    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False)
+    assert sizes.startswith("query 50, validation_query 30")
+    assert sizes.endswith("; protocol improved")
+    for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
+        assert word in unseen
+    _, unseen = about(clean("improved"), n_runs=2, copies=True)
+    assert unseen == "Not looked for: what was fitted on it (the pipeline's target audit)"

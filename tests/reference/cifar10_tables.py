@@ -72,7 +72,6 @@ def main() -> None:
     if not (RUN / "summary.csv").exists():
         sys.exit(f"{RUN}: no finished run; snakemake --cores all --configfile workflow/config/cifar10_full.yaml")
     metrics, summary = (pd.read_csv(RUN / name) for name in ("metrics.csv", "summary.csv"))
-    summary = summary.drop(columns=["dataset", "feature"])
     plain = summary["extension"] == "none"
     FOLDER.mkdir(parents=True, exist_ok=True)
     _write("summary.csv", summary[plain].drop(columns=["extension", "extension_bits"]))

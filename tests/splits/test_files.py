@@ -16,8 +16,10 @@ from protocol.splits import (
     Drawn,
     SplitProtocol,
     list_paths,
+    places_of,
     read_list,
     read_lists,
+    read_parts,
     read_split,
     rows_of,
     write_list,
@@ -251,3 +253,21 @@ def test_the_lists_of_nuswide_in_the_wild():
             for (ids, flags), number in zip(lists, (100, 500), strict=True):
                 whole = SplitProtocol({"query": Drawn(per_class=number)}).split(len(ids), flags, seed=0)
                 assert len(whole["query"]) == len(ids), "each image can be the one drawn for a concept"
+
+
+def test_parts_are_read_as_they_stand_with_what_the_audit_is_to_judge(tmp_path):
+    """Ids of no dataset, an item twice: `read_split` refuses both, the audit has to see them."""
+    (tmp_path / "split.csv").write_text("partition,id\nquery,a\nquery,a\ndatabase,b\n")
+    found = read_parts(tmp_path / "split.csv")
+    assert {name: part.tolist() for name, part in found.items()} == {"query": ["a", "a"], "database": ["b"]}
+    np.savez(tmp_path / "split.npz", query=np.array([3, 3]), database=np.array([1.0]))
+    found = read_parts(tmp_path / "split.npz")
+    assert {name: part.tolist() for name, part in found.items()} == {"query": [3, 3], "database": [1]}
+    with pytest.raises(ProtocolError, match="query: 1 items stand more than once, the first is"):
+        read_split(tmp_path / "split.npz", IDS)
+
+
+def test_places_are_in_the_order_of_the_items_and_an_item_may_stand_twice():
+    items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
+    assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
+    assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]

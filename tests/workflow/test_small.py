@@ -1,13 +1,9 @@
 """The small setting, run for real: determinism, reruns, single stages, faults."""
 
-import os
-import signal
-import subprocess
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
+from browser import DRAWN, launched, opened
 from project import SMALL
 
 from protocol import codes, registry, storage
@@ -83,18 +79,45 @@ def test_every_file_has_a_passport_with_its_inputs_seed_and_versions(small):
 def test_the_report_opens_offline(small):
     page = read(small, "report.html").decode()
     body = page.partition("<script>")[0]
-    assert body.count("<img") == body.count('<img src="data:image/png;base64,') == 1  # the contact sheet
+    retrieved = 2 * 5 * (1 + 12)  # by two hashers, for five queries: the query and what is nearest to it
+    assert (
+        body.count("<img") == body.count('<img src="data:image/png;base64,') == 1 + retrieved
+    )  # and the contact sheet
     assert 'src="http' not in page
     assert "<link" not in page
+    assert len(page) < 2.2e6
     for name in ("itq", "lsh", "class_label", "epsilon_ball", "train-in-database"):
         assert name in body
+
+
+def test_the_report_is_drawn_by_a_browser(small):
+    with launched() as browser, opened(browser, small.folder / RESULTS / "report.html", width=400) as (tab, wrong):
+        drawn = tab.evaluate(DRAWN)
+        assert {"by-length", "pr-curves", "conventions", "code-histogram", "time"} <= set(drawn)
+        assert min(drawn.values()) > 2
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+        assert wrong == []
+
+
+def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(small):
+    figures, tables = (small.folder / RESULTS / name for name in ("figures", "tables"))
+    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png"}
+    assert r"\begin{tabular}" in (tables / "ramap-table-2.tex").read_text()
+    done = small.run("report", "paper", "--report", "provenance.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (small.folder / "provenance.html").read_text()
+    assert "by-length.svg" in text
+    assert "the headline table" in text  # of the caption
 
 
 def test_one_core_leaves_the_same_bytes_as_two(small, project):
     done = project.run(cores=1)
     assert done.returncode == 0, done.stderr
     assert read(project) == read(small)
-    assert read(project, "summary.csv") == read(small, "summary.csv")
+    tables = sorted((small.folder / RESULTS).glob("gist/*/display/*.csv"))
+    assert len(tables) == 10
+    for path in (small.folder / RESULTS / "summary.csv", *tables):
+        assert (project.folder / path.relative_to(small.folder)).read_bytes() == path.read_bytes(), path
 
 
 def test_a_run_is_the_same_whatever_the_other_cells(small, project):
@@ -115,7 +138,7 @@ def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(project
     stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
     with open(project.folder / "protocol" / "hashers" / "itq.py", "a") as file:
         file.write("# an edit\n")
-    assert project.jobs() == {"hash": 4, "count": 4, "score": 2, "collect": 1, "page": 1, "all": 1}
+    assert project.jobs() == {"hash": 4, "count": 4, "score": 2, "collect": 1, "display": 2, "page": 1, "all": 1}
     assert project.run().returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
     assert rerun == {path for path in stamps if "itq" in path.parts}
@@ -189,59 +212,18 @@ def test_every_stage_can_be_run_alone(project, target, rules):
     assert set(project.jobs(target)) == rules | {target}
 
 
-def test_a_killed_run_resumes_to_the_same_bytes(small, project):
-    command = project.command("--cores", "2", "--configfile", "small.yaml")
-    running = subprocess.Popen(
-        command,
-        cwd=project.folder,
-        env=project.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.time() + 120
-    while len(list(project.folder.rglob("codes.h5"))) < 3 and time.time() < deadline:
-        time.sleep(0.05)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    assert not (project.folder / RESULTS / "metrics.csv").exists()
-    for path in project.folder.rglob("*.h5"):
-        storage.read(path)  # whatever has its final name is whole
-    assert project.run("--unlock").returncode == 0
-    resumed = project.run("--rerun-incomplete")
-    assert resumed.returncode == 0, resumed.stderr
-    assert read(project) == read(small)
-
-
-def test_an_altered_file_is_refused_with_one_line(project):
-    assert project.run("codes").returncode == 0
-    path = project.folder / RESULTS / "gist" / "standard" / "run0" / "itq" / "codes.h5"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    done = project.run("evaluate")
-    assert done.returncode != 0
-    assert (
-        f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
-        in done.stderr + done.stdout
-    )
-    assert "Traceback" not in done.stderr
-    assert not (project.folder / RESULTS / "metrics.csv").exists()
-
-
-def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
-    (project.folder / "results").write_text("")
-    done = project.run()
-    assert done.returncode != 0
-    assert "a file stands where a folder is needed" in done.stderr
-    assert "Select jobs" not in done.stderr
-
-
 def test_a_misspelt_hasher_stops_before_any_job(project):
     project.write(SMALL | {"hashers": ["itqq"]})
     done = project.run("-n")
     assert done.returncode != 0
     assert "unknown hasher 'itqq' (did you mean 'itq'?); known: dsh, itq, lsh" in done.stdout
     assert "Job stats" not in done.stdout
+
+
+def test_a_run_is_the_same_whatever_other_runs_there_are(small):
+    """With a third run, the splits that there are stand: their seeds have not moved."""
+    small.write(SMALL | {"runs": 3}, "three.yaml")
+    assert small.jobs("splits", setting="three.yaml") == {"split": 2, "splits": 1}
 
 
 def test_where_files_come_from_makes_nothing_run_again(small):

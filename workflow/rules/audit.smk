@@ -1,5 +1,6 @@
 rule findings:
     input:
+        content="<results>/content.h5",
         labels="<results>/items.h5",
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
         features=each("<results>/{feature}/features.h5"),
@@ -16,10 +17,9 @@ rule findings:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["findings"],
     params:
-        sizes=SET["split_sizes"],
-        code=room_digest("audit", "features", "splits"),
+        code=room_digest("audit", "features", "groundtruth", "splits"),
     message:
         "audit: every split of the setting"
     script:

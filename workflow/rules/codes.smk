@@ -16,7 +16,7 @@ rule hash:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["hash"],
     params:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(workflow.basedir, "workflow"))
 # The package of this checkout, also where another one is installed.
 sys.path.insert(0, workflow.basedir)
 
+import resources
 import settings
 
 from protocol import datasets, registry
@@ -39,6 +40,7 @@ try:
     )
     check_recorded(FILES, PLACE)
     check_writable(f"results/{SET['setting']}")
+    NEEDS = resources.declared(resources.size(SETTING))
 except ProtocolError as error:
     raise WorkflowError(str(error))
 
@@ -77,6 +79,15 @@ SELECTIONS = each(
     [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
 )
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
+
+
+PUBLISHED = sorted(Path(workflow.basedir, "workflow/published").glob("*.csv"))
+KEPT = sorted(Path(workflow.basedir, "results/reference").glob("*/*.csv"))
+
+
+def on_this_machine(path):
+    """A file that is where it is, also when results live in a bucket."""
+    return local(str(path))
 
 
 def lists_of(split):
@@ -144,6 +155,11 @@ def truth_seed(wildcards):
         wildcards.feature,
         int(wildcards.run),
     )
+
+
+def benchmarks(wildcards, input):
+    """The folder of the benchmark files, some levels above a table of times."""
+    return str(Path(input.displayed[-1]).parents[3])
 
 
 def leak_study():

@@ -14,7 +14,7 @@ rule fetch:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["fetch"],
     params:
         dataset=SET["dataset"],
     message:
@@ -35,7 +35,7 @@ rule dataset:
         files=rules.download.input.files,
         provenance=rules.download.input.provenance,
         # A function's paths are taken as they are, whatever braces are in them.
-        user=lambda wc: [str(path) for path in USER_FILES],
+        user=lambda wc: [on_this_machine(path) for path in USER_FILES],
     output:
         content="<results>/content.h5",
         labels="<results>/items.h5",
@@ -47,7 +47,7 @@ rule dataset:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["dataset"],
     params:
         dataset=SET["dataset"],
         options=SET["dataset_options"],

@@ -12,7 +12,7 @@ rule count:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["count"],
     params:
         extensions=lambda wc: [
             (name, s)
@@ -44,7 +44,7 @@ rule score:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["score"],
     params:
         dataset=SET["dataset"],
         metrics=SET["metrics"],
@@ -70,7 +70,7 @@ rule collect:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["collect"],
     params:
         code=room_digest("report"),
     message:

@@ -11,7 +11,7 @@ rule extract:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["extract"],
     params:
         options=lambda wc: grid(wc).options,
         code=lambda wc: digest("feature", wc.feature),
@@ -35,7 +35,7 @@ rule preprocess:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["preprocess"],
     params:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,

@@ -14,7 +14,7 @@ rule relevance:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["relevance"],
     params:
         truths=lambda wc: {
             name: SET["ground_truth_options"][name] for name in grid(wc).ground_truths

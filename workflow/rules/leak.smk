@@ -13,7 +13,7 @@ rule leak_halves:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["leak_halves"],
     params:
         sizes=lambda wc: {
             key: size for key, size in leak_study().items() if key != "controls"
@@ -77,7 +77,7 @@ rule leak_scores:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["leak_scores"],
     params:
         dataset=SET["dataset"],
         options=lambda wc: grid(wc).options,
@@ -130,7 +130,7 @@ rule leak_tables:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        **NEEDS["leak_tables"],
     params:
         setting=SET["setting"],
         study=lambda wc: leak_study(),

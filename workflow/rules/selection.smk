@@ -15,7 +15,7 @@ rule search:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["search"],
     params:
         cell=lambda wc: {
             "dataset": SET["dataset"],
@@ -56,7 +56,7 @@ rule choices:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["choices"],
     params:
         code=room_digest("selection"),
     message:

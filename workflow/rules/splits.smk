@@ -2,7 +2,7 @@ rule split:
     input:
         labels="<results>/items.h5",
         # A function's paths are taken as they are, whatever braces are in them.
-        lists=lambda wc: [str(path) for path in lists_of(wc.split).values()],
+        lists=lambda wc: [on_this_machine(path) for path in lists_of(wc.split).values()],
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
@@ -13,7 +13,7 @@ rule split:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=500,
+        **NEEDS["split"],
     params:
         # Only the sizes that the protocol leaves open: those that it declares are in its code.
         sizes=lambda wc: {

@@ -18,7 +18,7 @@ rule supervise:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        **NEEDS["supervise"],
     params:
         truth=lambda wc: SUPERVISING[wc.supervision],
         truth_options=lambda wc: SET["ground_truth_options"].get(

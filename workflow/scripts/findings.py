@@ -2,36 +2,35 @@
 
 from collections import defaultdict
 
-from protocol import registry, storage
-from protocol.audit import LEARNING, audit_fit, audit_selection, audit_split, audit_truth, write_findings
+from protocol import audit, registry, storage
 from protocol.features import Preprocessing, extracted
 
 
 def main(job):
     """Write the findings, with the file each was made in; what a fit should have seen is made again from the split."""
-    y = storage.read(job.input.labels).get("labels")
-    findings, splits, selections = {}, {}, defaultdict(list)
-    for path in job.input.splits:
-        parts, passport = storage.read(path), storage.read_passport(path)
-        protocol = registry.get("split", passport["maker"].removeprefix("split "))
-        findings[path] = audit_split(parts, protocol, y=y, sizes=job.params.sizes)
-        splits[passport["digest"]] = {name: parts[name] for name in LEARNING}
+    dataset, selections = audit.read_dataset(job.input.labels), defaultdict(list)
+    runs = audit.read_runs(job.input.splits, dataset)
+    splits = {storage.read_passport(run.file)["digest"]: run.split for run in runs}
+    copies = audit.stored_copies(job.input.content, job.input.features, dataset)
+    findings = audit.audit_splits(runs, copies)
     for path in job.input.selections:
         selections[storage.read_passport(path)["inputs"]["preprocessing"]].append(path)
     features = {storage.read_passport(path)["digest"]: path for path in job.input.features}
     for fitted, truth in zip(job.input.preprocessing, job.input.groundtruth, strict=True):
         passport = storage.read_passport(fitted)
-        path, parts = features[passport["inputs"]["features"]], splits[passport["inputs"]["splits"]]
+        path, split = features[passport["inputs"]["features"]], splits[passport["inputs"]["splits"]]
         name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
         feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
         prepared, own = Preprocessing.from_arrays(feature, steps, storage.read(fitted)), selections[passport["digest"]]
+        wanted = (*audit.LEARNING, *audit.TEST) if own else ("train",)
         with extracted(path) as items:
-            findings[fitted] = audit_fit(passport, items.raw(parts["train"])[:])
-            vectors = {name: prepared.transform(items.raw(parts[name])) for name in (LEARNING if own else ["train"])}
-        findings[truth] = audit_fit(storage.read_passport(truth), vectors["train"])
-        findings[truth] += audit_truth(storage.grouped(storage.read(truth)))
-        findings |= {path: audit_selection(storage.read_passport(path), vectors) for path in own}
-    write_findings(job.output.findings, findings)
+            findings[fitted] = audit.audit_fit(passport, items.raw(split["train"])[:])
+            vectors = {part: prepared.transform(items.raw(split[part])) for part in wanted if len(split[part])}
+            queries = items.per_item(split["query"], dataset.ids)
+        findings[truth] = audit.audit_fit(storage.read_passport(truth), vectors["train"])
+        findings[truth] += audit.audit_truth(storage.grouped(storage.read(truth)), queries)
+        findings |= {file: audit.audit_selection(storage.read_passport(file), vectors) for file in own}
+    audit.write_findings(job.output.findings, findings)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How every script runs: what it says goes to the terminal and to its log, and an error is one clear line."""
 
 import logging
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +20,18 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     terminal.setFormatter(logging.Formatter("%(message)s"))
     logging.getLogger().addHandler(terminal)
     logging.captureWarnings(True)
+    # A full disk is said once, in the line of the file that found no room: not by each line of the log, nor by each
+    # array that HDF5 closes without being able to raise.
+    logging.raiseExceptions = False
+    sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("not raised: %s", problem)
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
     logging.info("parameters: %s", dict(job.params.items()))
     try:
         main(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
+        # Snakemake's benchmark files look at a job every half a second, and miss the peak of a short one.
+        logging.info("peak memory %.0f MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
     except ProtocolError as error:
         logging.error("error: %s", error)
         sys.exit(1)

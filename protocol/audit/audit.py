@@ -1,0 +1,65 @@
+"""The audit of splits: every finding that can be made on what is known."""
+
+from collections.abc import Mapping, Sequence
+
+from protocol.audit.classes import audit_classes
+from protocol.audit.copies import Copied, audit_copies
+from protocol.audit.declared import audit_seed, audit_sizes
+from protocol.audit.entries import audit_entries
+from protocol.audit.findings import Finding
+from protocol.audit.overlaps import audit_overlaps
+from protocol.audit.reading import UNDECLARED, Run
+from protocol.audit.runs import audit_runs
+
+Findings = dict[str, list[Finding]]
+"""By the file that they were made in."""
+
+
+def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Finding]:
+    """Return the findings on one split.
+
+    Parameters
+    ----------
+    run : Run
+    copies : mapping of str to callable, or None
+        What finds copies of items, by the way in which they are alike; see `audit_copies`.
+    """
+    split, protocol = run.split, run.protocol
+    made = audit_overlaps(split, protocol) + audit_entries(split)
+    made += audit_sizes(split, run.name, protocol, run.sizes) + audit_classes(split, protocol)
+    made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
+    for alike, copied in (copies or {}).items():
+        made += audit_copies(split, protocol, copied, alike)
+    return made
+
+
+def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None) -> Findings:
+    """Return the findings on several splits of one dataset, each on its own and those of one protocol together."""
+    findings = {run.file: audit_split(run, copies) for run in runs}
+    for protocol in {run.name: run.protocol for run in runs}.values():
+        own = {run.file: run.split for run in runs if run.protocol is protocol}
+        for file, made in audit_runs(own, protocol).items():
+            findings[file] += made
+    return findings
+
+
+def about(run: Run, *, n_runs: int, copies: bool) -> list[str]:
+    """Return what is audited, and what could not be looked for in it, each in a sentence."""
+    sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
+    declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
+    dataset = run.split.dataset
+    missing = {
+        "size-mismatch, class-imbalance (--protocol)": run.name == UNDECLARED,
+        "classes and relevance (labels)": dataset.y is None,
+        "near-duplicate (--features)": not copies,
+        "unused-items (--ids or --labels)": dataset.n_items is None,
+        "not-reproducible (a seed, and the dataset it was drawn from)": run.seed is None or dataset.n_items is None,
+        "runs-not-independent (other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
+        "what was fitted on it (the pipeline's target audit)": True,
+    }
+    return [f"{sizes}; {declared}", "Not looked for: " + "; ".join(what for what, is_so in missing.items() if is_so)]
+
+
+def n_errors(findings: Findings) -> int:
+    """Return how many findings are errors."""
+    return sum(finding.severity == "error" for made in findings.values() for finding in made)

@@ -1,0 +1,77 @@
+"""Classes that a partition lacks, or holds too few of."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.audit.findings import Finding, found
+from protocol.audit.split import Dataset, Split
+from protocol.splits import Drawn, SplitProtocol
+
+
+def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
+    """Return what is wrong with the classes of each partition.
+
+    Missing or rare classes are an error where the protocol draws class by class, unless the dataset has no more items
+    of them; elsewhere a missing class is a warning.
+    """
+    y = split.dataset.y
+    if y is None:
+        return []
+    classes, counts = class_counts(split)
+    made = []
+    for name, held in counts.items():
+        wanted = _wanted(held, name, split, protocol)
+        spent = _spent(split, protocol, classes) if (held < wanted).any() else np.zeros(len(classes), dtype=bool)
+        for severity, of, why in (("error", ~spent, ""), ("warning", spent, ", as the dataset has no more of them")):
+            missing, few = (held == 0) & (wanted > 0) & of, (held > 0) & (held < wanted) & of
+            made += _of_classes("class-missing", severity, split.dataset, classes[missing], part=name, why=why)
+            made += _of_classes("class-imbalance", severity, split.dataset, classes[few], part=name, why=why)
+        if name not in protocol.balanced or y.ndim == 2:  # else within one of the others, as declared
+            open_ = (held == 0) & (wanted == 0)
+            made += _of_classes("class-missing", "warning", split.dataset, classes[open_], part=name, why="")
+    return made
+
+
+def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    """Return the classes that there are, and how many items each partition has of them, where its labels are known.
+
+    With one label per item the classes are those that occur; with several they are the columns.
+    """
+    y, labelled = split.dataset.y, split.dataset.labelled
+    if y is None:
+        return np.empty(0, dtype=np.int64), {}
+    classes = np.arange(y.shape[1]) if y.ndim == 2 else np.unique(y if labelled is None else y[labelled])
+    counts = {}
+    for name, part in split.parts.items():
+        own = split.dataset.class_labels(part)
+        if own is not None and len(own):
+            held = own.sum(axis=0) if own.ndim == 2 else np.bincount(np.searchsorted(classes, own))
+            counts[name] = np.pad(held, (0, len(classes) - len(held)))
+    return classes, counts
+
+
+def _wanted(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
+    """Return how many items of each class a partition has to hold at least; 0 where the protocol leaves it open."""
+    part = protocol.partitions.get(name)
+    if not isinstance(part, Drawn) or split.dataset.y is None:
+        return np.zeros_like(held)
+    if part.per_class:
+        return np.full_like(held, part.per_class)
+    several = split.dataset.y.ndim == 2
+    return np.zeros_like(held) if several else np.full_like(held, held.max() - 1)
+
+
+def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return the classes of which no item is left beside the partitions that are drawn."""
+    y = split.dataset.y
+    if y is None or y.ndim == 2:  # several labels: there is always another choice, or the protocol can't be drawn
+        return np.zeros(len(classes), dtype=bool)
+    left = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
+    for name in protocol.balanced:
+        left[split[name]] = False
+    return ~np.isin(classes, y[left])
+
+
+def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: str) -> list[Finding]:
+    names = [dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}" for label in classes]
+    return found(name, severity, len(names), names, **words)

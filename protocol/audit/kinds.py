@@ -1,0 +1,167 @@
+"""Everything that an audit can find: what it is, what follows from it, and how the papers treat it."""
+
+from dataclasses import dataclass
+
+from protocol.checks import known
+
+_STANDARD, _IMPROVED = "Moran 2016, thesis section 3.5.1", "Moran 2016, thesis section 3.5.2"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of finding: words only, the finding is done by the modules of this room.
+
+    Parameters
+    ----------
+    name : str
+    summary : str
+        What it is, in one line.
+    consequence : str
+        What follows for the numbers, in one sentence; names in braces are filled in by whoever finds it.
+    treatment : str
+        How the papers treat it, with the source.
+    """
+
+    name: str
+    summary: str
+    consequence: str
+    treatment: str
+
+    @property
+    def source(self) -> str:
+        """The last column of `protocol list`."""
+        return self.treatment
+
+
+def find(name: str) -> Kind:
+    """Return the kind of finding of a name; ProtocolError with the known ones if there is none."""
+    known(name, (kind.name for kind in KINDS), "finding")
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+KINDS = (
+    Kind(
+        "query-in-database",
+        "A test query is an item of the database, too.",
+        "A query retrieves itself at distance 0, which raises every metric.",
+        f"Forbidden by every protocol: queries are held out of what they are ranked against ({_STANDARD}).",
+    ),
+    Kind(
+        "query-in-train",
+        "A test query is an item of the training set, too.",
+        "The hasher has seen the query, so the result is not one on unseen queries.",
+        f"Forbidden by every protocol: test queries serve once, to compute the metric ({_STANDARD}).",
+    ),
+    Kind(
+        "validation-in-test",
+        "An item of a validation partition is a test query, too.",
+        "Options chosen with the {part} partition have seen test queries.",
+        f"Forbidden: options are chosen in every run without its test queries ({_STANDARD}).",
+    ),
+    Kind(
+        "validation-overlap",
+        "The validation partitions share items with each other or with the training set.",
+        "Items of {a} that are in {b} are easier than unseen ones, so what is chosen with them is flattered.",
+        f"Forbidden where options are chosen by nested cross-validation: three separate draws ({_STANDARD}).",
+    ),
+    Kind(
+        "train-in-database",
+        "An item that was trained on is ranked in the test.",
+        "The hasher was trained on items that are ranked in the test, so the database is not an unseen one.",
+        "Inherent in the standard protocol, whose training set is drawn from the database "
+        f"({_STANDARD}; He et al. 2018, section 5.1); removed by the improved one ({_IMPROVED}).",
+    ),
+    Kind(
+        "validation-in-database",
+        "An item of a validation partition is ranked in the test.",
+        "Options were chosen with items of {part} that are ranked in the test, so the database is not an unseen one.",
+        f"Inherent in the standard protocol ({_STANDARD}); removed by the improved one ({_IMPROVED}).",
+    ),
+    Kind(
+        "train-not-in-database",
+        "An item that was trained on is missing in the database.",
+        "The database lacks items that were trained on, so another one is ranked than under the standard protocol.",
+        f"A departure from the standard protocol ({_STANDARD}); one popular toolkit leaves the whole training set out "
+        "(DeepHash-pytorch; the protocol `cifar10_54k`).",
+    ),
+    Kind(
+        "duplicate-id",
+        "An id stands more than once in a partition.",
+        "An item that stands twice in {part} counts twice, in every mean or ranking that it is part of.",
+        "Not treated in the papers, whose partitions are sets.",
+    ),
+    Kind(
+        "label-conflict",
+        "An id has different labels in two places.",
+        "Whether such an item is relevant depends on which of its two label vectors is read.",
+        "Not treated in the papers.",
+    ),
+    Kind(
+        "near-duplicate",
+        "An item has a copy under another id in a partition that must be disjoint.",
+        "Items of {a} have a copy in {b} ({alike}), so keeping ids apart does not keep the partitions apart.",
+        "Not treated in the papers, which take the datasets as they are.",
+    ),
+    Kind(
+        "size-mismatch",
+        "A partition has another size than the protocol declares.",
+        "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "
+        "with its.",
+        "Each protocol declares its sizes, or the setting does: see `protocol list splits` for their sources.",
+    ),
+    Kind(
+        "class-imbalance",
+        "A partition that is drawn class by class has fewer items of some classes.",
+        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less.",
+        "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
+    ),
+    Kind(
+        "class-missing",
+        "A partition has no item of a class.",
+        "The {part} partition has no item of these classes{why}, so nothing is measured or learned of them there.",
+        "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
+    ),
+    Kind(
+        "query-without-relevant",
+        "No database item is relevant to a test query.",
+        "{truth} these queries have no relevant item and mAP is 0/0: {conventions}.",
+        "The papers do not say what 0/0 is; their code does, and not alike: see `protocol list conventions`.",
+    ),
+    Kind(
+        "unused-items",
+        "An item of the dataset is in no partition.",
+        "These items are neither asked for, ranked nor learned from, so this is a split of a smaller dataset.",
+        f"In the protocols of the papers every item that is not held out is in the database ({_STANDARD}).",
+    ),
+    Kind(
+        "runs-not-independent",
+        "Runs of a protocol that is drawn at random share items as independent draws do not.",
+        "{what}, so the standard deviation over runs is not that of independent ones.",
+        f"Ten independent runs of random subsampling ({_STANDARD}).",
+    ),
+    Kind(
+        "not-reproducible",
+        "Drawn again from its seed, a partition comes out otherwise.",
+        "The split is not the one that its protocol, sizes and seed stand for{why}, so nobody can draw it again.",
+        "The papers give no seeds; HashNet and DeepHash-pytorch publish their lists instead.",
+    ),
+    Kind(
+        "preprocessing-leak",
+        "A mean, vocabulary, projection or epsilon was fitted on other data than the training set of its split.",
+        "The {maker} was fitted on other data than this split's training set.",
+        f"Everything that is learned is learned from the training set ({_IMPROVED}).",
+    ),
+    Kind(
+        "selection-leak",
+        "Options were chosen with other data than the training set and validation partitions of their split.",
+        "Options were chosen with other data than this split's {allowed}: see {wrong}.",
+        f"Nested cross-validation: validation queries against a validation database ({_STANDARD}).",
+    ),
+    Kind(
+        "truth-leak",
+        "Options were chosen with the test: its queries, or the database that is ranked for them.",
+        "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
+        f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
+    ),
+)
+"""In the order in which they are told: leaks first."""

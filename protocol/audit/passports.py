@@ -1,0 +1,51 @@
+"""What was fitted or chosen on a split, by the passports of the files it left."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from protocol.audit.findings import Finding, found
+from protocol.splits import VALIDATION
+from protocol.storage import array_digest
+
+LEARNING = (*VALIDATION, "train")
+"""The partitions that may be learned from."""
+TEST = ("query", "database")
+"""The partitions that are the test."""
+
+
+def audit_fit(passport: Mapping[str, Any], training: NDArray) -> list[Finding]:
+    """Return a finding if something was fitted on other data than the training set of its split.
+
+    Parameters
+    ----------
+    passport : mapping
+        Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on.
+    training : ndarray
+        The data of the training set, made again from the split.
+    """
+    leaked = passport["fitted_on"] != array_digest(training)
+    return found("preprocessing-leak", "error", int(leaked), maker=passport["maker"])
+
+
+def audit_selection(passport: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
+    """Return findings if options were chosen with other data than the training set and validation partitions.
+
+    Parameters
+    ----------
+    passport : mapping
+        Of a selection; ``read`` has the digest of the data read as each partition.
+    parts : mapping of str to ndarray
+        The data of all partitions, made again from the split: those of `LEARNING` may be read, those of `TEST` not.
+    """
+    digests = {name: array_digest(data) for name, data in parts.items()}
+    read, allowed = passport["read"], {name: digests[name] for name in LEARNING if name in digests}
+    tested = {digests[name] for name in TEST if name in digests} - set(allowed.values())
+    wrong = sorted(name for name in allowed | read if allowed.get(name) != read.get(name))
+    of_test = [name for name in wrong if name in TEST or read.get(name) in tested]
+    other = [name for name in wrong if name not in of_test]
+    return [
+        *found("truth-leak", "error", len(of_test), of_test, wrong=", ".join(of_test)),
+        *found("selection-leak", "error", len(other), other, allowed=", ".join(allowed), wrong=", ".join(other)),
+    ]

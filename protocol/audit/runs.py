@@ -1,0 +1,64 @@
+"""Several runs of one protocol: whether they are draws of their own."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from protocol.audit.classes import class_counts
+from protocol.audit.findings import Finding, found
+from protocol.audit.split import Split
+from protocol.splits import SplitProtocol
+from protocol.storage import array_digest
+
+_UNLIKELY = 1e-9
+
+
+def audit_runs(splits: Mapping[str, Split], protocol: SplitProtocol) -> dict[str, list[Finding]]:
+    """Return findings by run: a partition that another run has, too, or overlaps that chance does not make.
+
+    Where nothing is drawn, as with official parts and lists, runs are alike by declaration.
+
+    Parameters
+    ----------
+    splits : mapping
+        By run, the splits of one dataset by one protocol.
+    protocol : SplitProtocol
+    """
+    made: dict[str, list[Finding]] = {run: [] for run in splits}
+    for part in protocol.balanced:
+        first: dict[str, str] = {}
+        for run, split in splits.items():
+            if len(split[part]):
+                earlier = first.setdefault(array_digest(split[part]), run)
+                if earlier != run:
+                    what = f"This run has the {part} partition of another run"
+                    made[run] += found("runs-not-independent", "error", 1, [earlier], what=what)
+        if len(first) == len(splits) > 1:
+            run = next(iter(splits))
+            made[run] += _against_chance(list(splits.values()), part, list(splits))
+    return made
+
+
+def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Finding]:
+    r"""Return a finding if the runs' partitions share more, or fewer, items than independent draws would.
+
+    Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
+    average; how many all pairs of runs share is nearly Poisson, or narrower.
+    """
+    dataset = splits[0].dataset
+    if dataset.n_items is None or dataset.labelled is not None or (dataset.y is not None and dataset.y.ndim == 2):
+        return []
+    from scipy.stats import poisson
+
+    # One class where there are no labels.
+    counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
+    available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]
+    shared, expected = 0, 0.0
+    for (a, a_counts), (b, b_counts) in itertools.combinations(zip(splits, counts, strict=True), 2):
+        shared += int(np.isin(a[part], b[part], assume_unique=True).sum())
+        expected += float(np.sum(a_counts * b_counts / available))
+    if min(poisson.cdf(shared, expected), poisson.sf(shared - 1, expected)) > _UNLIKELY:
+        return []
+    what = f"The runs share {shared:,} items of their {part} partitions, where chance has {expected:,.0f}"
+    return found("runs-not-independent", "error", len(splits), runs, what=what)

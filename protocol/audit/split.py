@@ -1,0 +1,97 @@
+"""What is audited: a split as it came, with all that is known of the dataset it divides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.audit.findings import EXAMPLES, Finding, found
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a split divides, as far as it is known.
+
+    Parameters
+    ----------
+    n_items : int or None
+        None: not known, as with lists alone, which name only what is in them.
+    ids : ndarray of str, shape (n,), or None
+        By item number; None: the numbers are row numbers, and all there is to call items by.
+    y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
+        Class labels by item number.
+    labelled : ndarray of bool, shape (n,), or None
+        Which items' labels are known; None: all.
+    class_names : sequence of str
+        Of class 0, 1, ...; empty: classes are called by their numbers.
+    official : mapping of str to ndarray of int64
+        Row numbers of the parts that the dataset's makers named.
+    digest : str or None
+        Of the file that all this was read from; what was drawn from that file can be drawn again.
+    """
+
+    n_items: int | None = None
+    ids: NDArray | None = None
+    y: NDArray | None = None
+    labelled: NDArray[np.bool_] | None = None
+    class_names: Sequence[str] = ()
+    official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    digest: str | None = None
+
+    def names(self, items: NDArray[np.int64]) -> list[str]:
+        """Return what the user calls the first few items."""
+        few = items[:EXAMPLES]
+        return [str(name) for name in (few if self.ids is None else self.ids[few])]
+
+    def class_labels(self, items: NDArray[np.int64]) -> NDArray | None:
+        """Return the labels of items, None where one is not known."""
+        if self.y is None or (self.labelled is not None and not self.labelled[items].all()):
+            return None
+        return self.y[items]
+
+
+class Split:
+    """One run of a split as it came: partitions of item numbers, in which an item may stand twice.
+
+    Parameters
+    ----------
+    parts : mapping of str to ndarray of int64
+        Item numbers by partition; a partition that is not in it was not given.
+    dataset : Dataset
+    flags : mapping of str to ndarray of bool, shape (n, n_classes)
+        By partition, the labels as its list has them, a row an entry.
+
+    Attributes
+    ----------
+    parts : dict of str to ndarray of int64
+        Ascending, each item once.
+    entries : mapping of str to ndarray of int64
+        As they came.
+    """
+
+    def __init__(
+        self,
+        parts: Mapping[str, NDArray[np.int64]],
+        dataset: Dataset,
+        flags: Mapping[str, NDArray[np.bool_]] | None = None,
+    ) -> None:
+        self.entries = parts
+        self.parts = {name: part if _ascending(part) else np.unique(part) for name, part in parts.items()}
+        self.dataset = dataset
+        self.flags = flags or {}
+
+    def __getitem__(self, name: str) -> NDArray[np.int64]:
+        return self.parts.get(name, np.empty(0, dtype=np.int64))
+
+    def shared(self, a: str, b: str) -> NDArray[np.int64]:
+        """Return the items that two partitions share."""
+        return self[a][np.isin(self[a], self[b])]
+
+    def found(self, name: str, severity: str, items: NDArray[np.int64], **words: str) -> list[Finding]:
+        """Return a finding about items, or nothing where there are none."""
+        return found(name, severity, len(items), self.dataset.names(items), **words)
+
+
+def _ascending(numbers: NDArray[np.int64]) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())

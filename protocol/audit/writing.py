@@ -1,0 +1,136 @@
+"""Findings for a terminal, a pull request, a script, and the pipeline's table."""
+
+import csv
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from protocol.audit.findings import Finding
+from protocol.audit.kinds import KINDS
+from protocol.storage import replacing
+
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "treatment")
+_WIDTH = 100
+_COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "clean": "\x1b[32m"}
+_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+_ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
+
+
+def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
+    """Yield each file with each of its findings: errors first, then in the order of the kinds."""
+    for file, made in findings.items():
+        for finding in sorted(made, key=lambda one: (one.severity, _ORDER[one.name])):
+            yield file, finding
+
+
+def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | int | list[str]]]:
+    """Return one record a finding, its keys are `COLUMNS`."""
+    return [
+        dict(
+            zip(
+                COLUMNS,
+                (file, one.name, one.severity, one.count, list(one.examples), one.consequence, one.treatment),
+                strict=True,
+            )
+        )
+        for file, one in ordered(findings)
+    ]
+
+
+def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
+    """Write findings as CSV, one row each, with the file they were made in; examples are joined by commas."""
+    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row | {"examples": ", ".join(row["examples"])} for row in records(findings))  # type: ignore[arg-type]
+
+
+def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
+    """Write findings as a JSON list of objects, one each."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(records(findings), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def text(
+    findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING, *, colour: bool = False
+) -> str:
+    """Return findings for a terminal: a heading a file, a paragraph a finding, the sum at the end.
+
+    Parameters
+    ----------
+    findings : mapping
+        By file.
+    about : mapping
+        Sentences to put under the heading, by file.
+    colour : bool, default=False
+        Whether to use the terminal's colours.
+    """
+
+    def painted(words: str, *codes: str) -> str:
+        return "".join(codes) + words + _PLAIN if colour else words
+
+    parts = []
+    for file, made in findings.items():
+        parts += [painted(file, _BOLD), *(_paragraph(line, 2) for line in about.get(file, ()))]
+        parts += [] if made else [f"  {painted('clean', _COLOURS['clean'])}"]
+        for _, one in ordered({file: made}):
+            severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
+            parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
+            parts += [
+                _paragraph(words, 11) for words in (_named(one), one.consequence, f"Papers: {one.treatment}") if words
+            ]
+    return "\n".join([*parts, "", summary(findings)])
+
+
+def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+    """Return findings for a pull request: a table a file, the sum at the end; parameters as `text`."""
+    parts = []
+    for file, made in findings.items():
+        parts += [f"### `{file}`\n", *(f"{line}\n" for line in about.get(file, ()))]
+        if not made:
+            parts.append("Clean.\n")
+            continue
+        parts += [
+            "| severity | finding | count | examples | consequence | in the papers |",
+            "|---|---|---:|---|---|---|",
+        ]
+        for _, one in ordered({file: made}):
+            cells = (one.severity, f"`{one.name}`", f"{one.count:,}", _named(one), one.consequence, one.treatment)
+            parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        parts.append("")
+    return "\n".join([*parts, summary(findings)])
+
+
+def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
+    """Return how many findings there are, in one line.
+
+    Examples
+    --------
+    >>> summary({"split.h5": []})
+    '0 errors, 0 warnings'
+    """
+    severities = [one.severity for _, one in ordered(findings)]
+    counts = {what: severities.count(what) for what in ("error", "warning")}
+    return ", ".join(f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items())
+
+
+def _named(finding: Finding) -> str:
+    """Return the examples in one line, with dots where there are more."""
+    more = ", ..." if finding.count > len(finding.examples) > 0 else ""
+    # What comes from a file could hold codes that move a terminal's cursor.
+    return ", ".join(name if name.isprintable() else ascii(name) for name in finding.examples) + more
+
+
+def _paragraph(words: str, indent: int) -> str:
+    margin = " " * indent
+    return textwrap.fill(
+        words,
+        _WIDTH,
+        initial_indent=margin,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,21 @@
+"""The ledger of claims: what the papers state, decided by computing it."""
+
+from protocol.claims._claim import STATUSES, Claim, Verdict
+from protocol.claims._results import Results
+from protocol.claims.entries import FIELDS, all_claims, judge, ledger, write_json
+from protocol.claims.render import full, markdown, table
+
+__all__ = [
+    "FIELDS",
+    "STATUSES",
+    "Claim",
+    "Results",
+    "Verdict",
+    "all_claims",
+    "full",
+    "judge",
+    "ledger",
+    "markdown",
+    "table",
+    "write_json",
+]

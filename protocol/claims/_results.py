@@ -1,0 +1,129 @@
+"""The results that data claims are judged on: summary tables of runs, and the kept ones."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from protocol.checks import ProtocolError
+
+CELL = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric")
+_NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float}
+_PLAIN = {"extension": "none", "extension_bits": "0"}  # tables without extension codes may leave the columns out
+_NEEDED = {*CELL, "mean", "n_runs"} - set(_PLAIN)
+_DATASET_COLUMNS = ["dataset", "statistic", "value"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A mean over runs of one metric: the cell of the grid, and the folder its table stands in."""
+
+    folder: str
+    dataset: str
+    feature: str
+    ground_truth: str
+    split: str
+    hasher: str
+    n_bits: int
+    extension: str
+    extension_bits: int
+    metric: str
+    mean: float
+    n_runs: int
+
+
+class Results:
+    """Rows of summary tables, read when the first check asks for some.
+
+    Parameters
+    ----------
+    tables : iterable of Path
+        CSV files. Those with the columns of a setting's ``summary.csv`` give rows, the extension columns may be
+        missing; those with ``dataset,statistic,value`` give what loaded data were counted to hold; others are left
+        out.
+    """
+
+    def __init__(self, tables: Iterable[str | Path] = ()) -> None:
+        self._paths = [Path(path) for path in tables]
+        self._read: tuple[list[Row], dict[tuple[str, str], float]] | None = None
+
+    @classmethod
+    def in_folder(cls, folder: str | Path) -> Self:
+        """Return the results of every setting in a folder of results, and of the kept tables in its ``reference/``.
+
+        The folder may be that of one setting, too: then its rows are all there are.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such folder.
+        """
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise ProtocolError(f"{folder}: no such folder of results; run a setting first, or give --results DIR")
+        patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
+        return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
+
+    def rows(self, **cell: Any) -> list[Row]:
+        """Return the rows of a cell: each keyword is a column, its value what it has to be or a collection of such.
+
+        A cell that is in several tables with the same mean comes from the first alone.
+        """
+        wanted = {name: value if isinstance(value, tuple | list | set) else (value,) for name, value in cell.items()}
+        found = (
+            row for row in self._content()[0] if all(getattr(row, name) in value for name, value in wanted.items())
+        )
+        unique: dict[tuple[Any, ...], Row] = {}
+        for row in found:
+            unique.setdefault((*(getattr(row, name) for name in CELL), f"{row.mean:.5g}", row.n_runs), row)
+        return list(unique.values())
+
+    def statistic(self, dataset: str, name: str) -> float | None:
+        """Return what loaded data were counted to hold; None where nobody has counted."""
+        return self._content()[1].get((dataset, name))
+
+    def _content(self) -> tuple[list[Row], dict[tuple[str, str], float]]:
+        if self._read is None:
+            rows: list[Row] = []
+            statistics: dict[tuple[str, str], float] = {}
+            for path in self._paths:
+                _read_table(path, rows, statistics)
+            self._read = rows, statistics
+        return self._read
+
+
+def _read_table(path: Path, rows: list[Row], statistics: dict[tuple[str, str], float]) -> None:
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            table = csv.DictReader(file)
+            columns = table.fieldnames or []
+            if columns == _DATASET_COLUMNS:
+                statistics.update({(row["dataset"], row["statistic"]): float(row["value"]) for row in table})
+            elif set(columns) >= _NEEDED:
+                rows.extend(_rows(path, table))
+            elif path.name == "summary.csv" and path.parent.parent.name != "reference":
+                raise ProtocolError(
+                    f"{path}: no summary of a setting: wanted the columns {', '.join(sorted(_NEEDED))}, came "
+                    f"{', '.join(columns) or 'an empty file'}; make it again with `snakemake -- evaluate`"
+                )
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: can't be read as a table: {error}") from error
+
+
+def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
+    """Yield the rows of a table but for those without a mean: there the metric was undefined in every run."""
+    for content in table:
+        if content["mean"] == "":
+            continue
+        cells = _PLAIN | {name: text for name, text in content.items() if name in _NEEDED or name in _PLAIN}
+        try:
+            yield Row(
+                str(path.parent),
+                **{name: _NUMBERS.get(name, str)(text or "") for name, text in cells.items()},
+            )
+        except ValueError as error:
+            raise ProtocolError(
+                f"{path}, line {table.line_num}: wanted numbers under {', '.join(_NUMBERS)}, came "
+                f"{', '.join(str(cells[name]) for name in _NUMBERS)}; make it again with `snakemake -- evaluate`"
+            ) from error

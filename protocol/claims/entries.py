@@ -1,0 +1,128 @@
+"""The ledger: every claim with what it was found to be."""
+
+import json
+import math
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import known
+from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, UNDER_CONVENTION, Claim, Verdict
+from protocol.claims._results import Results
+from protocol.storage import replacing
+
+FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "note")
+_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr.PAPER, thesis.PAPER)
+
+
+def all_claims() -> list[Claim]:
+    """Return every claim, paper after paper."""
+    return [claim for paper in _PAPERS for claim in paper.claims]
+
+
+def ledger(
+    results: str | Path, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
+    """Return every claim with what its check finds.
+
+    Parameters
+    ----------
+    results : str or Path
+        A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``.
+    only : collection of str
+        The ids of some claims; all if empty.
+    progress : callable, optional
+        Called with the number of claims done and that of all.
+
+    Returns
+    -------
+    list of dict
+        One for each claim, its keys `FIELDS`, all of them text. A note has a line each for how the claim is checked,
+        what it holds with or needs, what is behind it, and the errata.
+
+    Raises
+    ------
+    ProtocolError
+        If the folder is not there, a table in it can't be read, or an id is unknown.
+    """
+    return judge(Results.in_folder(results), only, progress=progress)
+
+
+def judge(
+    results: Results, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, str]]:
+    """Return the ledger, as `ledger`, on the rows of given tables."""
+    names = [claim.id for claim in all_claims()]
+    for name in only:
+        known(name, names, "claim")
+    entries = []
+    chosen = [claim for claim in all_claims() if not only or claim.id in only]
+    for done, claim in enumerate(chosen, start=1):
+        entries.append(_entry(claim, claim.judge(results)))
+        if progress is not None:
+            progress(done, len(chosen))
+    return entries
+
+
+def write_json(path: str | Path, entries: list[dict[str, str]]) -> None:
+    """Write a ledger as JSON: a list of objects with the keys `FIELDS`."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "place": claim.place,
+        "claim": claim.statement,
+        "expected": _expected(claim),
+        "ours": _ours(verdict.ours),
+        "status": verdict.status,
+        "note": _note(claim, verdict),
+    }
+
+
+def _expected(claim: Claim) -> str:
+    relation = "" if claim.relation == "=" else f"{claim.relation} "
+    parts = []
+    for name, value in claim.expected.items():
+        within = claim.tolerance(name)
+        parts.append(f"{name}: {relation}{shown(value)}" + (f" (± {within:g})" if within else ""))
+    return "; ".join(parts)
+
+
+def _ours(by_reading: Mapping[str, Mapping[str, Any]]) -> str:
+    parts = []
+    for reading, values in by_reading.items():
+        text = "; ".join(f"{name}: {shown(value)}" for name, value in values.items())
+        parts.append(text if reading == AS_PRINTED and len(by_reading) == 1 else f"{reading}: {text}")
+    return BETWEEN_READINGS.join(parts)
+
+
+def _note(claim: Claim, verdict: Verdict) -> str:
+    """Return a paragraph each: how it is checked, what it holds with or needs, what is behind it, and the errata."""
+    holding = claim.agreeing(verdict) if verdict.status in (UNDER_CONVENTION, CONTRADICTED) else []
+    parts = {
+        "How: ": claim.method if verdict.ours else "",
+        "Holds with: ": "; ".join(holding) + "." if holding else "",
+        "Needs: ": f"{verdict.needs}." if verdict.needs else "",
+        "": claim.note,
+        "Errata: ": f"{', '.join(claim.errata)}." if claim.errata else "",
+    }
+    return "\n".join(start + text for start, text in parts.items() if text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as text: whole numbers in full, others with six digits, what belongs to a name in brackets."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(shown, value))
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    if math.isnan(number):
+        return "undefined"
+    return f"{number:.0f}" if number.is_integer() else f"{number:.6g}"

@@ -1,0 +1,74 @@
+"""Claims of *Evaluation metrics* (mAP@p, nDCG@p)."""
+
+import numpy as np
+
+from protocol import codes
+from protocol.claims._claim import Paper, Values
+from protocol.claims._rankings import histograms, untied, value
+
+PAPER = Paper("Evaluation metrics (mAP@p, nDCG@p)")
+
+
+@PAPER.claim(
+    "S1-01",
+    place="eq. 1",
+    statement="The Hamming distance is K/4 of the squared distance of the codes scaled to unit length, and K/2 (1 - "
+    "their cosine).",
+    expected={"largest difference, distance": 0, "largest difference, cosine": 0},
+    within=1e-12,
+    note="For codes of -1 and +1, which the paper does not say. For codes of 0 and 1 it fails: 10 and 11 differ in one "
+    "bit, and 1 - cosine is 0.29.",
+    errata=("E1-04",),
+)
+def distance_and_cosine() -> Values:
+    """Compare random codes of 1, 12 and 64 bits."""
+    apart = [0.0, 0.0]
+    for n_bits in (1, 12, 64):
+        bits = np.random.default_rng(n_bits).random((2, 9, n_bits)) < 0.5
+        query, database = np.where(bits, 1.0, -1.0) / np.sqrt(n_bits)
+        distances = codes.hamming_distance(codes.pack(bits[0]), codes.pack(bits[1]))
+        from_distance = n_bits / 4 * ((query[:, None] - database) ** 2).sum(axis=2)
+        from_cosine = n_bits / 2 * (1 - query @ database.T)
+        apart = [
+            max(apart[0], np.abs(distances - from_distance).max()),
+            max(apart[1], np.abs(distances - from_cosine).max()),
+        ]
+    return {"largest difference, distance": apart[0], "largest difference, cosine": apart[1]}
+
+
+@PAPER.claim(
+    "S1-02",
+    place="eq. 2-5",
+    statement="AP@p divides by the relevant items among the top p.",
+    expected={"+----": 1.0, "+---+": 0.7},
+    within=1e-12,
+    note="So it is not monotone: the second list has 1 at p = 1 and 0.7 at p = 5. Undefined without a relevant item in "
+    "the top p. The denominator's R is printed with the index r in place of q, and r is both bound and running index; "
+    "the number of queries that is divided by is not defined.",
+    errata=("E1-01", "E1-02", "E1-03"),
+)
+def truncated_denominator() -> Values:
+    """Score two lists of five by mAP@5[retrieved]."""
+    found = {signs: value(untied(signs), "mAP@5[retrieved]") for signs in ("+----", "+---+")}
+    return found | {"+---+ at p = 1": value(untied("+---+"), "mAP@1[retrieved]")}
+
+
+@PAPER.claim(
+    "S1-03",
+    place="eq. 6-9",
+    statement="nDCG@p has the gain 2^level - 1 for the levels 0 to 3, and the discount log2(rank + 1).",
+    expected={"gains": [0, 1, 3, 7]},
+    within=1e-12,
+    note="Whether the ideal ranking is of the whole gallery or of the retrieved items is not said, nor what a query "
+    "without a match has; here the whole gallery, and 0.",
+    errata=("E1-05",),
+)
+def gains() -> Values:
+    """Rank an item of each level before one of level 3, and solve nDCG for its gain, as a share of 7."""
+    second = 1 / np.log2(3)
+    found = []
+    for level in range(4):
+        relevant = {3: [[1, 1]]} if level == 3 else {3: [[0, 1]]} | ({level: [[1, 0]]} if level else {})
+        ndcg = value(histograms([1, 1], relevant), "nDCG")
+        found.append(7 * (ndcg - second) / (1 - second * ndcg))
+    return {"gains": found}

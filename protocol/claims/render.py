@@ -1,0 +1,80 @@
+"""The ledger as text: a table for the terminal, one claim in full, a table for the README."""
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, STATUSES
+
+_SHORT = dict(zip(STATUSES, ("reproduced", "by convention", "contradicted", "not run"), strict=True))
+_PARTS = ("place", "claim", "expected", "ours", "status", "note")
+
+Entries = Sequence[dict[str, str]]
+
+
+def totals(entries: Entries) -> dict[str, int]:
+    """Return the number of claims of each status, all statuses in their order."""
+    return {status: sum(entry["status"] == status for entry in entries) for status in STATUSES}
+
+
+def table(entries: Entries, *, width: int | None = None) -> str:
+    """Return a ledger as a table of `width` columns, or the terminal's: paper by paper, a line or more a claim."""
+    if not entries:
+        return "no claims"
+    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+    parts = [
+        "\n".join([*textwrap.wrap(paper, width), *_lines(list(of_paper), width)])
+        for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])
+    ]
+    counted = [f"{n} {status}" for status, n in totals(entries).items() if n]
+    return "\n\n".join([*parts, "\n".join(textwrap.wrap(f"{len(entries)} claims: {', '.join(counted)}", width))])
+
+
+def _lines(entries: Entries, width: int) -> Iterator[str]:
+    ids, statuses = max(len(entry["id"]) for entry in entries), max(map(len, _SHORT.values()))
+    indent = " " * (ids + statuses + 6)
+    for entry in entries:
+        start = f"  {entry['id']:<{ids}}  {_SHORT[entry['status']]:<{statuses}}  "
+        yield from textwrap.wrap(
+            entry["claim"], width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+        )
+
+
+def full(entry: dict[str, str], *, width: int | None = None) -> str:
+    """Return one claim in full."""
+    width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
+    lines = textwrap.wrap(f"{entry['id']}  {entry['paper']}", width)
+    margin = " " * (max(map(len, _PARTS)) + 4)
+    for name in _PARTS:
+        start = f"  {name}".ljust(len(margin))
+        for paragraph in (entry[name] or "none").split("\n"):
+            lines += textwrap.wrap(
+                paragraph, width, initial_indent=start, subsequent_indent=margin, break_on_hyphens=False
+            )
+            start = margin
+    return "\n".join(lines)
+
+
+def markdown(entries: Entries) -> str:
+    """Return the totals by paper as a table, and the contradicted claims as another, as the README holds them."""
+    papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
+    rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
+    contradicted = [
+        [f"`{entry['id']}`", entry["place"], entry["claim"], entry["expected"], _first_reading(entry["ours"])]
+        for entry in entries
+        if entry["status"] == CONTRADICTED
+    ]
+    parts = [_markdown_table(["paper", *STATUSES, "claims"], rows)]
+    if contradicted:
+        parts.append(_markdown_table([CONTRADICTED, "place", "claim", "expected", "ours, as printed"], contradicted))
+    return "\n\n".join(parts)
+
+
+def _first_reading(ours: str) -> str:
+    return ours.split(BETWEEN_READINGS)[0].removeprefix(f"{AS_PRINTED}: ")
+
+
+def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])

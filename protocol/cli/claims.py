@@ -1,0 +1,74 @@
+"""`protocol claims`: what the papers state, and what of it holds."""
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from protocol.cli._progress import progress
+
+
+def _claims(arguments: argparse.Namespace) -> None:
+    from protocol import claims
+    from protocol.checks import known
+    from protocol.storage import check_writable
+
+    for status in arguments.status:
+        known(status, claims.STATUSES, "status")
+    if arguments.json:
+        check_writable(arguments.json.parent)
+    with progress("checking", " claims") as shown:
+        entries = claims.ledger(arguments.results, arguments.id, progress=shown)
+    entries = [entry for entry in entries if not arguments.status or entry["status"] in arguments.status]
+    if arguments.json:
+        claims.write_json(arguments.json, entries)
+    if arguments.markdown:
+        text = claims.markdown(entries)
+    elif arguments.id:
+        text = "\n\n".join(map(claims.full, entries))
+    else:
+        text = claims.table(entries)
+    sys.stdout.write(text + "\n")
+
+
+def add(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command `protocol claims`."""
+    command = commands.add_parser(
+        "claims",
+        help="check what the papers claim, each claim by computing it",
+        description="Check the papers' claims with this project's own code, and print what became of each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            statuses:
+              reproduced                               ours is what the paper says, as printed
+              reproduced under a stated convention     it is under one reading of what the paper leaves open
+              contradicted                             ours differs as printed; the note has the smallest example
+              not run                                  some of it needs what is not there; the note says what
+
+            A status is never entered: it follows from comparing ours with what the paper says, within the tolerance.
+            Claims of arithmetic need no data. Claims about data read the tables in the folder of results: summary.csv
+            of every setting that was run, and the kept tables in its folder reference/. Run a setting, or put a
+            table there, and their status follows.
+
+            examples:
+              protocol claims                          every claim, paper by paper, and the totals
+              protocol claims S4-03 S0-06              these in full: expected, ours, what is behind it
+              protocol claims --status contradicted    those of one status
+              protocol claims --json claims.json       for a script: id, paper, place, claim, expected, ours, ...
+            """
+        ),
+    )
+    command.add_argument("id", nargs="*", metavar="ID", help="print these claims in full")
+    command.add_argument(
+        "--status", action="append", default=[], metavar="STATUS", help="claims of this status only; repeatable"
+    )
+    command.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="what runs left (results)"
+    )
+    command.add_argument(
+        "--markdown", action="store_true", help="print totals and contradicted claims as the README has them"
+    )
+    command.add_argument("--json", type=Path, metavar="F", help="write them as a list of objects, too")
+    command.set_defaults(run=_claims)

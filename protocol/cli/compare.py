@@ -1,0 +1,46 @@
+"""`protocol compare`: settings, or codes of one's own, side by side."""
+
+import argparse
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from protocol.report.comparison import compare, text_of
+
+    parts = compare(arguments.files, arguments.metric)
+    if arguments.html:
+        from protocol.report.page import render
+        from protocol.storage import replacing
+
+        with replacing(arguments.html) as path:
+            path.write_text(render("Comparison", parts))
+    sys.stdout.write(text_of(parts) + "\n")
+
+
+def add(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command `protocol compare`."""
+    command = commands.add_parser(
+        "compare",
+        help="put the scores of settings, or of your own codes, side by side",
+        description="Compare scores, and only those that one protocol gave.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            files:
+              the summary.csv of a setting, or what `protocol evaluate --json` wrote. Numbers of another data set,
+              ground truth, split, size or convention are never put in one table; what a file does not say of them is
+              named.
+
+            examples:
+              protocol compare results/cifar10/summary.csv results/cifar10_s1/summary.csv
+              protocol compare results/cifar10/summary.csv mine.json --metric mAP --html comparison.html
+            """
+        ),
+    )
+    command.add_argument("files", nargs="+", metavar="F", help="two files or more")
+    command.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME", help="these metrics only")
+    command.add_argument("--html", type=Path, metavar="F.html", help="write a page that opens offline, too")
+    command.set_defaults(run=_compare)

@@ -1,0 +1,232 @@
+"""What the figures show beyond the summary, worked out from counts and codes: one hasher of a split at a time.
+
+Rows are dictionaries with a column ``hasher``. What is said of one run is of run 0.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import codes, metrics
+from protocol.evaluation.spread import spread_of
+from protocol.ranking import HammingCounts, Relevance, count, lookup_time, unpack_counts
+from protocol.storage import grouped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+_COLUMNS = {
+    "conventions": ("ground_truth", "n_bits", "metric", "undefined", "called_map_by", "value"),
+    "buckets": ("n_bits", "rank", "items", "n_buckets"),
+    "histogram": ("n_bits", "code", "items"),
+    "retrieved": ("ground_truth", "n_bits", "query", "rank", "item", "distance", "at_distance", "relevant"),
+    "lookups": ("n_bits", "radius", "codes", "milliseconds"),
+}
+
+MOST_CODES_IN_BALL = 10_000
+"""Up to here the radius of a bucket search is worth a figure."""
+LOOKUP_QUERIES = 100
+SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
+LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP: 4,096 codes
+_MOST_RADIUS = 10
+_RANKS = 60
+
+
+def middle(lengths: Sequence[int]) -> int:
+    """Return the code length that stands for all where a figure has room for one."""
+    return sorted(lengths)[len(lengths) // 2]
+
+
+def radius_rows(arrays: Mapping[str, NDArray], *, lengths: Sequence[int], empty: str, extended: bool) -> Iterator[Row]:
+    """Yield the values of one run's counts at every radius.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        A file of counts.
+    lengths : sequence of int
+        Of the plain codes.
+    empty : {"zero", "drop"}
+        As for the metrics of the setting.
+    extended : bool
+        Whether to give the shortest length's RAMAP, precision, recall and cut mAP with every extension, as tables 2 and
+        3 of RAMAP have them.
+    """
+    for place, own in grouped(arrays).items():
+        n_bits, extension, s = place.split()
+        plain, shortest = extension == "none", int(n_bits) == min(lengths)
+        if not (plain or (extended and shortest)):
+            continue
+        for truth, counts in unpack_counts(own).items():
+            cell = {"ground_truth": truth, "n_bits": int(n_bits), "extension": extension, "extension_bits": int(s)}
+            found = _of_plain(counts, empty) if plain else iter(())
+            asked = _of_extensions(counts, empty, min(lengths)) if extended and shortest else iter(())
+            for metric, radius, value in (*found, *asked):
+                yield cell | {"metric": metric, "radius": radius, "value": value}
+
+
+def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
+    curve = metrics.pr_curve(counts, empty=empty)
+    for radius in range(counts.n_bits + 1):
+        yield "precision_micro", radius, float(curve.precision[radius])
+        yield "recall_micro", radius, float(curve.recall[radius])
+    for radius in range(min(counts.n_bits, _MOST_RADIUS) + 1):
+        yield "empty", radius, _mean(counts, f"empty@r{radius}", empty)
+
+
+def _of_extensions(counts: HammingCounts, empty: str, shortest: int) -> Iterator[tuple[str, int, float]]:
+    """Yield the values at radius 0, 1, ..., one above the plain code's length; those that don't exist are left out."""
+    step = cutoff_step(counts.n_database)
+    for radius in range(min(shortest, _MOST_RADIUS) + 2):
+        cutoff = step * (radius + 1)
+        if cutoff <= counts.n_database:
+            yield f"mAP@{cutoff}[retrieved]", radius, _mean(counts, f"mAP@{cutoff}[retrieved]", empty)
+        if radius <= counts.n_bits:
+            for metric in ("RAMAP", "precision", "recall"):
+                yield metric, radius, _mean(counts, f"{metric}@r{radius}", empty)
+
+
+def cutoff_step(n_database: int) -> int:
+    """Return a tenth of the database, rounded down to one digit: what RAMAP's table 2 adds to the cutoff at a time.
+
+    Examples
+    --------
+    >>> cutoff_step(59000), cutoff_step(797), cutoff_step(5)
+    (5000, 70, 1)
+    """
+    tenth = max(1, n_database // 10)
+    digit = 10 ** (len(str(tenth)) - 1)
+    return tenth // digit * digit
+
+
+def _mean(counts: HammingCounts, metric: str, empty: str) -> float:
+    return metrics.mean(metrics.evaluate(counts, [metric], empty=empty)[metric])
+
+
+def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
+    """Return the mean value over the runs of each cell, metric and radius, in order."""
+    import pandas as pd
+
+    cell = ["ground_truth", "hasher", "n_bits", "extension", "extension_bits", "metric", "radius"]
+    groups = pd.DataFrame(rows).groupby(cell, sort=True)["value"]
+    return groups.agg(value="mean", n_runs="size").reset_index()
+
+
+def convention_rows(
+    pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
+) -> Iterator[Row]:
+    """Yield what every named convention calls mAP, of one run's codes; `calls` as `protocol.ranking.count` takes it."""
+    counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
+    for truth, own in counts.items():
+        for row in spread_of(own):
+            undefined = "either way" if len(row.empty) > 1 else {"zero": "0", "drop": "left out"}[row.empty[0]]
+            yield {
+                "ground_truth": truth,
+                "n_bits": n_bits,
+                "metric": row.metric,
+                "undefined": undefined,
+                "called_map_by": " ".join(row.conventions),
+                "value": row.value,
+            }
+
+
+def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
+    """Yield bucket sizes, descending, at ranks spread evenly over their logarithm."""
+    ranks = np.unique(np.geomspace(1, sizes.size, _RANKS).round().astype(np.int64))
+    for rank in ranks.tolist():
+        yield {"n_bits": n_bits, "rank": rank, "items": int(sizes[rank - 1]), "n_buckets": sizes.size}
+
+
+def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
+    """Yield how many items have each code, those that no item has left out; short codes only, else nothing."""
+    if n_bits <= LONGEST_HISTOGRAM:
+        weights = 1 << np.arange(n_bits)
+        values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)
+        for value, n in zip(values.tolist(), items.tolist(), strict=True):
+            yield {"n_bits": n_bits, "code": value, "items": n}
+
+
+def retrieved_rows(
+    pair: Mapping[str, NDArray[np.uint8]],
+    n_bits: int,
+    truths: Mapping[str, Relevance],
+    parts: Mapping[str, NDArray[np.int64]],
+) -> Iterator[Row]:
+    """Yield the items nearest to some queries, spread evenly over all; ties in the order of the database.
+
+    ``query`` and ``item`` are rows of the dataset; ``at_distance`` is how many items there are at the distance.
+    """
+    n_queries = len(pair["query"])
+    for query in np.unique(np.linspace(0, n_queries - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
+        distances = codes.hamming_distance(pair["query"][query : query + 1], pair["database"])[0]
+        at_distance = np.bincount(distances, minlength=n_bits + 1)
+        nearest = np.argsort(distances, kind="stable")[:SHOWN_ITEMS].tolist()
+        for truth, relevance in truths.items():
+            relevant = set(relevance.row(query)[0].tolist())
+            for rank, position in enumerate(nearest, 1):
+                yield {
+                    "ground_truth": truth,
+                    "n_bits": n_bits,
+                    "query": int(parts["query"][query]),
+                    "rank": rank,
+                    "item": int(parts["database"][position]),
+                    "distance": int(distances[position]),
+                    "at_distance": int(at_distance[distances[position]]),
+                    "relevant": int(position in relevant),
+                }
+
+
+def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
+    """Yield how long an inverted index takes by radius, for the first queries; a time of this machine, no result."""
+    balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
+    radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
+    seconds = lookup_time(pair["query"][:LOOKUP_QUERIES], pair["database"], n_bits, radius=radius)
+    for reached, (of_query, ball) in enumerate(zip(seconds.tolist(), balls.tolist(), strict=False)):
+        yield {"n_bits": n_bits, "radius": reached, "codes": ball, "milliseconds": 1000 * of_query}
+
+
+def of_run(
+    codes_of: Mapping[str, Mapping[str, Mapping[str, NDArray[np.uint8]]]],
+    counts_of: Mapping[str, Mapping[str, Mapping[str, NDArray]]],
+    truths: Mapping[str, Relevance],
+    parts: Mapping[str, NDArray[np.int64]],
+    lengths: Sequence[int],
+) -> "dict[str, pd.DataFrame]":
+    """Return the tables of one run: ``conventions``, ``buckets``, ``histogram``, ``retrieved`` and ``lookups``.
+
+    Parameters
+    ----------
+    codes_of : mapping of str to mapping
+        Of each hasher: its codes by length, as a file of codes has them.
+    counts_of : mapping of str to mapping
+        Of each hasher: its counts by place, as a file of counts has them; only the bucket sizes are read.
+    truths : mapping of str to Relevance
+        The ground truths by name.
+    parts : mapping of str to ndarray of int64
+        The partitions of the split.
+    lengths : sequence of int
+    """
+    import pandas as pd
+
+    chosen, rows = middle(lengths), _Tables()
+    for hasher, by_length in codes_of.items():
+        pair = by_length[str(chosen)]
+        rows.add("conventions", hasher, convention_rows(pair, chosen, truths, calls=len(codes_of)))
+        rows.add("retrieved", hasher, retrieved_rows(pair, chosen, truths, parts))
+        rows.add("histogram", hasher, histogram_rows(by_length[str(min(lengths))]["database"], min(lengths)))
+        for n_bits in sorted(lengths):
+            rows.add("buckets", hasher, bucket_rows(counts_of[hasher][f"{n_bits} none 0"]["bucket_sizes"], n_bits))
+            rows.add("lookups", hasher, lookup_rows(by_length[str(n_bits)], n_bits))
+    return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
+
+
+class _Tables(dict[str, list[Row]]):
+    """Rows by the table they belong to."""
+
+    def add(self, table: str, hasher: str, rows: Iterable[Row]) -> None:
+        self.setdefault(table, []).extend({"hasher": hasher} | row for row in rows)

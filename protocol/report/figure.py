@@ -1,0 +1,293 @@
+"""What a section of the report is made of: figures with their data, tables, sentences."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Each stands out by 3:1 from a white page and from a dark one (WCAG 2.1, 1.4.11); shapes tell them apart, too.
+COLOURS = (
+    "#2f7fd1",
+    "#d2660f",
+    "#2e9a57",
+    "#c756a6",
+    "#8d6fd6",
+    "#168f9b",
+    "#d9534a",
+    "#9a8420",
+    "#7a8594",
+    "#a87148",
+)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+ABSENT = "\N{EN DASH}"
+"""What stands in a table where there is nothing."""
+ROWS = "rows"
+"""The name under which a chart finds its figure's data."""
+_SMALL = 1e-3
+_STATIC_WIDTH, _HEIGHT = 620, 280
+_INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
+_CONFIG = {
+    "aria": False,  # a figure's words say what it shows; a label for each of its marks would be as long as its data
+    "background": None,
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None, "continuousHeight": _HEIGHT},
+    "axis": _INK
+    | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
+    | {"titleFontSize": 12, "titleFontWeight": "normal"},
+    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
+    | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
+    "header": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
+    "text": {"color": "currentColor"},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A chart, the sentence that says what it shows, and its data.
+
+    Parameters
+    ----------
+    name : str
+        Identifies the figure on the page, and names its files.
+    title : str
+    shows : str
+        One sentence, made from the data where it states a result.
+    chart : altair.Chart
+        Reads the data named `ROWS`; ``{column}`` in its titles stands for the reader's choice.
+    data : DataFrame
+        All that can be chosen, in the order in which it is offered.
+    choices : mapping of str to value
+        The columns that the reader chooses a value of, in this order, with the value that is drawn first.
+    """
+
+    name: str
+    title: str
+    shows: str
+    chart: Any
+    data: "pd.DataFrame"
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The chart as a Vega-Lite specification without data, in the page's colours."""
+        spec = self.chart.to_dict() | {"config": _CONFIG, "description": self.shows}
+        # Panels side by side or below each other can't be fitted as a whole: their script sets the width of one.
+        return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
+
+    @property
+    def options(self) -> dict[str, list[Any]]:
+        """The values of each choice that go with the ones chosen before it."""
+        left, offered = self.data, {}
+        for column, chosen in self.choices.items():
+            offered[column] = list(dict.fromkeys(left[column]))
+            left = left[left[column] == chosen]
+        return offered
+
+    @property
+    def drawn(self) -> "pd.DataFrame":
+        """The rows that are drawn first."""
+        chosen = np.ones(len(self.data), dtype=bool)
+        for column, value in self.choices.items():
+            chosen &= (self.data[column] == value).to_numpy()
+        return self.data[chosen]
+
+    @property
+    def static(self) -> dict[str, Any]:
+        """The specification with the rows that are drawn first, of a fixed width."""
+        import json
+
+        values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
+        spec = _filled(self.spec, self.choices) | {"data": {"values": values}}
+        for part in (spec, spec.get("spec", {})):
+            if part.get("width") == "container":
+                part["width"] = _STATIC_WIDTH
+        return spec
+
+    @property
+    def printed(self) -> dict[str, Any]:
+        """The specification with the rows that are drawn first, black on white."""
+        return _inked(self.static) | {"background": "white"}
+
+    @property
+    def svg(self) -> str:
+        """The figure as it is drawn first, in the colours of the text around it."""
+        import vl_convert
+
+        return _scaling(vl_convert.vegalite_to_svg(self.static))
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns of the data that hold numbers."""
+        return list(self.data.select_dtypes("number"))
+
+    @property
+    def csv(self) -> str:
+        """The data as CSV with six digits."""
+        return self.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+    @property
+    def csv_link(self) -> str:
+        """The data as the address of a link."""
+        return "data:text/csv;charset=utf-8," + quote(self.csv, safe="[]@,()/+:;=")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text, with what they are beside them.
+
+    Parameters
+    ----------
+    name : str
+        Names its files.
+    caption : str
+        What the numbers are, with their convention.
+    header : sequence of str
+    rows : sequence of sequences of str
+    n_labels : int, default=1
+        How many columns, from the left, are words.
+    strong : set of (row, column), default=empty
+        Cells that stand out: the best of their column.
+    """
+
+    name: str
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    n_labels: int = 1
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report.
+
+    Parameters
+    ----------
+    name, title : str
+    text : sequence of str
+        Paragraphs; where the setting lacks what the section is about, the one that says so.
+    figures : sequence of Figure
+    tables : sequence of Table
+    template : str, optional
+        A template of this room for what is neither figure nor table.
+    context : mapping
+        What that template reads.
+    """
+
+    name: str
+    title: str
+    text: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    template: str | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+def number(value: float) -> str:
+    """Return a score as text: four digits after the point, or three in all where it is tiny.
+
+    Examples
+    --------
+    >>> number(0.61234), number(0.00001234), number(float("nan")), number(0.0)
+    ('0.6123', '1.23e-05', 'undefined', '0.0000')
+    """
+    if np.isnan(value):
+        return "undefined"
+    return f"{value:.3g}" if 0 < abs(value) < _SMALL else f"{value:.4f}"
+
+
+def spread(mean: float, std: float) -> str:
+    """Return a mean with its standard deviation, where there is one, to the digits of the mean.
+
+    Examples
+    --------
+    >>> spread(0.1694, 0.00098), spread(0.00012, 0.00001), spread(0.5, float("nan"))
+    ('0.1694 ± 0.0010', '0.00012 ± 1e-05', '0.5000')
+    """
+    if np.isnan(std) or np.isnan(mean):
+        return number(mean)
+    return f"{number(mean)} ± {f'{std:.4f}' if abs(mean) >= _SMALL else number(std)}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(1797, "item")
+    ('1 run', '1,797 items')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as they stand in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def rows_chart() -> Any:
+    """Return a chart that reads a figure's data, as wide as the page allows."""
+    import altair as alt
+
+    return alt.Chart(alt.NamedData(ROWS))
+
+
+def hasher_colour(hashers: Sequence[str], *, legend: bool = True) -> Any:
+    """Return the colours of the hashers, the same in every figure of a report."""
+    import altair as alt
+
+    range_ = [COLOURS[i % len(COLOURS)] for i in range(len(hashers))]
+    scale = alt.Scale(domain=list(hashers), range=range_)
+    return alt.Color("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
+
+
+def hasher_shape(hashers: Sequence[str]) -> Any:
+    """Return the shapes of the hashers' points."""
+    import altair as alt
+
+    range_ = [SHAPES[i % len(SHAPES)] for i in range(len(hashers))]
+    return alt.Shape("hasher:N", title=None, scale=alt.Scale(domain=list(hashers), range=range_))
+
+
+def tooltips(*columns: str) -> list[Any]:
+    """Return what hovering shows: words as they are, numbers (``name:Q``) with four digits."""
+    import altair as alt
+
+    return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
+
+
+def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
+    """Return a specification with the choices in the place of their names."""
+    if isinstance(value, str):
+        return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, choices) for key, item in value.items()}
+    return [_filled(item, choices) for item in value] if isinstance(value, list) else value
+
+
+def _inked(value: Any) -> Any:
+    """Return a specification in black where it has the colour of the text around it."""
+    if isinstance(value, Mapping):
+        return {key: _inked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_inked(item) for item in value]
+    return "black" if value == "currentColor" else value
+
+
+def _scaling(svg: str) -> str:
+    """Return an SVG that shrinks with the page: its size is that of its `viewBox` at the most."""
+    sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
+    return sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)

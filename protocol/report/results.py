@@ -1,0 +1,134 @@
+"""What a setting left, in the order of the setting: what every section of the report reads."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from protocol.report.display import middle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLACE = ("feature", "ground_truth", "split")
+_KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The results of one setting.
+
+    Parameters
+    ----------
+    setting : mapping
+        The checked setting, every default filled in.
+    passport : mapping
+        Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
+    items : mapping of str to ndarray
+        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` where the dataset has them.
+    images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
+        The dataset's images; only those that are shown are read.
+    summary : DataFrame
+        As `protocol.report.summarise` makes it.
+    findings : DataFrame
+        As `protocol.audit.write_findings` writes it.
+    selection : DataFrame or None
+        As `protocol.selection.write_table` writes it; None where nothing was searched.
+    splits : mapping of str to mapping
+        Partitions of run 0 of each split protocol, by its name.
+    published : DataFrame
+        Published figures.
+    displayed : mapping of str to DataFrame
+        The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
+    times : DataFrame
+        Of every job: ``stage``, ``hasher`` where it has one, ``seconds``, ``megabytes``.
+    passports : mapping of str to mapping
+        Of the files of run 0, by path.
+    claims : sequence of mapping
+        The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
+        ``note``.
+    """
+
+    setting: Mapping[str, Any]
+    passport: Mapping[str, Any]
+    items: Mapping[str, NDArray]
+    images: Any
+    summary: "pd.DataFrame"
+    findings: "pd.DataFrame"
+    selection: "pd.DataFrame | None"
+    splits: Mapping[str, Mapping[str, NDArray]]
+    published: "pd.DataFrame"
+    displayed: Mapping[str, "pd.DataFrame"]
+    times: "pd.DataFrame"
+    passports: Mapping[str, Mapping[str, Any]]
+    claims: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """Of class 0, 1, ...; [] without labels."""
+        return [name.decode() for name in self.items["class_names"]]
+
+    @cached_property
+    def plain(self) -> "pd.DataFrame":
+        """The summary of the codes without extension, ordered."""
+        return self.ordered(self.summary[self.summary["extension"] == "none"])
+
+    @cached_property
+    def hashers(self) -> list[str]:
+        """Every hasher of the setting."""
+        return self._order("hasher")
+
+    @cached_property
+    def metric(self) -> str:
+        """The metric that stands for all: mAP where the setting has it."""
+        return "mAP" if "mAP" in self.setting["metrics"] else self.setting["metrics"][0]
+
+    @cached_property
+    def place(self) -> dict[str, str]:
+        """The feature, ground truth and split that stand for all: the first of the setting."""
+        return {column: self.plain[column].iloc[0] for column in PLACE}
+
+    @cached_property
+    def n_bits(self) -> int:
+        """The code length that stands for all, of `place`."""
+        return middle(sorted(self.at(self.plain, **self.place)["n_bits"].unique()))
+
+    @cached_property
+    def n_runs(self) -> int:
+        """Runs of `place`."""
+        return int(self.at(self.plain, **self.place)["n_runs"].max())
+
+    @cached_property
+    def table(self) -> dict[str, "pd.DataFrame"]:
+        """The tables of `displayed`, ordered."""
+        return {name: self.ordered(table) for name, table in self.displayed.items()}
+
+    def where(self, *columns: str, n_bits: bool = True) -> str:
+        """Return in words of which place, and code length, a sentence speaks; `columns` are those left out."""
+        place = self.place
+        parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
+        parts += [] if "split" in columns else [f"{place['split']} split"]
+        return ", ".join([*parts, f"{self.n_bits} bits"] if n_bits else parts)
+
+    @staticmethod
+    def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
+        """Return the rows of a table that have these values."""
+        for column, value in values.items():
+            table = table[table[column] == value]
+        return table
+
+    def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """Return rows in the order in which the setting names feature, ground truth, split and hasher."""
+        columns = [name for name in ("feature", *_KEYS) if name in table]
+        lengths = [name for name in ("n_bits",) if name in table]
+        ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}
+        return table.loc[table.assign(**ranks).sort_values([*columns, *lengths], kind="stable").index]
+
+    def _order(self, name: str) -> list[str]:
+        if name == "feature":
+            return list(self.setting["features"])
+        own = [feature.get(_KEYS[name], []) for feature in self.setting["features"].values()]
+        return list(dict.fromkeys(itertools.chain(self.setting[_KEYS[name]], *own)))

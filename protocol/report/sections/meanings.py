@@ -1,0 +1,65 @@
+"""What the words mean: conventions, metrics, and every plug-in that was used."""
+
+from typing import Any
+
+from protocol import registry
+from protocol.evaluation import CONVENTIONS
+from protocol.report.figure import Section, Table
+from protocol.report.results import Results
+
+_KINDS = ("feature", "ground_truth", "split", "hasher")
+
+
+def section(results: Results) -> Section:
+    """Return the metrics with their ties, denominator and undefined values, the conventions, and the plug-ins."""
+    setting = results.setting
+    undefined = (
+        "they count 0, and the query stays in the mean"
+        if setting["empty"] == "zero"
+        else "the query is left out of the mean"
+    )
+    entries = {entry.name: entry for entry in (registry.entry("metric", name) for name in setting["metrics"])}
+    metrics = [
+        [m.name, m.summary, m.facts["ties"], m.facts["denominator"], m.facts["empty"], m.source]
+        for m in entries.values()
+    ]
+    tables = [
+        Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),
+        Table(
+            "named-conventions",
+            "Named conventions: who calls what mAP.",
+            ["convention", "meaning", "calls mAP", "source"],
+            [[rules.name, rules.summary, ", ".join(rules.called_map), rules.source] for rules in CONVENTIONS],
+            4,
+        ),
+        *(_plugins(results, kind) for kind in _KINDS),
+    ]
+    text = f"Undefined values (0/0) in this setting: {undefined} (empty = {setting['empty']})."
+    return Section("meanings", "What the words mean", [text], tables=tables)
+
+
+def _plugins(results: Results, kind: str) -> Table:
+    names = list(dict.fromkeys(results.plain[kind]))
+    entries = [registry.entry(kind, name) for name in names]
+    columns = {
+        "name": [entry.name for entry in entries],
+        "meaning": [entry.summary for entry in entries],
+        "source": [entry.source for entry in entries],
+        "deviations": [entry.facts.get("deviations", "") for entry in entries],
+        "options": [
+            ", ".join(f"{option} = {value}" for option, value in _options(results, kind, name).items())
+            for name in names
+        ],
+    }
+    columns = {name: texts for name, texts in columns.items() if any(texts)}
+    rows = list(zip(*columns.values(), strict=True))
+    return Table(f"{kind}s", f"{kind.replace('_', ' ').capitalize()}s.", list(columns), rows, len(columns))
+
+
+def _options(results: Results, kind: str, name: str) -> dict[str, Any]:
+    if kind == "feature":
+        own = results.setting["features"][name]
+        return own["options"] | {"preprocessing": " ".join(own["preprocessing"]) or "none"}
+    grid = results.setting.get(f"{kind}_grids", {}).get(name, {})
+    searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
+    return results.setting.get(f"{kind}_options", {}).get(name, {}) | searched

@@ -1,0 +1,51 @@
+"""The options that were chosen from grids on the validation partitions."""
+
+from protocol.report.choices import choices
+from protocol.report.figure import ABSENT, Section, Table
+from protocol.report.results import Results
+
+
+def section(results: Results) -> Section | None:
+    """Return what was chosen, how often and what it gained; None where nothing was searched."""
+    if results.selection is None:
+        return None
+    found = choices(results.selection)
+    rows = [
+        [
+            row["feature"],
+            row["ground_truth"],
+            row["split"],
+            row["hasher"],
+            str(row["n_bits"]),
+            ", ".join(f"{options} ({n_runs})" for options, n_runs in row["chosen"]),
+            f"{row['best']:.4f}",
+            *(
+                (f"{row['default']:.4f}", f"{row['best'] - row['default']:+.4f}")
+                if row["default"] == row["default"]
+                else ("not in the grid", ABSENT)
+            ),
+        ]
+        for row in found
+    ]
+    header = [
+        "feature",
+        "ground truth",
+        "split",
+        "hasher",
+        "bits",
+        "chosen, in how many runs",
+        "best",
+        "defaults",
+        "difference",
+    ]
+    text = (
+        f"In every run, each hasher with a grid was trained with every combination of its values and scored by "
+        f"{found[0]['metric']} on the validation queries and the validation database; the best was taken. Test queries "
+        "had no part in it; nor had the rest of the database, of which the validation items are a part under the "
+        "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries "
+        "say. Every score stands in selection.csv."
+    )
+    table = Table(
+        "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6
+    )
+    return Section("options", "Chosen options", [text], tables=[table])

@@ -1,0 +1,82 @@
+"""The same hashers under each split: standard beside improved."""
+
+from typing import Any
+
+import altair as alt
+
+from protocol.report.figure import COLOURS, Figure, Section, number, rows_chart, tooltips
+from protocol.report.results import Results
+
+
+def section(results: Results) -> Section:
+    """Return a metric of every hasher, a point for each split."""
+    splits = list(dict.fromkeys(results.plain["split"]))
+    title = " versus ".join(splits).capitalize()
+    if len(splits) == 1:
+        return Section(
+            "splits-compared", "Splits compared", [f"Nothing to compare: every run is on the {splits[0]} split."]
+        )
+    columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
+    order = {metric: i for i, metric in enumerate(results.setting["metrics"])}
+    rows = results.plain[columns]
+    rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
+    rows = rows[rows["metric"].isin(_compared(results))]
+    place = {key: value for key, value in results.place.items() if key != "split"}
+    figure = Figure(
+        "splits-compared",
+        "Each hasher under each split",
+        _shows(results, rows, splits),
+        _chart(results, splits),
+        rows,
+        choices={"metric": results.metric} | place | {"n_bits": results.n_bits},
+    )
+    text = (
+        "The same items train the same models and ask the same queries where protocols draw the same partitions, so "
+        "the distance between two points of a row is what the other database does. It is no leak of training items "
+        "alone: the databases differ in size, too."
+    )
+    return Section("splits-compared", title, [text], [figure])
+
+
+def _compared(results: Results) -> list[str]:
+    """Return the metrics that are worth choosing: not each radius and cutoff again."""
+    wanted = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
+    return [metric for metric in results.setting["metrics"] if metric in (*wanted, results.metric)]
+
+
+def _chart(results: Results, splits: list[str]) -> Any:
+    y = alt.Y("hasher:N", title=None, sort=results.hashers)
+    x = alt.X("mean:Q", title="{metric}", scale=alt.Scale(zero=False))
+    base = rows_chart().encode(y=y)
+    line = base.mark_rule(opacity=0.35, strokeWidth=3).encode(
+        x=alt.X("min(mean):Q", title="{metric}", scale=alt.Scale(zero=False)),
+        x2="max(mean):Q",
+        color=alt.value("currentColor"),
+    )
+    scale = alt.Scale(domain=splits, range=[COLOURS[i % len(COLOURS)] for i in range(len(splits))])
+    shapes = alt.Scale(domain=splits, range=["circle", "diamond", "square", "triangle-up", "cross"][: len(splits)])
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=x,
+        color=alt.Color("split:N", title=None, scale=scale),
+        shape=alt.Shape("split:N", title=None, scale=shapes),
+        tooltip=tooltips("hasher:N", "split:N", "mean:Q", "std:Q"),
+    )
+    return alt.layer(line, points).properties(width="container", height=alt.Step(26))
+
+
+def _shows(results: Results, rows: Any, splits: list[str]) -> str:
+    place = {key: value for key, value in results.place.items() if key != "split"}
+    here = results.at(rows, metric=results.metric, **place, n_bits=results.n_bits)
+    wide = here.pivot_table(index="hasher", columns="split", values="mean")
+    first, second = splits[:2]
+    if not {first, second} <= set(wide):
+        return f"{results.metric} is not defined under both splits ({results.where('split')})."
+    gap = (wide[first] - wide[second]).dropna()
+    largest = gap.abs().idxmax()
+    orders = [list(wide[split].sort_values(kind="stable").index) for split in (first, second)]
+    same = "the same order" if orders[0] == orders[1] else "another order"
+    return (
+        f"{results.metric} under {first} is on average {number(abs(gap.mean()))} "
+        f"{'above' if gap.mean() > 0 else 'below'} that under {second}; the largest difference is that of {largest}, "
+        f"{gap[largest]:+.4f}, and the two splits put the hashers in {same} ({results.where('split')})."
+    )

@@ -1,0 +1,35 @@
+"""Where the time went, by Snakemake's benchmark files."""
+
+import altair as alt
+
+from protocol.report.figure import Figure, Section, counted, rows_chart, tooltips
+from protocol.report.results import Results
+
+
+def section(results: Results) -> Section:
+    """Return the seconds of each stage, and the memory of its largest job."""
+    title = "Where the time went"
+    if results.times.empty:
+        return Section("time", title, ["Not here: the results have no benchmark files beside them."])
+    groups = results.times.groupby("stage", sort=True)
+    stages = groups.agg(
+        jobs=("seconds", "size"), seconds=("seconds", "sum"), longest=("seconds", "max"), megabytes=("megabytes", "max")
+    ).reset_index()
+    stages = stages.sort_values("seconds", ascending=False, kind="stable")
+    total, first = stages["seconds"].sum(), stages.iloc[0]
+    jobs = counted(int(first["jobs"]), "job")
+    shows = (
+        f"The jobs took {total:,.0f} s in all, {first['seconds'] / total:.0%} of it in the {jobs} of "
+        f"“{first['stage']}”; the largest held {stages['megabytes'].max():,.0f} MB."
+    )
+    base = rows_chart().encode(
+        y=alt.Y("stage:N", title=None, sort=list(stages["stage"])),
+        x=alt.X("seconds:Q", title="seconds of all its jobs, one after another"),
+        tooltip=tooltips("stage:N", "jobs:Q", "seconds:Q", "longest:Q", "megabytes:Q"),
+    )
+    text = base.mark_text(align="left", dx=4, fontSize=11).encode(text=alt.Text("seconds:Q", format=",.0f"))
+    chart = alt.layer(base.mark_bar(height=14, color="#2f7fd1"), text).properties(
+        width="container", height=alt.Step(22)
+    )
+    note = "Wall time and memory as Snakemake measured them on the machine of this run: no result depends on them."
+    return Section("time", title, [note], [Figure("time", "Seconds by stage", shows, chart, stages)])

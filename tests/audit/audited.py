@@ -1,0 +1,84 @@
+"""A clean split by any protocol, made from its declaration alone, so that a new protocol is held to it; and changes."""
+
+import functools
+
+import numpy as np
+
+from protocol import registry
+from protocol.audit import Dataset, Run, Split
+from protocol.splits import DRAWN, Official
+
+SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
+SEED = 3
+
+
+def _official(protocol, n_items):
+    """Return rows for the official parts: one after another, those that may overlap the database within it."""
+    sizes = {part.part: part.size for part in protocol.partitions.values() if isinstance(part, Official)}
+    held = getattr(protocol.partitions["database"], "part", None)
+    found, free = {}, 0
+    for name in sorted(sizes, key=lambda name: name != held):
+        inside = name != held and sum(sizes.values()) > n_items and sizes[name] == min(_inner(protocol, sizes))
+        found[name] = np.arange(sizes[name]) * (sizes[held] // sizes[name]) if inside else free + np.arange(sizes[name])
+        free += 0 if inside else sizes[name]
+    return found
+
+
+def _inner(protocol, sizes):
+    return [sizes[part.part] for name, part in protocol.partitions.items() if _is_inner(protocol, name, part)] or [0]
+
+
+def _is_inner(protocol, name, part):
+    return isinstance(part, Official) and name != "database" and protocol.overlaps(name, "database")
+
+
+@functools.cache
+def dataset(name):
+    protocol = registry.get("split", name)
+    n_items, n_classes = protocol.n_items or 2_000, protocol.n_classes or 7
+    ids = np.char.add("item/", np.arange(n_items).astype(str))
+    y = np.random.default_rng(0).permutation(np.arange(n_items) % n_classes)
+    return Dataset(n_items=n_items, ids=ids, y=y, official=_official(protocol, n_items))
+
+
+@functools.cache
+def drawn(name, *, seed=SEED):
+    """Return the partitions of one run."""
+    protocol, known = registry.get("split", name), dataset(name)
+    lists = {"query": np.arange(50), "train": np.arange(100, 300), "database": np.arange(50, 2_000)}
+    sizes = SIZES if protocol.open else {}
+    return protocol.split(
+        known.n_items,
+        known.y,
+        sizes=sizes,
+        seed=seed,
+        official=known.official,
+        lists=lists if protocol.listed else {},
+    )
+
+
+def clean(name, *, seed=SEED):
+    """Return a run without a fault, with all that is known of it."""
+    sizes = SIZES if registry.get("split", name).open else {}
+    return Run(f"{name}-{seed}.h5", Split(drawn(name, seed=seed), dataset(name)), name, seed, sizes)
+
+
+def changed(run, *, sizes=None, flags=None, known=None, **parts):
+    """Return a run with other partitions, whose seed is no longer known."""
+    split = Split(run.split.entries | parts, known or run.split.dataset, flags)
+    return Run(run.file, split, run.name, None, run.sizes if sizes is None else sizes)
+
+
+def inherent(name):
+    """Return the warnings that a protocol's own declaration carries: what may be learned from and is ranked, too."""
+    protocol = registry.get("split", name)
+    names = {"train": "train-in-database"} | dict.fromkeys(DRAWN[1:3], "validation-in-database")
+    return {(names[part], "warning") for part in names if protocol.overlaps(part, "database") and part in _in(name)}
+
+
+def _in(name):
+    return {part for part, rows in drawn(name).items() if len(rows)}
+
+
+def kinds(findings):
+    return {(finding.name, finding.severity) for finding in findings}

@@ -1,0 +1,79 @@
+"""`protocol claims`."""
+
+import json
+
+import pytest
+
+from protocol import claims
+from protocol.cli import main
+
+
+@pytest.fixture
+def empty(tmp_path):
+    (tmp_path / "results").mkdir()
+    return tmp_path / "results"
+
+
+def test_all(capsys, empty):
+    assert main(["claims", "--results", str(empty)]) == 0
+    out = capsys.readouterr().out
+    for claim in claims.all_claims():
+        assert f"  {claim.id} " in out
+    assert "66 claims: " in out
+
+
+def test_some_in_full(capsys, empty):
+    assert main(["claims", "S4-03", "S0-06", "--results", str(empty)]) == 0
+    out = capsys.readouterr().out
+    assert out.index("S0-06") < out.index("S4-03")
+    assert out.count("expected") >= 2
+    assert "0.666667" in out
+
+
+def test_json_has_the_fields_and_only_those(capsys, empty, tmp_path):
+    path = tmp_path / "claims.json"
+    assert main(["claims", "--results", str(empty), "--json", str(path)]) == 0
+    entries = json.loads(path.read_text())
+    assert len(entries) == 66
+    assert all(
+        list(entry) == ["id", "paper", "place", "claim", "expected", "ours", "status", "note"] for entry in entries
+    )
+    assert {entry["status"] for entry in entries} <= set(claims.STATUSES)
+
+
+def test_of_a_status(capsys, empty, tmp_path):
+    path = tmp_path / "c.json"
+    assert main(["claims", "--status", "contradicted", "--results", str(empty), "--json", str(path)]) == 0
+    assert {entry["status"] for entry in json.loads(path.read_text())} == {"contradicted"}
+    assert "not run" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["S4-3"], "unknown claim 'S4-3' (did you mean '"),
+        (["--status", "contradict"], "unknown status 'contradict' (did you mean 'contradicted'?)"),
+        (["--results", "no/such/folder"], "no/such/folder: no such folder of results"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_line(capsys, empty, arguments, words):
+    assert main(["claims", "--results", str(empty), *arguments]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit):
+        main(["claims", "--help"])
+    out = capsys.readouterr().out
+    for word in (*claims.STATUSES, "examples:", "--json", "summary.csv"):
+        assert word in out
+
+
+def test_markdown_is_totals_and_contradictions(capsys, empty):
+    assert main(["claims", "--markdown", "--results", str(empty)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("| paper | reproduced |")
+    assert out.count("\n| `S") == 5

@@ -1,0 +1,81 @@
+"""The ledger beside the list of claims that lies with the papers: the same ids, and the same numbers."""
+
+import re
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+import yaml
+
+from protocol import claims
+from protocol.claims._claim import leaves
+
+# Numbers of the list that are its own derivation, or stand in the statement or the note: nothing a paper prints.
+DERIVED = {
+    "S0-01": {2, 6, 10},  # sizes of the balls and of the fullest bucket: what the example is made of
+    "S0-04": {0.354365, 0.607165},
+    "S0-06": {4 / 8, 8 / 16, 16 / 32},
+    "S4-03": {0.6667, 0.75, 0.6},
+    "S4-05": {0.0},
+    "S4-06": {1.0, 0.8333, 0.7917},
+    "S0-13": {6.0, 3.0, 12.0},
+}
+WORDED = {"S0-13", "S3-22", "S4-11"}  # their numbers are written in words and units there
+
+
+@pytest.fixture(scope="module")
+def oracle(shared):
+    return yaml.safe_load((shared / "papers" / "claims.yaml").read_text())
+
+
+def numbers(value):
+    """Return the numbers of a value, those in text such as 4/6 or 100 too."""
+    if isinstance(value, dict):
+        return [number for part in value.values() for number in numbers(part)]
+    if isinstance(value, list):
+        return [number for part in value for number in numbers(part)]
+    if isinstance(value, str):
+        return [float(Fraction(value))] if re.fullmatch(r"\d+/\d+", value) else []
+    return [] if value is None else [float(value)]
+
+
+def test_the_ids_are_those_of_the_list_once_each(oracle):
+    assert Counter(claim.id for claim in claims.all_claims()) == Counter(entry["id"] for entry in oracle["claims"])
+    assert len(claims.all_claims()) == oracle["meta"]["n_claims"]
+
+
+def test_every_printed_number_is_expected(oracle):
+    own = {claim.id: list(leaves(claim.expected)) for claim in claims.all_claims()}
+    for entry in oracle["claims"]:
+        for number in set(numbers(entry.get("values"))) - DERIVED.get(entry["id"], set()):
+            if entry["id"] not in WORDED:
+                assert any(abs(number - mine) < 1e-9 for mine in own[entry["id"]]), (entry["id"], number)
+
+
+def test_nothing_derived_is_listed_in_vain(oracle):
+    listed = {entry["id"]: numbers(entry.get("values")) for entry in oracle["claims"]}
+    for number, values in DERIVED.items():
+        assert number in WORDED or values <= set(listed[number]), number
+
+
+def test_what_the_list_calls_contradicted_is_contradicted_here(oracle):
+    found = {entry["id"]: entry["status"] for entry in claims.judge(claims.Results())}
+    for entry in oracle["claims"]:
+        if entry["status"] in ("contradicted", "checked_problem"):
+            assert found[entry["id"]] == "contradicted", entry["id"]
+        if entry["status"] == "checked_pass" and entry["repro"] == "a":
+            assert found[entry["id"]].startswith("reproduced"), entry["id"]
+
+
+def test_errata_are_those_of_the_list(oracle):
+    listed = {entry["id"] for entry in oracle["errata"]}
+    named = {number for claim in claims.all_claims() for number in claim.errata}
+    assert named <= listed
+    assert listed - named == set()
+
+
+def test_no_sentence_is_that_of_the_list(oracle):
+    theirs = {" ".join(str(entry.get(key, "")).split()) for entry in oracle["claims"] for key in ("claim", "note")}
+    for claim in claims.all_claims():
+        assert claim.statement not in theirs
+        assert claim.note not in theirs - {""}

@@ -1,0 +1,423 @@
+"""`protocol audit`: the findings of the room from files, in every form, and one line where a file can't be used."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocol import registry, storage
+from protocol.audit import KINDS
+from protocol.cli import main
+from protocol.splits import read_list, write_list, write_split
+
+SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
+IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
+Y = np.arange(400) % 5
+PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
+LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
+KEYS = ["file", "finding", "severity", "count", "examples", "consequence", "treatment"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with good lists, and the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for name, part in PARTS.items():
+        write_list(f"{name}.txt", part, IDS, Y)
+        np.save(f"{name}.npy", part)
+    Path("ids.txt").write_text("\n".join(IDS) + "\n")
+    np.save("labels.npy", Y)
+    np.save("X.npy", np.random.default_rng(0).standard_normal((400, 4)))
+    return tmp_path
+
+
+def audited(*arguments):
+    """Return the exit status and the findings."""
+    status = main(["audit", *arguments, "--json", "found.json"])
+    return status, json.loads(Path("found.json").read_text())
+
+
+def names(*arguments):
+    status, found = audited(*arguments)
+    return status, [(one["finding"], one["severity"], one["count"]) for one in found]
+
+
+def leaking(name="database.txt"):
+    """Put two queries into a list."""
+    with open(name, "a") as file:
+        file.writelines(Path("query.txt").read_text().splitlines(keepends=True)[:2])
+
+
+LEAK = ("query-in-database", "error", 2)
+
+
+def test_clean_lists_are_clean(folder, capsys):
+    assert names(*LISTS) == (0, [])
+    out = capsys.readouterr().out
+    assert "query 20, database 300, train 40; no protocol declared\n" in out
+    assert "  clean\n" in out
+    assert out.endswith("0 errors, 0 warnings\n")
+    assert "\x1b" not in out
+
+
+def test_all_five_lists_are_clean_under_the_protocol_they_were_drawn_by_and_with_all_that_is_known(folder):
+    validation = ["--validation-query", "validation_query.txt", "--validation-database", "validation_database.txt"]
+    known = ["--ids", "ids.txt", "--labels", "labels.npy", "--features", "X.npy"]
+    assert names(*LISTS, *validation, "--protocol", "improved", *known) == (0, [])
+
+
+def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
+    leaking()
+    status, (found,) = audited(*LISTS)
+    assert status == 1
+    assert list(found) == KEYS
+    assert (found["finding"], found["severity"], found["count"]) == LEAK
+    assert found["examples"] == list(IDS[PARTS["query"][:2]])
+    assert found["file"] == "query.txt database.txt train.txt"
+    kind = next(kind for kind in KINDS if kind.name == "query-in-database")
+    assert (found["consequence"], found["treatment"]) == (kind.consequence, kind.treatment)
+    out = capsys.readouterr().out
+    assert "  error    query-in-database: 2\n" in out
+    assert IDS[PARTS["query"][0]] in out
+    assert out.endswith("1 error, 0 warnings\n")
+
+
+def test_warnings_alone_are_clean(folder):
+    assert names("--query", "query.txt", "--database", "database.txt", "--train", "database.txt") == (
+        0,
+        [("train-in-database", "warning", 300)],
+    )
+
+
+def test_row_numbers_are_a_list_too_with_the_labels_of_their_rows(folder):
+    numbers = [part.replace(".txt", ".npy") for part in LISTS]
+    np.savez("both.npz", a=np.append(PARTS["query"], PARTS["train"][0]), b=Y)
+    assert names(*numbers) == (0, [])
+    status, (found,) = audited(
+        "--query", "both.npz:a", *numbers[2:], "--labels", "both.npz:b", "--protocol", "improved"
+    )
+    assert (status, found["finding"], found["examples"]) == (1, "query-in-train", [str(PARTS["train"][0])])
+    status, found = audited("--query", "both.npz:a", *numbers[2:], "--ids", "ids.txt")
+    assert [(one["finding"], one["count"]) for one in found] == [("query-in-train", 1), ("unused-items", 40)]
+    assert found[0]["examples"] == [IDS[PARTS["train"][0]]]
+
+
+@pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
+def test_whole_splits_are_read_in_every_format(folder, extension):
+    write_split(f"split{extension}", PARTS, IDS)
+    assert names(f"split{extension}", "--protocol", "improved") == (0, [])
+    standard = registry.get("split", "standard").split(400, Y, sizes=SIZES, seed=0)
+    write_split(f"other{extension}", standard, IDS)
+    status, found = names(f"other{extension}", "--protocol", "improved")
+    assert (status, {name for name, _, _ in found}) == (1, {"train-in-database", "validation-in-database"})
+
+
+def pipeline(folder, *, seeds=(0, 1), name="improved"):
+    """Leave what the pipeline leaves: the items, and a split for each seed."""
+    items = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
+    storage.write("items.h5", items, storage.passport("dataset x", parameters={}, inputs={}))
+    for run, seed in enumerate(seeds):
+        parts = registry.get("split", name).split(400, Y, sizes=SIZES, seed=seed)
+        parameters = {"sizes": SIZES, "lists": {}, "run": run}
+        passport = storage.passport(f"split {name}", parameters=parameters, inputs={"labels": "items.h5"}, seed=seed)
+        storage.write(folder / f"{run}" / "splits.h5", parts, passport)
+    return [f"{run}/splits.h5" for run in range(len(seeds))]
+
+
+def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
+    paths = pipeline(folder)
+    assert names(*paths) == (0, [])
+    out = capsys.readouterr().out
+    assert out.count("; protocol improved\n") == 2
+    assert (
+        "Not looked for: near-duplicate (--features); what was fitted on it (the pipeline's target audit)"
+        in " ".join(out.split())
+    )
+    np.save("twins.npy", np.zeros((400, 2)))
+    assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
+
+
+def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
+    paths = pipeline(folder, seeds=(0, 1, 0))
+    status, found = audited(*paths)
+    assert status == 1
+    assert {one["finding"] for one in found} == {"runs-not-independent"}
+    assert {(one["file"], *one["examples"]) for one in found} == {("2/splits.h5", "0/splits.h5")}
+
+
+def test_a_split_of_another_seed_than_it_says_is_found(folder):
+    (path,) = pipeline(folder, seeds=(0,))
+    storage.write(path, PARTS, storage.read_passport(path) | {"seed": 9})
+    status, (found,) = audited(path)
+    assert (status, found["finding"]) == (1, "not-reproducible")
+    assert found["examples"] == ["query", "validation_query", "validation_database", "train", "database"]
+
+
+def test_items_of_another_dataset_are_not_taken_for_the_splits_own(folder):
+    (path,) = pipeline(folder, seeds=(0,))
+    storage.write(
+        "items.h5",
+        {"ids": np.char.encode(IDS), "class_names": []},
+        storage.passport("dataset y", parameters={}, inputs={}),
+    )
+    assert names(path) == (0, [])
+
+
+def test_copies_are_found_by_features_that_are_equal_or_near(folder):
+    known = ["--ids", "ids.txt", "--features", "X.npy"]
+    X = np.load("X.npy")
+    X[PARTS["query"][0]] = X[PARTS["train"][7]]
+    np.save("X.npy", X)
+    lists = [*LISTS, *known]
+    copies = [one for one in audited(*lists)[1] if one["finding"] == "near-duplicate"]
+    assert [one["examples"] for one in copies] == [[IDS[PARTS["query"][0]]]]
+    np.save("X.npy", np.where(np.arange(400)[:, None] == PARTS["query"][0], X + 0.01, X))
+    assert "near-duplicate" not in {one["finding"] for one in audited(*lists)[1]}
+    assert "near-duplicate" in {one["finding"] for one in audited(*lists, "--distance", "0.03")[1]}
+
+
+def test_csv_lists_and_names_with_codes_for_a_terminal(folder, capsys):
+    for name in ("query", "database"):
+        Path(f"{name}.csv").write_text('id,0\n"a \x1b[31mred",1\n')
+    assert names("--query", "query.csv", "--database", "database.csv")[0] == 1
+    assert "\x1b" not in capsys.readouterr().out
+    assert json.loads(Path("found.json").read_text())[0]["examples"] == ["a \x1b[31mred"]
+
+
+def run(*arguments, **environment):
+    command = [sys.executable, "-m", "protocol", "audit", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+
+
+def test_as_a_user_runs_it(folder):
+    leaking()
+    assert run("--query", "query.txt", "--database", "train.txt").returncode == 0
+    text = run(*LISTS)
+    assert (text.returncode, text.stderr) == (1, "")
+    table = run(*LISTS, "--markdown", "--json", "x.json")
+    assert (table.returncode, table.stderr) == (1, "")
+    assert table.stdout.startswith("### `query.txt database.txt train.txt`\n")
+    rows = [line for line in table.stdout.splitlines() if line.startswith("| error")]
+    assert len(rows) == len(json.loads(Path("x.json").read_text())) == 1
+    assert [cell.strip() for cell in rows[0].split("|")[1:4]] == ["error", "`query-in-database`", "2"]
+    missing = run("--query", "none.txt", "--database", "database.txt", "--json", "y.json")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == "protocol: none.txt: wanted a list of items, came no such file\n"
+    assert not Path("y.json").exists()
+
+
+@pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_colour_is_for_terminals_that_want_it(folder, variables, coloured):
+    leaking()
+    master, slave = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+    command = [sys.executable, "-m", "protocol", "audit", *LISTS]
+    done = subprocess.Popen(command, stdout=slave, env=environment | variables)
+    os.close(slave)
+    output = b""
+    while True:
+        try:
+            read = os.read(master, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if not read:
+            break
+        output += read
+    os.close(master)
+    assert done.wait() == 1
+    assert (b"\x1b[" in output) == coloured
+
+
+def text(content):
+    return lambda path: path.write_text(content)
+
+
+def array(values):
+    return lambda path: np.save(path, np.asarray(values))
+
+
+BAD = {
+    "no file": ("query.txt", Path.unlink, "query.txt: wanted a list of items, came no such file"),
+    "empty": ("query.txt", text(""), "query.txt: wanted an item a line, came none"),
+    "labels": (
+        "query.txt",
+        text("a 0 2\n"),
+        r"query.txt: line 1: wanted an id and labels, 0 or 1, came 'a' \['0', '2'\]",
+    ),
+    "ragged": ("train.txt", text("a 0 1\nb 0\n"), "train.txt: line 2: wanted an id and 2 labels, 0 or 1, came 'b'"),
+    "width": (
+        "train.txt",
+        text("a 0 1\n"),
+        "wanted labels for the same classes in every list, came 5 in query.txt, 5 in",
+    ),
+    "binary": (
+        "train.txt",
+        lambda path: path.write_bytes(b"\xff\xfe\x00"),
+        "train.txt: wanted a list of items, which it",
+    ),
+    "mixed": ("train.npy", array([1, 2]), "wanted ids in every list, or row numbers in every list, came both"),
+    "negative": ("rows", array([-1, 2]), "query.npy: row numbers run from -1 to 2"),
+    "not whole": ("rows", array([0.5]), "query.npy: wanted whole numbers, came 0.5"),
+    "NaN rows": ("rows", array([np.nan]), "query.npy: wanted whole numbers, came nan"),
+    "matrix": ("rows", array([[1, 2]]), r"query.npy: wanted row numbers \(n,\), came shape \(1, 2\)"),
+    "no row": ("rows", array(np.arange(0)), "query.npy: wanted an array of numbers, came an empty one"),
+    "far": ("labels.npy", array(np.zeros(10, dtype=int)), "row numbers run from .*, but there are 10 items"),
+    "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: wanted whole numbers, came nan"),
+    "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),
+    "few features": ("X.npy", array([[1.0]] * 3), r"X.npy: wanted features of .* items \(n, d\), came shape \(3, 1\)"),
+    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: wanted the dataset's ids, each once"),
+    "other ids": ("ids.txt", text("a\nb\n"), "query.txt: 20 of 20 items are none of the dataset's, the first is"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_can_not_be_used_is_refused_in_one_line(folder, case, capsys):
+    name, spoil, message = BAD[case]
+    numbers = name in ("rows", "labels.npy", "X.npy")
+    spoil(folder / ("query.npy" if name == "rows" else name))
+    arguments = [part.replace(".txt", ".npy") for part in LISTS] if numbers else list(LISTS)
+    if name == "train.npy":
+        arguments[-1] = name
+    for option in ("ids.txt", "labels.npy", "X.npy"):
+        if name == option:
+            arguments += [{"ids.txt": "--ids", "labels.npy": "--labels", "X.npy": "--features"}[name], name]
+    assert main(["audit", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert re.search(message, said.err), said.err
+
+
+def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder, capsys):
+    write_split("split.h5", PARTS, IDS)
+    content = Path("split.h5").read_bytes()
+    Path("short.h5").write_bytes(content[: len(content) // 2])
+    write_split("none.npz", {name: PARTS[name] for name in ("train", "database")}, IDS)
+    Path("odd.csv").write_text("partition,id\ntest,a\n")
+    for path, message in (
+        ("short.h5", "not a readable HDF5 file (cut short?)"),
+        ("none.npz", "none.npz: wanted a query and a database partition, came an empty query"),
+        ("odd.csv", "unknown partition in odd.csv: 'test'"),
+        ("split.txt", "wanted a split as .h5, .npz or .csv, came extension '.txt'"),
+    ):
+        assert main(["audit", path]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert message in said.err
+        assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "wanted either whole splits, SPLITS ..., or lists, --query F --database F"),
+        (["a.h5", *LISTS], "wanted either whole splits"),
+        (["--query", "query.txt"], "came no --database"),
+        ([*LISTS, "--protocol", "improvd"], "unknown split 'improvd' (did you mean 'improved'?)"),
+        ([*LISTS, "--distance", "1"], "--distance is one between features: wanted --features F, too"),
+        ([*LISTS, "--features", "X.npy"], "features are by row number, the lists by id"),
+        ([*LISTS, "--labels", "labels.npy"], "labels and features are by row number, the lists by id"),
+        ([*LISTS, "--json", "query.txt/x.json"], "a file stands where a folder is needed"),
+    ],
+)
+def test_what_can_not_be_asked_is_refused_in_one_line(folder, arguments, message, capsys):
+    assert main(["audit", *arguments]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert message in said.err
+
+
+@pytest.mark.parametrize("distance", ["-1", "nan", "inf", "far"])
+def test_a_distance_that_is_none_is_refused(folder, distance, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["audit", *LISTS, "--features", "X.npy", "--distance", distance])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_help_teaches_with_examples(capsys):
+    with pytest.raises(SystemExit):
+        main(["audit", "--help"])
+    out = capsys.readouterr().out
+    for words in ("examples:", "exit status:", "--query test.txt --database database.txt", "protocol list findings"):
+        assert words in out
+
+
+def test_the_kinds_of_finding_are_listed(capsys):
+    assert main(["list", "findings"]) == 0
+    out = capsys.readouterr().out
+    for kind in KINDS:
+        assert f"  {kind.name} " in out
+        assert kind.summary in out
+        assert f"[{kind.treatment}]" in out
+
+
+# Real lists
+
+
+@pytest.fixture
+def nuswide(shared):
+    found = shared / "data" / "nuswide_lists"
+    if not found.is_dir():
+        pytest.skip("data/nuswide_lists is not there")
+    return found
+
+
+def test_the_lists_of_deephash_are_clean(nuswide, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    files = [
+        "--query",
+        str(nuswide / "deephash_21/test.txt.gz"),
+        "--database",
+        str(nuswide / "deephash_21/train.txt.gz"),
+    ]
+    assert names(*files) == (0, [])
+    assert "query 2,100, database 10,500" in capsys.readouterr().out
+
+
+def test_the_lists_of_hashnet_have_images_without_labels_and_concepts_without_images(nuswide, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    test, train = (str(nuswide / f"hashnet_81/{part}.txt.gz") for part in ("test", "train"))
+    assert names("--query", test, "--database", train) == (
+        0,
+        [("class-missing", "warning", 2), ("query-without-relevant", "warning", 1_131)],
+    )
+    turned = {name: count for name, _, count in names("--query", train, "--database", test)[1]}
+    assert turned["query-without-relevant"] >= 2_185
+
+
+def test_the_two_toolkits_share_photos_across_roles(nuswide, tmp_path, monkeypatch):
+    """A photo is known by its number in the file's name: one toolkit's test images are in the other's training set."""
+    monkeypatch.chdir(tmp_path)
+
+    def photos(toolkit, part):
+        ids, _ = read_list(nuswide / toolkit / f"{part}.txt.gz")
+        numbers = [re.split("[_.]", name.rpartition("/")[2])[1] for name in ids.tolist()]
+        Path(f"{toolkit}-{part}.txt").write_text("\n".join(numbers))
+        return f"{toolkit}-{part}.txt"
+
+    for own, other, count in (("hashnet_81", "deephash_21", 186), ("deephash_21", "hashnet_81", 70)):
+        lists = [photos(own, "test"), photos(own, "train"), photos(other, "train")]
+        status, found = names("--query", lists[0], "--database", lists[1], "--train", lists[2])
+        assert status == 1
+        assert ("query-in-train", "error", count) in found
+
+
+def test_the_json_is_what_the_table_of_the_pipeline_has(folder):
+    from protocol.audit import Dataset, audit_splits, read_lists, write_findings
+
+    leaking()
+    _, found = audited(*LISTS)
+    lists = {name: f"{name}.txt" for name in ("query", "database", "train")}
+    write_findings("audit.csv", audit_splits([read_lists(lists, Dataset())]))
+    (row,) = csv.DictReader(io.StringIO(Path("audit.csv").read_text()))
+    assert list(row) == KEYS
+    assert row == {key: str(value) for key, value in found[0].items()} | {"examples": ", ".join(found[0]["examples"])}

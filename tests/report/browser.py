@@ -1,0 +1,52 @@
+"""A headless browser that opens a page from its file and keeps what it complains of."""
+
+import contextlib
+import shutil
+
+import pytest
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# Everything that a figure of the page must have drawn: marks in an SVG that the script made.
+DRAWN = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
+    [figure.id, figure.querySelectorAll(".vega-embed svg.marks path").length]))"""
+READY = """() => [...document.querySelectorAll("[data-figure] .drawn")].every((said) => said.textContent)"""
+
+
+@contextlib.contextmanager
+def launched():
+    """Give the browser; the test is skipped where there is none."""
+    chromium = shutil.which("chromium")
+    if not chromium:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def opened(browser, path, *, width=1100, theme="light", script=True):
+    """Give a page that has drawn its figures, and the list of what went wrong: console, errors, network requests."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=theme, java_script_enabled=script
+    )
+    page, wrong = context.new_page(), []
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda asked: asked.url.startswith(("file:", "data:", "blob:")) or wrong.append(asked.url))
+    page.goto(path.as_uri())
+    if script:
+        page.wait_for_function(READY, timeout=60000)
+    yield page, wrong
+    context.close()

@@ -1,0 +1,159 @@
+"""A small made setting with everything that the report reads, through the functions that the pipeline calls."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from browser import launched
+
+from protocol import codes, metrics
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count, pack_counts
+from protocol.report import display as displaying
+from protocol.report import summarise
+from protocol.report.results import Results
+
+N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
+METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]
+SETTING = {
+    "setting": "made",
+    "dataset": "digits",
+    "seed": 0,
+    "empty": "zero",
+    "features": {"gist": {"options": {}, "preprocessing": ["centre"]}},
+    "ground_truths": ["class_label", "nearest_neighbours"],
+    "splits": list(SPLITS),
+    "hashers": list(HASHERS),
+    "n_bits": list(LENGTHS),
+    "metrics": METRICS,
+}
+EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
+
+
+def made(labels, runs=2):
+    """Return the summary and the tables of `display`; codes follow the labels, itq's more than lsh's."""
+    rows, displayed = [], {}
+    for split in SPLITS:
+        parts = {
+            "query": np.arange(10),
+            "database": np.arange(10 if split == "standard" else 30, N),
+            "train": np.arange(30),
+        }
+        query, database = parts["query"], parts["database"]
+        near = np.sort(np.random.default_rng(7).permuted(np.tile(np.arange(database.size), (10, 1)), axis=1)[:, :5])
+        truths = {
+            "class_label": LabelRelevance(labels[query], labels[database]),
+            "nearest_neighbours": NeighbourRelevance(np.arange(0, 51, 5), near.ravel(), database.size),
+        }
+        radii, codes_of, counts_of = [], {}, {}
+        for run in range(runs):
+            for noise, hasher in zip((0.45, 0.1), HASHERS, strict=True):
+                pairs, arrays = {}, {}
+                for n_bits in LENGTHS:
+                    rng = np.random.default_rng([n_bits, run])
+                    bits = (labels[:, None] >> (np.arange(n_bits) % 3)) & 1
+                    packed = codes.pack(bits ^ (rng.random((N, n_bits)) < noise))
+                    pair = {"query": packed[query], "database": packed[database]}
+                    pairs[str(n_bits)] = pair
+                    for extension, s in EXTENSIONS:
+                        extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
+                        counts = count(*extended, truths)
+                        arrays |= {f"{n_bits} {extension} {s}/{name}": a for name, a in pack_counts(counts).items()}
+                        for truth, own in counts.items():
+                            cell = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
+                            scores = metrics.evaluate(own, METRICS)
+                            rows += [(*cell, name, metrics.mean(values)) for name, values in scores.items()]
+                radii += [
+                    {"hasher": hasher} | row
+                    for row in displaying.radius_rows(arrays, lengths=LENGTHS, empty="zero", extended=hasher == "lsh")
+                ]
+                if run == 0:
+                    codes_of[hasher] = pairs
+                    counts_of[hasher] = {
+                        place: {"bucket_sizes": arrays[f"{place}/bucket_sizes"]}
+                        for place in dict.fromkeys(name.partition("/")[0] for name in arrays)
+                    }
+        of_run = displaying.of_run(codes_of, counts_of, truths, parts, LENGTHS)
+        for name, table in (of_run | {"radii": displaying.mean_over_runs(radii)}).items():
+            displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
+    summary = summarise(pd.DataFrame(rows, columns=metrics.COLUMNS))
+    return summary, {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()}, parts
+
+
+@pytest.fixture(scope="session")
+def results():
+    """Return the results of two runs, two hashers, two lengths, two ground truths, two splits, with images."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, N)
+    summary, displayed, parts = made(labels)
+    passport = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
+    return Results(
+        setting=SETTING,
+        passport=passport | {"versions": {"numpy": "2"}, "notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
+        items={
+            "ids": np.array([f"i{i}".encode() for i in range(N)]),
+            "labels": labels,
+            "class_names": np.array([b"cat", b"dog", b"emu"]),
+        },
+        images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
+        summary=summary,
+        findings=pd.DataFrame(
+            [["a/splits.h5", "train-in-database", "warning", 30, "1 2", "Learned from ranked items."]],
+            columns=["file", "finding", "severity", "count", "examples", "consequence"],
+        ),
+        selection=None,
+        splits=dict.fromkeys(SPLITS, parts),
+        published=pd.DataFrame(
+            [["digits", "gist", "class_label", "standard", "itq", "mAP", 8, 0.5, "A paper", "its own", "read"]],
+            columns=[
+                "dataset",
+                "feature",
+                "ground_truth",
+                "split",
+                "hasher",
+                "metric",
+                "n_bits",
+                "value",
+                "source",
+                "protocol",
+                "provenance",
+            ],
+        ),
+        displayed=displayed,
+        times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
+        passports={"results/made/content.h5": passport},
+        claims=[],
+    )
+
+
+@pytest.fixture(scope="session")
+def bare(results):
+    """Return the results of a dataset of vectors without labels: one hasher, length, run, split; plain codes only."""
+    keep = {"hasher": "itq", "n_bits": 8, "ground_truth": "nearest_neighbours", "split": "standard"}
+
+    def kept(table):
+        for column, value in keep.items():
+            table = table[table[column] == value] if column in table else table
+        return table[table["extension"] == "none"] if "extension" in table else table
+
+    setting = SETTING | {"ground_truths": ["nearest_neighbours"], "splits": ["standard"], "hashers": ["itq"]}
+    return dataclasses.replace(
+        results,
+        setting=setting | {"n_bits": [8], "metrics": ["precision@r2"]},
+        passport=results.passport | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
+        items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
+        images=None,
+        summary=kept(results.summary[results.summary["metric"] == "precision@r2"]).assign(std=np.nan, n_runs=1),
+        findings=results.findings[:0],
+        splits={"standard": results.splits["standard"]},
+        displayed={name: kept(table) for name, table in results.displayed.items()}
+        | {"histogram": kept(results.displayed["histogram"])[:0]},
+        times=results.times[:0],
+    )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return the headless browser that all pages are opened in."""
+    with launched() as found:
+        yield found

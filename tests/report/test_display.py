@@ -1,0 +1,131 @@
+"""What the figures show beyond the summary, against the definitions written out."""
+
+import math
+
+import numpy as np
+import pytest
+
+from protocol import codes, metrics
+from protocol.evaluation.spread import spread_of
+from protocol.ranking import LabelRelevance, count, pack_counts
+from protocol.report import display
+
+N_BITS, N = 6, 40
+RNG = np.random.default_rng(5)
+LABELS = RNG.integers(0, 3, N)
+BITS = RNG.random((N, N_BITS)) < 0.4
+PAIR = {"query": codes.pack(BITS[:9]), "database": codes.pack(BITS[9:])}
+TRUTHS = {"class_label": LabelRelevance(LABELS[:9], LABELS[9:])}
+PARTS = {"query": np.arange(100, 109), "database": np.arange(200, 231)}
+
+
+def arrays(*extensions):
+    made = {}
+    for extension, s in extensions:
+        extended = codes.extend(**PAIR, n_bits=N_BITS, extension=extension, extension_bits=s)
+        packed = pack_counts(count(*extended, TRUTHS))
+        made |= {f"{N_BITS} {extension} {s}/{name}": array for name, array in packed.items()}
+    return made
+
+
+def values(rows, **wanted):
+    return {row["radius"]: row["value"] for row in rows if all(row[key] == value for key, value in wanted.items())}
+
+
+def test_precision_recall_and_empty_balls_at_every_radius_by_their_definitions():
+    rows = list(display.radius_rows(arrays(("none", 0)), lengths=[N_BITS], empty="zero", extended=False))
+    distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
+    relevant = LABELS[:9, None] == LABELS[None, 9:]
+    for radius in range(N_BITS + 1):
+        within = distances <= radius
+        precision = (within & relevant).sum() / within.sum() if within.any() else 0
+        assert values(rows, metric="precision_micro")[radius] == pytest.approx(precision)
+        assert values(rows, metric="recall_micro")[radius] == pytest.approx((within & relevant).sum() / relevant.sum())
+        assert values(rows, metric="empty")[radius] == pytest.approx((~within.any(axis=1)).mean())
+
+
+def test_extension_tables_are_the_metrics_and_stop_where_they_do():
+    counted = arrays(("none", 0), ("different", 1))
+    rows = list(display.radius_rows(counted, lengths=[N_BITS], empty="zero", extended=True))
+    extended = codes.extend(**PAIR, n_bits=N_BITS, extension="different", extension_bits=1)
+    counts = count(*extended, TRUTHS)["class_label"]
+    found = values(rows, metric="RAMAP", extension="different")
+    assert found == {
+        r: metrics.mean(metrics.evaluate(counts, [f"RAMAP@r{r}"])[f"RAMAP@r{r}"]) for r in range(N_BITS + 2)
+    }
+    assert sorted(values(rows, metric="RAMAP", extension="none")) == list(range(N_BITS + 1))
+    name = "mAP@3[retrieved]"
+    assert values(rows, metric=name, extension="different") == {0: metrics.mean(metrics.evaluate(counts, [name])[name])}
+
+
+def test_other_lengths_and_hashers_have_no_extension_rows():
+    counted = arrays(("none", 0), ("same", 1))
+    for lengths, extended in (([4, N_BITS], True), ([N_BITS], False)):
+        rows = list(display.radius_rows(counted, lengths=lengths, empty="zero", extended=extended))
+        assert {row["metric"] for row in rows} == {"precision_micro", "recall_micro", "empty"}
+
+
+def test_means_over_runs_do_not_depend_on_the_order_of_the_cells():
+    cell = {"ground_truth": "t", "hasher": "h", "n_bits": 8, "extension": "none", "extension_bits": 0, "metric": "m"}
+    rows = [cell | {"radius": r, "value": v} for r, v in ((1, 0.2), (0, 0.1), (1, 0.4), (0, 0.3))]
+    table = display.mean_over_runs(rows)
+    assert table["radius"].tolist() == [0, 1]
+    assert table["value"].tolist() == pytest.approx([0.2, 0.3])
+    assert table["n_runs"].tolist() == [2, 2]
+
+
+def test_conventions_are_those_of_the_spread():
+    rows = list(display.convention_rows(PAIR, N_BITS, TRUTHS, calls=1))
+    counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS, index_order=True)["class_label"]
+    assert [(row["metric"], row["value"]) for row in rows] == [(row.metric, row.value) for row in spread_of(counts)]
+    (expected,) = [row for row in rows if row["metric"] == "mAP" and row["undefined"] in ("0", "either way")]
+    assert "talr" in expected["called_map_by"].split()
+
+
+def test_every_item_stands_in_the_histogram_at_its_code_and_long_codes_have_none():
+    rows = list(display.histogram_rows(PAIR["database"], N_BITS))
+    by_code = np.bincount(BITS[9:] @ (1 << np.arange(N_BITS)), minlength=2**N_BITS)
+    assert {row["code"]: row["items"] for row in rows} == {code: n for code, n in enumerate(by_code.tolist()) if n}
+    assert list(display.histogram_rows(np.zeros((3, 2), np.uint8), 13)) == []
+
+
+def test_bucket_sizes_start_with_the_fullest_and_end_with_the_last():
+    sizes = np.sort(np.random.default_rng(0).integers(1, 50, 500))[::-1].astype(np.uint8)
+    rows = list(display.bucket_rows(sizes, 16))
+    assert (rows[0]["rank"], rows[-1]["rank"]) == (1, 500)
+    assert all(row["items"] == sizes[row["rank"] - 1] for row in rows)
+    assert len(rows) <= 60
+
+
+def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
+    rows = list(display.retrieved_rows(PAIR, N_BITS, TRUTHS, PARTS))
+    distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
+    assert sorted({row["query"] for row in rows}) == [100, 102, 104, 106, 108]
+    for query in (0, 4):
+        ranked = sorted(range(31), key=lambda position: (distances[query, position], position))[:12]
+        own = [row for row in rows if row["query"] == 100 + query]
+        assert [row["item"] for row in own] == [200 + position for position in ranked]
+        assert [row["relevant"] for row in own] == [int(LABELS[9 + p] == LABELS[query]) for p in ranked]
+        assert all(row["at_distance"] == (distances[query] == row["distance"]).sum() for row in own)
+
+
+@pytest.mark.parametrize("n_bits", [4, 16, 64])
+def test_a_search_stops_before_its_ball_is_too_large(n_bits):
+    packed = codes.pack(np.random.default_rng(1).random((20, n_bits)) < 0.5)
+    rows = list(display.lookup_rows({"query": packed, "database": packed}, n_bits))
+    balls = [sum(math.comb(n_bits, i) for i in range(radius + 1)) for radius in range(len(rows))]
+    assert [row["codes"] for row in rows] == balls
+    assert balls[-1] <= display.MOST_CODES_IN_BALL
+    assert len(rows) == n_bits + 1 or balls[-1] + math.comb(n_bits, len(rows)) > display.MOST_CODES_IN_BALL
+    assert all(row["milliseconds"] > 0 for row in rows)
+
+
+def test_the_tables_of_a_run_have_their_columns_also_without_rows():
+    pairs = {"h": {"16": {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
+    counts = {"h": {"16 none 0": {"bucket_sizes": np.array([3])}}}
+    truths = {"t": LabelRelevance([0, 1], [0, 1, 1])}
+    parts = {"query": np.arange(2), "database": np.arange(3)}
+    tables = display.of_run(pairs, counts, truths, parts, [16])
+    assert tables["histogram"].empty
+    assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
+    assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]

@@ -1,0 +1,110 @@
+"""The pictures of a split show what is in it, and say it in words."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol import registry
+from protocol.report.layout import boxes_of, class_balances, counts_of, layouts
+
+SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train": 25}
+Y = np.arange(200) % 5
+SPLITS = {name: registry.get("split", name).split(200, Y, sizes=SIZES, seed=0) for name in ("standard", "improved")}
+HELD, LEARNED, BOTH = "held out for the test", "learned from", "learned from and ranked in the test"
+
+
+def drawn(boxes):
+    return {(box["row"], box["start"], box["end"], box["role"]) for box in boxes}
+
+
+def test_the_standard_split_learns_below_its_database():
+    assert drawn(boxes_of(SPLITS["standard"], 200)) == {
+        ("whole dataset · 200", 0, 140, HELD),
+        ("whole dataset · 200", 140, 200, BOTH),
+        ("test queries · 10", 0, 10, HELD),
+        ("database · 190", 10, 140, HELD),
+        ("database · 190", 140, 200, BOTH),
+        ("validation queries · 5", 140, 145, BOTH),
+        ("validation database · 30", 145, 175, BOTH),
+        ("training set · 25", 175, 200, BOTH),
+    }
+
+
+def test_the_improved_split_learns_beside_its_database():
+    assert drawn(boxes_of(SPLITS["improved"], 200)) == {
+        ("whole dataset · 200", 0, 140, HELD),
+        ("whole dataset · 200", 140, 200, LEARNED),
+        ("test queries · 10", 0, 10, HELD),
+        ("database · 130", 10, 140, HELD),
+        ("validation queries · 5", 140, 145, LEARNED),
+        ("validation database · 30", 145, 175, LEARNED),
+        ("training set · 25", 175, 200, LEARNED),
+    }
+
+
+def test_what_no_partition_holds_has_a_row_of_its_own():
+    boxes = boxes_of({"query": np.array([3]), "database": np.arange(4, 9), "train": np.array([], dtype=int)}, 12)
+    assert ("in no partition · 6", 6, 12, "not used") in drawn(boxes)
+    assert not any(box["row"].startswith("training set") for box in boxes)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 30), st.lists(st.sets(st.integers(0, 29)), min_size=5, max_size=5))
+def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_share(n_items, sets):
+    """Whatever partitions overlap: two rows cover a stretch together exactly as long as the items they share."""
+    parts = {
+        name: np.array(sorted(item for item in own if item < n_items), dtype=int)
+        for name, own in zip(
+            ("query", "database", "train", "validation_query", "validation_database"), sets, strict=True
+        )
+    }
+    rows = {}
+    for box in boxes_of(parts, n_items):
+        rows.setdefault(box["row"].split(" · ")[0], set()).update(range(box["start"], box["end"]))
+    names = {"query": "test queries", "database": "database", "train": "training set"}
+    names |= {"validation_query": "validation queries", "validation_database": "validation database"}
+    assert rows["whole dataset"] == set(range(n_items))
+    for a, b in itertools.product(parts, repeat=2):
+        both = rows.get(names[a], set()) & rows.get(names[b], set())
+        assert len(both) == len(set(parts[a].tolist()) & set(parts[b].tolist()))
+
+
+def test_the_layout_says_in_words_what_it_shows():
+    standard, improved = layouts(SPLITS, 200)
+    said = "Layout of the {} split of 200 items: 10 test queries, {} database, 25 training set, 5 validation queries, "
+    said += "30 validation database; {} of the database {} learned from."
+    assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
+    assert standard.shows == said.format("standard", 190, "60 items", "are")
+    assert improved.shows == said.format("improved", 130, "no item", "is")
+    for figure in (standard, improved):
+        assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
+
+
+@pytest.mark.parametrize("y", [Y, Y + 3, np.eye(5, dtype=bool)[Y], np.random.default_rng(0).random((200, 7)) < 0.3])
+def test_counts_are_those_of_a_loop(y):
+    counts = counts_of(SPLITS["improved"], y)
+    classes = range(y.shape[1]) if y.ndim == 2 else sorted(set(y.tolist()))
+    assert counts.pop("class").tolist() == list(classes)
+    for part, held in counts.items():
+        rows = SPLITS["improved"][part].tolist()
+        of = (lambda row, label: y[row, label]) if y.ndim == 2 else (lambda row, label: y[row] == label)
+        assert held.tolist() == [sum(bool(of(row, label)) for row in rows) for label in classes]
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 21, 81, 100])
+def test_the_class_balance_names_few_classes_and_numbers_many(n_classes):
+    y = np.arange(200) % n_classes
+    figure = class_balances(SPLITS, y, [f"name {label}" for label in range(n_classes)])[1]
+    assert figure.shows.startswith(f"Items of each of {n_classes} classes in the improved split: test queries")
+    assert figure.spec["spec"]["encoding"]["x"]["field"] == ("class" if n_classes <= 25 else "place")
+    assert len(figure.data) == 5 * n_classes
+    assert set(figure.data["class"]) == {f"name {label}" for label in range(n_classes)}
+
+
+def test_pictures_can_be_drawn():
+    for figure in (*layouts(SPLITS, 200), *class_balances(SPLITS, Y)):
+        assert "training set" in figure.svg
+        assert "NaN" not in figure.svg

@@ -1,0 +1,237 @@
+"""The page: what it says, and what a browser makes of it."""
+
+import dataclasses
+import itertools
+import re
+
+import pytest
+from browser import DRAWN, opened
+
+from protocol.report import page
+from protocol.report.figure import COLOURS
+from protocol.report.sections import ORDER, sections
+
+FIGURES = {
+    "by-length",
+    "pr-curves",
+    "ties",
+    "conventions",
+    "splits-compared",
+    "extensions",
+    "empty-balls",
+    "lookup-times",
+    "classes-improved",
+    "classes-standard",
+    "code-histogram",
+    "layout-improved",
+    "layout-standard",
+    "bucket-sizes",
+    "time",
+}
+DEFAULT_THEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="session")
+def html(results):
+    return page(results)
+
+
+@pytest.fixture(scope="session")
+def path(html, tmp_path_factory):
+    made = tmp_path_factory.mktemp("page") / "report.html"
+    made.write_text(html)
+    return made
+
+
+def of(results, name):
+    (section,) = [section for section in sections(results) if section.name == name]
+    return section
+
+
+def test_every_section_has_a_figure_a_table_or_a_reason(results, bare):
+    for made in (results, bare):
+        for section in sections(made):
+            assert section.figures or section.tables or section.template or section.text, section.name
+    names = [section.name for section in sections(results)]
+    assert len(names) == len(set(names)) == len(ORDER) - 2  # no options were searched, no claims checked
+    assert names[0] == "headline"
+
+
+def test_the_sentence_of_a_figure_follows_the_data(results):
+    (figure,) = of(results, "by-length").figures
+    assert figure.shows.startswith("itq has the best mAP")
+    turned = results.summary.assign(hasher=results.summary["hasher"].map({"itq": "lsh", "lsh": "itq"}))
+    (figure,) = of(dataclasses.replace(results, summary=turned), "by-length").figures
+    assert figure.shows.startswith("lsh has the best mAP")
+
+
+def test_the_headline_marks_the_best_of_each_length(results):
+    table = of(results, "headline").tables[0]
+    for down, across in table.strong:
+        column = [float(row[across].split()[0]) for row in table.rows]
+        assert column[down] == max(column)
+    assert {across for _, across in table.strong} == {1, 2}
+
+
+def test_the_extension_tables_have_the_shape_of_ramap(results):
+    by_cut, by_radius, _ = of(results, "extensions").tables
+    assert [row[:2] for row in by_cut.rows] == [
+        [metric, codes] for metric in ("mAP@K", "RAMAP@R") for codes in ("plain", "same +1", "different +1")
+    ]
+    cut = [row[2:] for row in by_cut.rows[:3]]
+    assert cut[0] == cut[1] == cut[2]
+    assert by_radius.header[2:] == [f"R = {radius}" for radius in range(6)]
+    assert by_radius.rows[0][-1] == "\N{EN DASH}"  # plain codes of 4 bits have no radius 5
+    assert by_radius.rows[1][-1] != "\N{EN DASH}"
+
+
+def test_a_bare_setting_says_what_it_lacks(bare):
+    text = page(bare)
+    for reason in (
+        "lack one of mAP",
+        "Nothing to compare",
+        "plain codes alone",
+        "without images",
+        "no benchmark files",
+    ):
+        assert reason in text
+    assert "The audit found nothing." in text
+    assert "\N{PLUS-MINUS SIGN} nan" not in text
+
+
+def test_claims_stand_in_a_table_of_their_own(results):
+    claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": 0.5, "ours": None}
+    claims = [claim | {"status": "reproduced", "note": ""}, claim | {"status": "not run", "note": "needs data"}]
+    section = of(dataclasses.replace(results, claims=claims), "claims")
+    assert section.text == ["2 claims: 1 reproduced, 1 not run."]
+    assert section.tables[0].rows[0] == ["reproduced", "TALR", "eq. 6", "<b>", "0.5", "\N{EN DASH}", ""]
+
+
+def test_the_same_results_give_the_same_page(results, html):
+    assert page(results) == html
+
+
+def test_what_data_say_is_escaped(html):
+    assert "&lt;made&gt; &amp; small" in html
+    assert "<made>" not in html
+
+
+def test_the_page_names_no_address_to_fetch(html):
+    body = html[: html.index("<script>")]
+    assert not re.search(r'(?:src|href)="(?!data:|#)', body)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def variables(html, theme):
+    """The colours that the style sheet names, of one theme."""
+    light, dark = re.findall(r":root \{ (--page[^}]*)\}", html)[:2]
+    found = dict(re.findall(r"--(\w+): (#\w+);", light if theme == "light" else dark))
+    return {
+        name: colour if len(colour) == 7 else "#" + "".join(c * 2 for c in colour[1:]) for name, colour in found.items()
+    }
+
+
+@pytest.mark.parametrize("theme", DEFAULT_THEMES)
+def test_text_and_marks_stand_out(html, theme):
+    named = variables(html, theme)
+    for ink in ("ink", "soft", "accent", "right", "wrong"):
+        for ground in ("page", "wash"):
+            assert contrast(named[ink], named[ground]) >= 4.5, (ink, ground)
+    for colour in COLOURS:
+        assert contrast(colour, named["page"]) >= 3, colour
+
+
+@pytest.mark.parametrize("theme", DEFAULT_THEMES)
+@pytest.mark.parametrize("width", [1100, 400])
+def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, theme, width):
+    with opened(browser, path, theme=theme, width=width) as (tab, wrong):
+        assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        widths = tab.evaluate(
+            "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().width)"
+        )
+        assert min(widths) > width / 2
+        heights = tab.evaluate(
+            "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().height)"
+        )
+        assert min(heights) > 50
+        background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
+        assert wrong == []
+
+
+def test_choosing_something_else_draws_something_else(browser, path):
+    with opened(browser, path) as (tab, wrong):
+        chart, table = tab.locator("#by-length .chart"), tab.locator("[data-follows=by-length]")
+        before, numbers = chart.inner_html(), table.inner_text()
+        tab.select_option("#by-length select[name=metric]", "recall@r2")
+        tab.wait_for_function("document.querySelector('#by-length svg').textContent.includes('recall@r2')")
+        assert chart.inner_html() != before
+        assert "recall@r2" in table.inner_text()
+        assert table.inner_text() != numbers
+        tab.focus("#ties select[name=n_bits]")
+        tab.keyboard.press("ArrowUp")
+        assert tab.input_value("#ties select[name=n_bits]") == "4"
+        assert wrong == []
+
+
+def test_the_table_that_follows_shows_the_summary(browser, path, results):
+    with opened(browser, path) as (tab, _):
+        tab.select_option("#by-length select[name=split]", "improved")
+        shown = tab.locator("[data-follows=by-length] tbody tr").nth(1).inner_text().split("\t")
+    rows = results.at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
+    assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
+
+
+def test_the_data_of_a_figure_are_downloaded_whole(browser, path, results):
+    (figure,) = of(results, "by-length").figures
+    with opened(browser, path) as (tab, _), tab.expect_download() as download:
+        tab.click("#by-length a.data")
+        assert download.value.path().read_text() == figure.csv
+        assert download.value.suggested_filename == "by-length.csv"
+
+
+def test_without_script_the_figures_stand_as_they_are_drawn_first(browser, path):
+    with opened(browser, path, script=False) as (tab, wrong):
+        for name in FIGURES:
+            box = tab.locator(f"#{name} .chart svg").bounding_box()
+            assert box["width"] > 300, name
+            assert box["height"] > 50, name
+        assert tab.locator("form.choices").first.is_hidden()
+        assert wrong == []
+
+
+def test_on_paper_there_are_no_controls(browser, path):
+    with opened(browser, path, width=700) as (tab, wrong):
+        tab.emulate_media(media="print", color_scheme="dark")
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert not tab.locator("#by-length form.choices").is_visible()
+        assert tab.locator("#by-length .chart svg.marks").is_visible()
+        assert len(tab.pdf()) > 20000
+        assert wrong == []
+
+
+def test_headings_nest_and_every_picture_has_words(browser, path):
+    with opened(browser, path) as (tab, _):
+        levels = tab.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((h) => Number(h.tagName[1]))")
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+        assert tab.evaluate("[...document.querySelectorAll('img')].every((image) => image.alt)")
+        assert tab.evaluate("[...document.querySelectorAll('[role=img]')].every((chart) => chart.ariaLabel)")
+        assert tab.evaluate("[...document.querySelectorAll('select')].every((select) => select.labels.length)")
+        ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+        links = tab.evaluate("[...document.querySelectorAll('nav a')].map((link) => link.hash.slice(1))")
+        assert set(links) <= set(ids)
+        tab.keyboard.press("Tab")
+        assert tab.evaluate("document.activeElement.className") == "skip"

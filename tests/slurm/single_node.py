@@ -1,0 +1,179 @@
+"""A Slurm of one node, for tests: munged, slurmctld and slurmd of this machine, in a temporary folder, on loopback.
+
+    python tests/slurm/single_node.py snakemake --workflow-profile workflow/profiles/slurm
+
+runs the command with that Slurm and stops it afterwards. Nothing is installed and nothing outside the folder is
+written; it needs the programs of the packages slurm-wlm and munge (Debian's names), and no accounting database.
+"""
+
+import argparse
+import contextlib
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+MUNGE_FILES = ("socket", "key-file", "pid-file", "log-file", "seed-file")
+# Every core is a place for a job, and memory is counted: what a rule declares is what it is given.
+CONF = """\
+ClusterName=single
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller_port}
+SlurmdPort={node_port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge/socket
+CredType=cred/munge
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+SchedulerType=sched/builtin
+# Waiting jobs are looked at at once.
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+ReturnToService=2
+# squeue tells of a job that has ended for so many seconds.
+MinJobAge=300
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/jobs.log
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory={memory_mb} State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def find(program: str) -> str | None:
+    """Return where a program is; daemons stand in folders that are not on everyone's PATH."""
+    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+
+
+def missing() -> list[str]:
+    """Return the programs that this machine lacks."""
+    return [program for program in PROGRAMS if find(program) is None]
+
+
+def free_ports(n: int) -> list[int]:
+    """Return ports of loopback that nothing listens at."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextlib.contextmanager
+def daemon(*command: str | Path, log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen]:
+    """Run a program in the foreground for the length of the block."""
+    with open(log, "wb") as output:
+        running = subprocess.Popen(
+            [find(str(command[0])), *map(str, command[1:])], stdout=output, stderr=output, env=environment
+        )
+        try:
+            yield running
+        finally:
+            running.terminate()
+            try:
+                running.wait(20)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+
+
+def wait_for(reached, what: str, folder: Path, *, seconds: float = 30) -> None:
+    """Wait until `reached()`; else say what was waited for, and show the logs."""
+    deadline = time.monotonic() + seconds
+    while not reached():
+        if time.monotonic() > deadline:
+            logs = "\n".join(f"== {log.name}\n{log.read_text()[-2000:]}" for log in sorted(folder.glob("*.log")))
+            raise RuntimeError(f"{what} did not come up in {seconds:.0f} s\n{logs}")
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def single_node() -> Iterator[dict[str, str]]:
+    """Start a Slurm and give the environment in which its programs find it; it is stopped when the block ends."""
+    # Short and owned by this user all the way: a socket's path has at most 107 characters, munged checks folders.
+    folder = Path(tempfile.mkdtemp(prefix="slurm."))
+    folder.chmod(0o755)
+    munge = folder / "munge"
+    for part in (munge, folder / "state", folder / "spool"):
+        part.mkdir(mode=0o755)
+    (munge / "key-file").touch(mode=0o600)
+    (munge / "key-file").write_bytes(os.urandom(128))
+    host = socket.gethostname().partition(".")[0]
+    controller_port, node_port = free_ports(2)
+    memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    conf = CONF.format(
+        host=host,
+        user=getpass.getuser(),
+        folder=folder,
+        controller_port=controller_port,
+        node_port=node_port,
+        cores=os.cpu_count(),
+        memory_mb=memory_mb * 9 // 10,
+    )
+    (folder / "slurm.conf").write_text(conf)
+    # The executor plugin takes Slurm's variables from the environment of its inner srun: it gets the file's name back.
+    srun = folder / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(f'#!/bin/sh\nSLURM_CONF={folder / "slurm.conf"} exec {find("srun")} "$@"\n')
+    srun.chmod(0o755)
+    environment = os.environ | {
+        "SLURM_CONF": str(folder / "slurm.conf"),
+        "PATH": f"{srun.parent}:{os.environ['PATH']}",
+    }
+
+    def idle() -> bool:
+        found = subprocess.run(["sinfo", "-h", "-o", "%T"], env=environment, capture_output=True, text=True)
+        return found.stdout.strip() == "idle"
+
+    try:
+        with contextlib.ExitStack() as running:
+
+            def run(*command: str | Path) -> None:
+                running.enter_context(daemon(*command, log=folder / f"{command[0]}.out.log", environment=environment))
+
+            run("munged", "--foreground", *(f"--{part}={munge / part}" for part in MUNGE_FILES))
+            wait_for((munge / "socket").exists, "munged", folder)
+            run("slurmctld", "-D")
+            run("slurmd", "-D", "-N", host)
+            wait_for(idle, "the node", folder)
+            try:
+                yield environment
+            finally:
+                subprocess.run(["scancel", "--user", getpass.getuser()], env=environment, check=False)
+    finally:
+        shutil.rmtree(folder)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
+    command = parser.parse_args().command
+    # An end by SIGTERM is one by SystemExit, so that what was started is stopped.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    if lacking := missing():
+        print(f"slurm is not installed: no {', '.join(lacking)}", file=sys.stderr)  # noqa: T201
+        return 1
+    with single_node() as environment:
+        return subprocess.run(command, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""What a run survives: kills, a full disk, folders that can't be written, another run, a clock that was set."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from kills import TABLES, Victim, kill_and_resume
+
+pytestmark = pytest.mark.workflow
+RESULTS = "results/small"
+
+
+def read(project, name="metrics.csv"):
+    return (project.folder / RESULTS / name).read_bytes()
+
+
+def same_tables(project, other):
+    return all(read(project, name) == read(other, name) for name in TABLES)
+
+
+@contextlib.contextmanager
+def tmpfs(folder: Path, options: str):
+    """Mount a file system of its own; skip the test where that is not allowed."""
+    folder.mkdir(parents=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("a tmpfs can't be mounted here: needs root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def remount(folder: Path, options: str):
+    subprocess.run(["mount", "-o", f"remount,{options}", folder], check=True)
+
+
+def errors(done):
+    """Return the lines of a failed run that say what is wrong with a file."""
+    return {line for line in (done.stdout + done.stderr).splitlines() if "can't be written" in line}
+
+
+def test_killed_again_and_again_it_ends_with_the_same_bytes(small, project):
+    """The parent, the group and one job are killed in turn; the second time `.snakemake` is deleted too."""
+    victim = Victim(project, "small.yaml", RESULTS)
+    n_files = len(list((small.folder / RESULTS).rglob("*.h5")))
+    n_jobs = len(list((small.folder / RESULTS).rglob("*.tsv")))
+    done = kill_and_resume(victim, kills=3, seed=0, n_files=n_files)
+    assert len(done) == 3
+    assert same_tables(project, small)
+    assert 0 <= victim.jobs_started() - n_jobs <= sum(kill.in_flight for kill in done)
+
+
+def test_an_altered_file_is_refused_with_one_line(project):
+    assert project.run("codes").returncode == 0
+    path = project.folder / RESULTS / "gist" / "standard" / "run0" / "itq" / "codes.h5"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    done = project.run("evaluate")
+    assert done.returncode != 0
+    assert (
+        f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
+        in done.stderr + done.stdout
+    )
+    assert "Traceback" not in done.stderr
+    assert not (project.folder / RESULTS / "metrics.csv").exists()
+
+
+def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
+    (project.folder / "results").write_text("")
+    done = project.run()
+    assert done.returncode != 0
+    assert "a file stands where a folder is needed" in done.stderr
+    assert "Select jobs" not in done.stderr
+
+
+def test_a_full_disk_is_one_clear_error_and_more_room_goes_on(small, project):
+    results = project.folder / "results"
+    with tmpfs(results, "size=3m"):
+        done = project.run()
+        assert done.returncode != 0
+        assert "Traceback" not in done.stderr
+        assert any("can't be written: the disk is full" in line for line in errors(done))
+        assert not (project.folder / RESULTS / "metrics.csv").exists()
+        remount(results, "size=300m")
+        done = project.run("--rerun-incomplete")
+        assert done.returncode == 0, done.stderr
+        assert same_tables(project, small)
+
+
+def test_read_only_results_stop_before_any_job(project):
+    with tmpfs(project.folder / "results", "ro"):
+        done = project.run()
+    assert done.returncode != 0
+    assert len(errors(done)) == 1
+    assert "Select jobs" not in done.stderr
+
+
+def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small, project):
+    first = subprocess.Popen(
+        project.command("--cores", "1", "--configfile", "small.yaml"),
+        cwd=project.folder,
+        env=project.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not any(project.folder.glob(f"{RESULTS}/*.h5")):
+        time.sleep(0.05)
+    second = project.run()
+    assert second.returncode != 0
+    assert "another Snakemake" in second.stdout + second.stderr
+    assert first.wait() == 0
+    assert same_tables(project, small)
+
+
+def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, project):
+    """Splits that seem to come from tomorrow: what is made from them would look old for ever."""
+    shutil.copytree(small.folder / "results", project.folder / "results")
+    shutil.copytree(small.folder / ".snakemake", project.folder / ".snakemake")
+    (splits,) = (project.folder / RESULTS).glob("splits/improved/run1/splits.h5")
+    tomorrow = time.time() + 86_400
+    os.utime(splits, (tomorrow, tomorrow))
+    codes = f"{RESULTS}/gist/improved/run1/itq/codes.h5"
+    (project.folder / codes).unlink()
+    done = project.run(codes)
+    assert done.returncode != 0
+    assert "has older modification time" in done.stderr
+    assert "clock skew" in done.stderr
+    os.utime(splits)
+    assert project.run(codes).returncode == 0
+    assert project.run().returncode == 0
+    assert same_tables(project, small)
+    assert project.jobs() == {}

@@ -1,0 +1,51 @@
+"""Results in an S3-compatible store: a server of it on loopback, and the same numbers as in a folder."""
+
+import importlib.util
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+KEYS = {"access_key": "key", "secret_key": "secret"}
+
+
+@pytest.fixture
+def store():
+    """A server with an empty bucket, and a client of it."""
+    for name in ("snakemake_storage_plugin_s3", "moto"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is missing: see envs/remote.lock")
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://{host}:{port}",
+        region_name="us-east-1",
+        aws_access_key_id=KEYS["access_key"],
+        aws_secret_access_key=KEYS["secret_key"],
+    )
+    client.create_bucket(Bucket="bucket")
+    yield client
+    server.stop()
+
+
+def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(small, project, store):
+    arguments = ["--workflow-profile", "workflow/profiles/s3", "--default-storage-prefix", "s3://bucket/folder"]
+    arguments += ["--storage-s3-endpoint-url", store.meta.endpoint_url, "--configfile", "small.yaml", "--", "evaluate"]
+    done = subprocess.run(
+        project.command(*arguments),
+        cwd=project.folder,
+        env=project.environment() | {f"SNAKEMAKE_STORAGE_S3_{name.upper()}": value for name, value in KEYS.items()},
+        capture_output=True,
+        text=True,
+        timeout=1500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (project.folder / "results").exists()
+    for name in ("metrics.csv", "summary.csv"):
+        stored = store.get_object(Bucket="bucket", Key=f"folder/results/small/{name}")["Body"].read()
+        assert stored == (small.folder / "results" / "small" / name).read_bytes(), name

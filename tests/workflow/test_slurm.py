@@ -1,0 +1,38 @@
+"""The small setting through a real Slurm of one node, and the same bytes as without."""
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+SCRIPT = Path(__file__).parents[1] / "slurm" / "single_node.py"
+SPEC = importlib.util.spec_from_file_location("single_node", SCRIPT)
+slurm = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(slurm)
+RESULTS = "results/small"
+
+
+def test_slurm_leaves_the_bytes_of_a_local_run(small, project):
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("the executor plugin is missing: see envs/remote.lock")
+    if lacking := slurm.missing():
+        pytest.skip(f"slurm is not installed: no {', '.join(lacking)}")
+    arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
+    with slurm.single_node() as environment:
+        done = subprocess.run(
+            project.command(*arguments),
+            cwd=project.folder,
+            env=environment | project.environment() | {"PATH": environment["PATH"]},
+            capture_output=True,
+            text=True,
+            timeout=1500,
+        )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", said)
+    assert len(set(submitted)) > 5
+    for name in ("metrics.csv", "summary.csv", "audit.csv"):
+        assert (project.folder / RESULTS / name).read_bytes() == (small.folder / RESULTS / name).read_bytes(), name
