@@ -5,6 +5,7 @@ import inspect
 import json
 import numbers
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -58,6 +59,8 @@ class Hasher(abc.ABC):
         length wherever it comes.
     supervision : {None, "labels", "affinities", "pairs"}
         Of the class: what a fit needs besides the rows, a property of `TrainingSet`; None where that is nothing.
+    checkpoints : bool
+        Of the class: whether a fit may take long enough to be broken off; ``_fit`` then takes `checkpoint`.
     n_features_in_ : int
         Number of features seen in fit.
     fit_record_ : dict
@@ -66,6 +69,7 @@ class Hasher(abc.ABC):
 
     learned: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     supervision: ClassVar[str | None] = None
+    checkpoints: ClassVar[bool] = False
     n_features_in_: int
     fit_record_: dict[str, Any]
 
@@ -95,7 +99,7 @@ class Hasher(abc.ABC):
         whole(self.seed, "seed", least=0)
         self._check()
 
-    def fit(self, X: ArrayLike | TrainingSet, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
         """Learn the hash functions from the training rows.
 
         Parameters
@@ -106,6 +110,9 @@ class Hasher(abc.ABC):
         y : array_like or sparse matrix, optional
             What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
             not need is ignored.
+        checkpoint : path, optional
+            Where a hasher with `checkpoints` leaves its state as it trains, and goes on from if the file is there from
+            a training that was broken off; whoever gives the path removes the file. Others ignore it.
 
         Returns
         -------
@@ -120,7 +127,8 @@ class Hasher(abc.ABC):
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
         self._check_supervision(training)
-        self.fit_record_ = self._fit(training, np.random.default_rng(self.seed))
+        kept = {"checkpoint": checkpoint} if self.checkpoints else {}
+        self.fit_record_ = self._fit(training, np.random.default_rng(self.seed), **kept)
         for name in self.learned:  # in the memory order of a model from a file, so that products are rounded alike
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         self.n_features_in_ = training.X.shape[1]
@@ -224,11 +232,15 @@ class Hasher(abc.ABC):
             raise ProtocolError(f"model of {cls.__name__}: these are the arrays of a model of {name}")
         hasher = cls().set_params(**parameters)
         hasher.check()
-        lengths = {**hasher.get_params(), "d": whole(n_features, "n_features")}
+        lengths = hasher._lengths(whole(n_features, "n_features"))
         for name, (dtype, *shape) in cls.learned.items():
             hasher._set_learned(name, arrays[name], dtype, shape, lengths)
         hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record
         return hasher
+
+    def _lengths(self, n_features: int) -> dict[str, int]:
+        """Return what the letters in `learned` stand for, as far as parameters and the number of features tell."""
+        return {**self.get_params(), "d": n_features}
 
     def _set_learned(
         self, name: str, array: NDArray, dtype: str, shape: Sequence[str], lengths: dict[str, int]

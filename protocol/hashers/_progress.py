@@ -4,7 +4,7 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from protocol.checks import ProtocolError
@@ -22,8 +22,8 @@ class Course:
         The objective at every step so far.
     """
 
-    def __init__(self, name: str, n_steps: int, bar: Any) -> None:
-        self.values: list[float] = []
+    def __init__(self, name: str, n_steps: int, bar: Any, values: Sequence[float] = ()) -> None:
+        self.values, self._n_before = list(values), len(values)
         self._name, self._n_steps, self._bar = name, n_steps, bar
         self._began = self._told = time.monotonic()
 
@@ -47,13 +47,13 @@ class Course:
         self._bar.update()
         now = time.monotonic()
         if now - self._told >= _EVERY or n_done == self._n_steps:
-            left = (now - self._began) / n_done * (self._n_steps - n_done)
+            left = (now - self._began) / (n_done - self._n_before) * (self._n_steps - n_done)
             _log.info("%s: step %d of %d, objective %.4f, %.0f s left", self._name, n_done, self._n_steps, value, left)
             self._told = now
 
 
 @contextlib.contextmanager
-def progress(name: str, n_steps: int) -> Iterator[Course]:
+def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Course]:
     """Give what notes the steps of a training: in the log every ten seconds, on a terminal as a bar with time left.
 
     Parameters
@@ -61,8 +61,10 @@ def progress(name: str, n_steps: int) -> Iterator[Course]:
     name : str
         What is trained, as ``"TALRAP, 32 bits"``.
     n_steps : int
+    values : sequence of float, optional
+        The objective at the steps already made, of a training that goes on.
     """
     from tqdm import tqdm
 
-    with tqdm(total=n_steps, desc=name, unit="step", disable=None, leave=False) as bar:
-        yield Course(name, n_steps, bar)
+    with tqdm(total=n_steps, initial=len(values), desc=name, unit="step", disable=None, leave=False) as bar:
+        yield Course(name, n_steps, bar, values)

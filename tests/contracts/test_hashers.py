@@ -9,6 +9,7 @@ import json
 import re
 import tempfile
 import types
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -379,13 +380,17 @@ PLAIN = [
 ]
 
 
+TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+HASHERS = [pytest.param(entry.name, marks=[TORCH] * ("extra" in entry.facts)) for entry in registry.entries("hasher")]
+
+
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_every_hasher(name, check):
     check(taught(registry.get("hasher", name)))
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_supervision_is_given_or_refused(name):
     hasher = registry.get("hasher", name)
     check_supervision(taught(hasher), hasher.supervision)
@@ -393,25 +398,25 @@ def test_supervision_is_given_or_refused(name):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in registry.names("hasher") if "learning_rate" in registry.get("hasher", name)().get_params()],
+    [name for name in HASHERS if "learning_rate" in registry.get("hasher", *name.values)().get_params()],
 )
 def test_a_diverging_training_stops_with_its_step(name):
     check_divergence(taught(registry.get("hasher", name)))
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_the_seed_matters_where_the_registration_says_so(name):
     check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["random"])
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_bits_beyond_the_features_as_the_registration_says(name):
     check_bits_beyond_features(
         taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["bits_within_features"]
     )
 
 
-@pytest.mark.parametrize("name", registry.names("hasher"))
+@pytest.mark.parametrize("name", HASHERS)
 def test_the_registration_names_source_and_deviations(name):
     entry = registry.entry("hasher", name)
     assert entry.source

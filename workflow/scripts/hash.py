@@ -2,7 +2,7 @@
 
 from protocol import registry, storage
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, packed_codes, supervision_from_file
+from protocol.hashers import TrainingSet, checkpoints, packed_codes, supervision_from_file
 
 
 def main(job):
@@ -12,13 +12,14 @@ def main(job):
     options = {n_bits: job.params.hasher_options | chosen.get(str(n_bits), {}) for n_bits in job.params.seeds}
     feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
     parts, arrays, models = storage.read(job.input.splits, ["train", "query", "database"]), {}, {}
-    with prepared(feature, job.params.steps, job.input.features, job.input.preprocessing) as items:
+    of_items = prepared(feature, job.params.steps, job.input.features, job.input.preprocessing)
+    with of_items as items, checkpoints(job.output.models) as checkpoint:
         rows = parts.pop("train")
         y = supervision_from_file(job.input.get("supervision"), otherwise=items.pairs(rows))
         training = TrainingSet(items.vectors("train", rows), y)
         for n_bits, seed in job.params.seeds.items():
             hasher = registry.get("hasher", job.wildcards.hasher)(n_bits=n_bits, seed=seed, **options[n_bits])
-            models[n_bits] = hasher.fit(training)
+            models[n_bits] = hasher.fit(training, checkpoint=checkpoint(n_bits))
         for part, images in parts.items():
             packed = packed_codes(models, items.blocks(part, images), of_database=part == "database")
             arrays |= {f"{n_bits}/{part}": codes for n_bits, codes in packed.items()}
