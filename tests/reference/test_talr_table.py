@@ -1,7 +1,6 @@
 """The committed tables of TALR: what they are kept to show, and a cell made again."""
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +12,9 @@ FOLDER = HERE.parents[1] / "results" / "reference" / "talr"
 
 @pytest.fixture(scope="module")
 def made():
-    sys.path.insert(0, str(HERE))
     spec = importlib.util.spec_from_file_location("talr_table", HERE / "talr_table.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    sys.path.remove(str(HERE))
     return module
 
 
