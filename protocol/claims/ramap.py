@@ -473,9 +473,6 @@ def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
         "steps to R = 1, 2, 3 where lookups grow less than tenfold": sum(
             later < 10 * former for n in lengths for former, later in itertools.pairwise(ball[n])
         ),
-        "MAP by length": maps.tolist(),
-        "RAMAP at R = 0 by length": [four("RAMAP@r0", n) for n in lengths],
-        "precision at R = m by length": [list(reached[n].values()) for n in lengths],
         "smallest of the radii from which on margin 4 is above, by length": [
             min((r for r in precision[n] if all(s in above[n] for s in precision[n] if s >= r)), default=None)
             for n in lengths

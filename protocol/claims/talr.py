@@ -180,7 +180,7 @@ def _relaxed(objective: Objective, gain: NDArray, total: NDArray, best: float = 
 
 
 def _ranked(objective: Objective, gain: NDArray, total: NDArray, best: float = 1.0) -> Ranked:
-    return objective(*(np.array([part], np.float64) for part in (gain, total)), np.array([best]))
+    return objective(np.array([gain], np.float64), np.array([total], np.float64), np.array([best]))
 
 
 @PAPER.claim(
@@ -385,6 +385,10 @@ def _triangle(distance: Floats, centre: Floats) -> Floats:
     return np.maximum(0, 1 - np.abs(distance - centre))
 
 
+def _value_of(objective: Callable[[Floats], tuple[float, Floats]], phi: Floats) -> float:
+    return objective(phi.T)[0]
+
+
 @PAPER.claim(
     "S3-12",
     place="eq. 38-53",
@@ -404,9 +408,9 @@ def minibatch_jacobian() -> Values:
         phi, labels = rng.uniform(-0.95, 0.95, (4, 7)), rng.integers(0, 3, 7)
         gains = (labels[:, None] == labels) & ~np.eye(7, dtype=bool)
 
-        of = functools.partial(mean_objective, gains=gains.astype(float), best=gains.sum(axis=1), objective=ap_s)
-        closed = of(phi.T)[1].T
-        numeric = _slope(lambda codes: of(codes.T)[0], phi)
+        objective = functools.partial(mean_objective, gains=gains.astype(float), best=gains.sum(axis=1), objective=ap_s)
+        numeric = _slope(functools.partial(_value_of, objective), phi)
+        closed = objective(phi.T)[1].T
         worst = max(worst, np.abs(numeric - closed).max())
     return {"largest difference from finite differences": worst}
 
