@@ -385,7 +385,7 @@ def _triangle(distance: Floats, centre: Floats) -> Floats:
     return np.maximum(0, 1 - np.abs(distance - centre))
 
 
-def _value_of(objective: Callable[[Floats], tuple[float, Floats]], phi: Floats) -> float:
+def _value_of(objective: Callable[[Floats], tuple[float, NDArray[np.floating]]], phi: Floats) -> float:
     return objective(phi.T)[0]
 
 
