@@ -22,7 +22,7 @@ MAY_IMPORT = {
     **{room: {"codes"} for room in ("groundtruth", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
     **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
-    "claims": {"codes", "groundtruth", "ranking", "metrics"},
+    "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "audit": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},

@@ -1,11 +1,12 @@
 """Claims of *Mean Local Group Average Precision*."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes
+from protocol import codes, registry
 from protocol.claims._claim import Paper, Readings, Values
 from protocol.claims._rankings import every_code, histograms, per_query, random_counts, untied, value
 from protocol.claims._results import Results
@@ -288,10 +289,53 @@ def histograms_of_codes(results: Results) -> Values:
     return {"bits": 12, "bins": 2 ** rows[0].n_bits, "methods": len(used), "codes used": used}
 
 
-for _id, _equation, _values in (
+_LENGTHS, _RADII = (12, 24), (0, 1, 2)
+_DEPARTURES = (
+    "Departures of the kept networks, all on CIFAR-10: `gist` is heads of two linear layers over GIST, `pixels` the "
+    "convolutions of the paper; one run, Adam, and the few epochs that results/reference/learned/README.md names in "
+    "place of 750. Their level is no reproduction of the table's and is only shown."
+)
+
+
+def _table_1(results: Results, hasher: str) -> dict[str, dict[int, list[float]]]:
+    """Return mAP and mLGAP at radius 0, 1, 2 on CIFAR-10, by feature and length, where all four are there."""
+    names = ["mAP", *(f"mLGAP@r{r}" for r in _RADII)]
+    rows = results.rows(
+        dataset="cifar10",
+        ground_truth="class_label",
+        split="cifar10_s2",
+        extension="none",
+        hasher=hasher,
+        n_bits=_LENGTHS,
+        metric=names,
+    )
+    cells: dict[tuple[str, int], dict[str, float]] = {}
+    for row in rows:
+        cells.setdefault((row.feature, row.n_bits), {}).setdefault(row.metric, row.mean)
+    found: dict[str, dict[int, list[float]]] = {}
+    for (feature, n_bits), means in cells.items():
+        if len(means) == len(names):
+            found.setdefault(feature, {})[n_bits] = [means[name] for name in names]
+    return found
+
+
+def _levels(hasher: str) -> Callable[[Results], Values]:
+    def levels(results: Results) -> Values:
+        """Show mAP and mLGAP at radius 0, 1, 2 of the kept networks, which were trained for fewer epochs."""
+        return {
+            f"{feature}, {n_bits} bits: mAP; mLGAP, radius 0, 1, 2": means
+            for feature, by_length in _table_1(results, hasher).items()
+            for n_bits, means in by_length.items()
+        }
+
+    return levels
+
+
+for _id, _equation, _hasher, _values in (
     (
         "S0-10",
         "16, the original objective of deep supervised hashing",
+        "deep_supervised",
         {
             "CIFAR-10, 12 bits": [0.2633, 0.6012],
             "CIFAR-10, 24 bits": [0.2889, 0.6407],
@@ -302,6 +346,7 @@ for _id, _equation, _values in (
     (
         "S0-11",
         "20 and 25, the objectives with buffer zones",
+        "buffer_zone",
         {
             "CIFAR-10, 12 bits": [0.2796, 0.3008],
             "CIFAR-10, 24 bits": [0.3461, 0.3124],
@@ -310,29 +355,54 @@ for _id, _equation, _values in (
         },
     ),
 ):
-    PAPER.not_run(
+    PAPER.claim(
         _id,
         place="table 1",
         statement=f"mLGAP and mAP of networks trained by eq. {_equation}.",
         expected=_values,
         within=0.03,
+        data=True,
         needs=_TABLE_1_NEEDS,
-        note=_TABLE_1_NOTE,
+        note=f"{_TABLE_1_NOTE} {_DEPARTURES}",
         errata=("E0-02", "E0-03", "E0-06", "E0-08"),
-    )
+    )(_levels(_hasher))
 
-PAPER.not_run(
+
+@PAPER.claim(
     "S0-12",
     place="table 1",
     statement="The new objective lowers mAP and raises mLGAP in all four settings.",
     expected={
-        "settings with lower mAP and higher mLGAP": 4,
+        "CIFAR-10: lengths with lower mAP": 2,
+        "CIFAR-10: lengths with higher mLGAP": 2,
+        "CIFAR-100: lengths with lower mAP": 2,
+        "CIFAR-100: lengths with higher mLGAP": 2,
         "mAP by the new objective over the old, C-10, 12 bits": 0.5003326679973387,
     },
+    data=True,
     needs=_TABLE_1_NEEDS,
-    note="The printed table does show it; that alone is no reproduction.",
+    note=f"The printed table does show it; that alone is no reproduction. {_DEPARTURES}",
 )
-PAPER.not_run(
+def objectives_apart(results: Results) -> Readings:
+    """Compare the kept networks at 12 and 24 bits, by what they start from and by the radius, which is not stated."""
+    readings: dict[str, Values] = {}
+    for feature, old in _table_1(results, "deep_supervised").items():
+        new = _table_1(results, "buffer_zone").get(feature, {})
+        if len(old) < len(_LENGTHS) or len(new) < len(_LENGTHS):
+            continue
+        change = np.array([np.subtract(new[n_bits], old[n_bits]) for n_bits in _LENGTHS])  # (length, metric)
+        for r in _RADII:
+            readings[f"{feature}, radius {r}"] = {
+                "CIFAR-10: lengths with lower mAP": int((change[:, 0] < 0).sum()),
+                "CIFAR-10: lengths with higher mLGAP": int((change[:, 1 + r] > 0).sum()),
+                "change of mAP": change[:, 0].tolist(),
+                "change of mLGAP": change[:, 1 + r].tolist(),
+                "mAP by the new over the old": [new[n_bits][0] / old[n_bits][0] for n_bits in _LENGTHS],
+            }
+    return Readings(readings)
+
+
+@PAPER.claim(
     "S0-13",
     place="section 5.3",
     statement="How the networks are trained: margin 2k, buffer zones from k/6 to k/3 (CIFAR-10), from k/12 to k/6 and "
@@ -347,11 +417,25 @@ PAPER.not_run(
         "decay": 0.4,
         "every": 150,
     },
-    needs="a hasher with these objectives, whose defaults can be compared",
+    within=1e-12,
+    needs="networks trained so, 750 epochs of gradient descent: decided are margin, zones and decay",
     note="With the squared distance of codes of -1 and +1 the margin asks for a Hamming distance of k/2; with the new "
-    "objective's L1 distance, which is twice the Hamming distance, for k, and the zones halve alike.",
+    "objective's L1 distance, which is twice the Hamming distance, for k, and the zones halve alike. Our epochs, "
+    "batches and rate are others, and Adam's; the decay is by a fifth of the epochs.",
     errata=("E0-03", "E0-04"),
 )
+def training() -> Values:
+    """Read the constants of the hasher `buffer_zone`."""
+    hasher = registry.get("hasher", "buffer_zone")
+    kept, times = hasher.decay
+    one, two = hasher.zones[1], hasher.zones[2]
+    return {
+        "margin over k": hasher.margin,
+        "CIFAR-10 zone over k": list(one[1]),
+        "CIFAR-100 zones over k": [*two[2], *two[1]],
+        "decay": 1 - kept,
+        "every": 750 / times,
+    }
 
 
 @PAPER.claim(

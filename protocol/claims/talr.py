@@ -1,6 +1,7 @@
 """Claims of *Hashing as Tie-Aware Learning to Rank*.
 
-The relaxations stand here as the paper prints them; what they relax is computed by the project's metrics.
+The relaxations are those that the hashers maximise, and as the paper prints them where these differ; what they relax is
+computed by the project's metrics.
 """
 
 import functools
@@ -14,6 +15,7 @@ from protocol import codes, registry
 from protocol.claims._claim import AS_PRINTED, Paper, Readings, Values
 from protocol.claims._rankings import histograms, per_query, random_codes, random_counts, small_ties, value
 from protocol.claims._results import Results, Row
+from protocol.hashers import Objective, Ranked, ap_r, ap_s, dcg_r, dcg_s, mean_objective
 from protocol.ranking import HammingCounts, count
 
 PAPER = Paper("Hashing as Tie-Aware Learning to Rank")
@@ -161,15 +163,24 @@ def _random_histograms(n: int, *, most: int = 6, n_distances: int = 5) -> list[t
     return found
 
 
-def _ap_r(items: NDArray, relevant: NDArray, *, shift: float, slope_of_one: float) -> float:
-    """Return AP_r of eq. 11, with `shift` added to the limits of its logarithm, and a slope for ties of one item."""
+def _ap_r_as_printed(items: NDArray, relevant: NDArray) -> float:
+    """Return AP_r of eq. 11."""
     before, relevant_before = np.cumsum(items) - items, np.cumsum(relevant) - relevant
     total = np.float64(0)
     for n, m, s, p in zip(*map(np.float64, (items, relevant, before, relevant_before)), strict=True):
         if m > 0:
-            slope = (m - 1) / (n - 1) if n > 1 else slope_of_one
-            total += m * slope + m / n * (p + 1 - slope * (s + 1)) * np.log((s + n + shift) / (s + shift))
+            slope = (m - 1) / (n - 1)
+            total += m * slope + m / n * (p + 1 - slope * (s + 1)) * np.log((s + n) / s)
     return float(total / relevant.sum())
+
+
+def _relaxed(objective: Objective, gain: NDArray, total: NDArray, best: float = 1.0) -> float:
+    """Return an objective of one query, of its gain and its items at each distance."""
+    return float(_ranked(objective, gain, total, best).value[0])
+
+
+def _ranked(objective: Objective, gain: NDArray, total: NDArray, best: float = 1.0) -> Ranked:
+    return objective(np.array([gain], np.float64), np.array([total], np.float64), np.array([best]))
 
 
 @PAPER.claim(
@@ -185,13 +196,10 @@ def _ap_r(items: NDArray, relevant: NDArray, *, shift: float, slope_of_one: floa
 def continuous_ap() -> Readings:
     """Relax 500 random histograms of five distances; where AP_r is finite, compare it with tie-aware mAP."""
 
-    def as_printed(items: NDArray, relevant: NDArray) -> float:
-        return _ap_r(items, relevant, shift=0.0, slope_of_one=np.nan)
-
     def repaired(items: NDArray, relevant: NDArray) -> float:
-        return _ap_r(items, relevant, shift=0.5, slope_of_one=0.0)
+        return _relaxed(ap_r, relevant, items, relevant.sum())
 
-    return _finite({AS_PRINTED: as_printed, _REPAIRED: repaired}, _tie_aware_ap)
+    return _finite({AS_PRINTED: _ap_r_as_printed, _REPAIRED: repaired}, _tie_aware_ap)
 
 
 def _tie_aware_ap(items: NDArray, relevant: NDArray) -> float:
@@ -233,8 +241,8 @@ def continuous_dcg() -> Readings:
     """Relax 500 random histograms of five distances, gain 1; where DCG_r is finite, compare it with tie-aware DCG."""
     return _finite(
         {
-            AS_PRINTED: lambda items, relevant: _dcg_r(items, relevant, shift=0.0),
-            _REPAIRED: lambda items, relevant: _dcg_r(items, relevant, shift=0.5),
+            AS_PRINTED: _dcg_r_as_printed,
+            _REPAIRED: lambda items, relevant: _relaxed(dcg_r, relevant, items),
         },
         _tie_aware_dcg,
     )
@@ -245,11 +253,11 @@ def _tie_aware_dcg(items: NDArray, relevant: NDArray) -> float:
     return value(histograms(items, relevant), "nDCG") * _gain([1] * int(relevant.sum()), int(relevant.sum()))
 
 
-def _dcg_r(items: NDArray, relevant: NDArray, *, shift: float) -> float:
-    """Return DCG_r of eq. 12 with gain 1, and with `shift` added to the limits of its integral."""
+def _dcg_r_as_printed(items: NDArray, relevant: NDArray) -> float:
+    """Return DCG_r of eq. 12 with gain 1."""
     from scipy.special import expi
 
-    until = np.cumsum(items) + 1 + shift
+    until = np.cumsum(items) + 1
     filled = relevant > 0
     integral = expi(np.log(until[filled])) - expi(np.log((until - items)[filled]))  # li(x) = Ei(ln x)
     return float(np.log(2) * (relevant[filled] / items[filled] * integral).sum())
@@ -281,13 +289,6 @@ def harmonic_sum() -> Values:
     }
 
 
-def _ap_s_terms(relevant: Floats, irrelevant: Floats) -> Floats:
-    """Return the terms of AP_s by distance, eq. 62, times the number of relevant items."""
-    items = relevant + irrelevant
-    until, relevant_until = np.cumsum(items), np.cumsum(relevant)
-    return relevant * (2 * relevant_until - relevant + 1) / (2 * until - items + 1)
-
-
 @PAPER.claim(
     "S3-08",
     place="eq. 59-62",
@@ -300,17 +301,12 @@ def _ap_s_terms(relevant: Floats, irrelevant: Floats) -> Floats:
 def simplified_ap() -> Values:
     """Compare all rankings of six untied items with mAP; and 500 random histograms with ties."""
     untied = [np.array(signs) for signs in np.ndindex(*[2] * 6) if sum(signs)]
-    apart = [_ap_s_terms(r, 1 - r).sum() / r.sum() - value(histograms(np.ones(6, int), r), "mAP") for r in untied]
-    errors = [_ap_s_terms(r, n - r).sum() / r.sum() - _tie_aware_ap(n, r) for n, r in _random_histograms(500)]
+    apart = [_relaxed(ap_s, r, np.ones(6), r.sum()) - value(histograms(np.ones(6, int), r), "mAP") for r in untied]
+    errors = [_relaxed(ap_s, r, n, r.sum()) - _tie_aware_ap(n, r) for n, r in _random_histograms(500)]
     return {
         "largest difference without ties": max(map(abs, apart)),
         "smallest and largest error with ties": [min(errors), max(errors)],
     }
-
-
-def _dcg_s_terms(gains: Floats, items: Floats) -> Floats:
-    """Return the terms of DCG_s by distance, eq. 66; `gains` is the sum of 2^v - 1 over the items there."""
-    return gains / np.log2(np.cumsum(items) - items / 2 + 1.5)
 
 
 @PAPER.claim(
@@ -321,7 +317,7 @@ def _dcg_s_terms(gains: Floats, items: Floats) -> Floats:
 )
 def simplified_dcg() -> Values:
     """Compare 500 random histograms, gain 1, with nDCG times the DCG of the best order."""
-    below = [_tie_aware_dcg(n, r) - _dcg_s_terms(r, n).sum() for n, r in _random_histograms(500)]
+    below = [_tie_aware_dcg(n, r) - _relaxed(dcg_s, r, n) for n, r in _random_histograms(500)]
     return {
         "histograms of 500 where it is": sum(gap < -1e-12 for gap in below),
         "largest gap": max(below),
@@ -335,22 +331,22 @@ def _slope(of: Callable[[Floats], float], at: Floats) -> Floats:
     return np.array([(of(at + move) - of(at - move)) / (2 * step) for move in moves]).reshape(at.shape)
 
 
-def _ap_s_slope(soft: Floats) -> Floats:
-    """Return the derivatives of N+ AP_s by the soft counts, irrelevant ones in row 0 and relevant ones in row 1.
+def _error_of_slope(objective: Objective, gain_of_level: float) -> float:
+    """Return how far an objective's derivatives are from finite differences, at most.
 
-    A distance's own term, and twice over the terms of the distances behind it, eq. 71-73 and 76.
+    At 20 random soft histograms of six distances: irrelevant items in row 0, those of one level in row 1.
     """
-    relevant, items = soft[1], soft.sum(axis=0)
-    above, below = (2 * np.cumsum(part) - part + 1 for part in (relevant, items))
-    by_irrelevant = -relevant * above / below**2
-    by_relevant = relevant * (below - above) / below**2  # below - above: the irrelevant ones of eq. 73
-    own = np.stack([by_irrelevant, above / below + by_relevant])
-    behind = np.stack([2 * by_irrelevant, 2 * by_relevant])
-    return own + behind[:, ::-1].cumsum(axis=1)[:, ::-1] - behind
+    worst = 0.0
+    for seed in range(20):
+        soft = np.random.default_rng(seed).uniform(0.1, 3, (2, 6))
 
+        def of(counts: Floats) -> Ranked:
+            return _ranked(objective, gain_of_level * counts[1], counts.sum(axis=0))
 
-def _soft_counts(seed: int, n_distances: int = 6) -> Floats:
-    return np.random.default_rng(seed).uniform(0.1, 3, (2, n_distances))
+        ranked = of(soft)
+        closed = np.stack([ranked.by_total[0], gain_of_level * ranked.by_gain[0] + ranked.by_total[0]])
+        worst = max(worst, np.abs(_slope(lambda counts: float(of(counts).value[0]), soft) - closed).max())
+    return worst
 
 
 @PAPER.claim(
@@ -367,11 +363,7 @@ def _soft_counts(seed: int, n_distances: int = 6) -> Floats:
 )
 def slope_of_ap_s() -> Values:
     """Differentiate at 20 random soft histograms of six distances, by both levels."""
-    worst = 0.0
-    for soft in map(_soft_counts, range(20)):
-        numeric = _slope(lambda counts: float(_ap_s_terms(counts[1], counts[0]).sum()), soft)
-        worst = max(worst, np.abs(numeric - _ap_s_slope(soft)).max())
-    return {"largest difference from finite differences": worst}
+    return {"largest difference from finite differences": _error_of_slope(ap_s, 1.0)}
 
 
 @PAPER.claim(
@@ -385,15 +377,7 @@ def slope_of_ap_s() -> Values:
 )
 def slope_of_dcg_s() -> Values:
     """Differentiate at 20 random soft histograms of six distances with the levels 0 and 2."""
-    worst = 0.0
-    for soft in map(_soft_counts, range(20)):
-        gains, middle = 3 * soft[1], np.cumsum(soft.sum(axis=0)) - soft.sum(axis=0) / 2 + 1.5
-        lost = gains * np.log(2) / (np.log(middle) ** 2 * middle)  # what a term loses for an item more before it
-        behind = lost[::-1].cumsum()[::-1] - lost
-        closed = np.array([[0.0], [3.0]]) / np.log2(middle) - lost / 2 - behind
-        numeric = _slope(lambda counts: float(_dcg_s_terms(3 * counts[1], counts.sum(axis=0)).sum()), soft)
-        worst = max(worst, np.abs(numeric - closed).max())
-    return {"largest difference from finite differences": worst}
+    return {"largest difference from finite differences": _error_of_slope(dcg_s, 3.0)}
 
 
 def _triangle(distance: Floats, centre: Floats) -> Floats:
@@ -401,17 +385,8 @@ def _triangle(distance: Floats, centre: Floats) -> Floats:
     return np.maximum(0, 1 - np.abs(distance - centre))
 
 
-def _soft_histograms(phi: Floats, similar: NDArray[np.bool_]) -> Floats:
-    """Return the soft counts of each item as a query among the others: (n, 2, b + 1), eq. 15."""
-    b, n = phi.shape
-    distances = (b - phi.T @ phi) / 2
-    held = _triangle(distances[..., None], np.arange(b + 1.0)) * ~np.eye(n, dtype=bool)[..., None]
-    return np.stack([(held * ~similar[..., None]).sum(axis=1), (held * similar[..., None]).sum(axis=1)], axis=1)
-
-
-def _minibatch(phi: Floats, similar: NDArray[np.bool_]) -> float:
-    """Return the mean of N+ AP_s over the items as queries."""
-    return float(np.mean([_ap_s_terms(soft[1], soft[0]).sum() for soft in _soft_histograms(phi, similar)]))
+def _value_of(objective: Callable[[Floats], tuple[float, NDArray[np.floating]]], phi: Floats) -> float:
+    return objective(phi.T)[0]
 
 
 @PAPER.claim(
@@ -427,20 +402,15 @@ def _minibatch(phi: Floats, similar: NDArray[np.bool_]) -> float:
 )
 def minibatch_jacobian() -> Values:
     """Differentiate AP_s at five random minibatches of seven real-valued codes of four bits and three classes."""
-    b, n, worst = 4, 7, 0.0
+    worst = 0.0
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        phi, labels = rng.uniform(-0.95, 0.95, (b, n)), rng.integers(0, 3, n)
-        similar = labels[:, None] == labels
-        alpha = np.stack([_ap_s_slope(soft) for soft in _soft_histograms(phi, similar)])  # (n, 2, b + 1)
-        distances, total = (b - phi.T @ phi) / 2, np.zeros((n, n))
-        for d, level in itertools.product(range(b + 1), (0, 1)):
-            inside = (np.abs(distances - d) < 1) & (similar == bool(level)) & ~np.eye(n, dtype=bool)
-            B = np.where(inside, -np.sign(distances - d), 0.0)
-            A = np.diag(alpha[:, level, d])
-            total += A @ B + B @ A
-        closed = -phi @ total / (2 * n)
-        numeric = _slope(functools.partial(_minibatch, similar=similar), phi)
+        phi, labels = rng.uniform(-0.95, 0.95, (4, 7)), rng.integers(0, 3, 7)
+        gains = (labels[:, None] == labels) & ~np.eye(7, dtype=bool)
+
+        objective = functools.partial(mean_objective, gains=gains.astype(float), best=gains.sum(axis=1), objective=ap_s)
+        numeric = _slope(functools.partial(_value_of, objective), phi)
+        closed = objective(phi.T)[1].T
         worst = max(worst, np.abs(numeric - closed).max())
     return {"largest difference from finite differences": worst}
 

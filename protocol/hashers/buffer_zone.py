@@ -13,9 +13,6 @@ from protocol.registry import register
 if TYPE_CHECKING:
     from torch import Tensor
 
-ZONES = {1: {1: (1 / 6, 1 / 3)}, 2: {2: (1 / 12, 1 / 6), 1: (1 / 6, 1 / 3)}}
-"""By how many labels every row has, and how many of them a pair shares: r_1 and r_2 as parts of n_bits."""
-
 
 @register(
     "hasher",
@@ -56,18 +53,20 @@ class BufferZone(NetworkHasher):
     decay = (0.6, 5)
     margin: ClassVar[float] = 2
     """m as a multiple of n_bits."""
+    zones: ClassVar = {1: {1: (1 / 6, 1 / 3)}, 2: {2: (1 / 12, 1 / 6), 1: (1 / 6, 1 / 3)}}
+    """By how many labels every row has, and how many of them a pair shares: r_1 and r_2 as parts of n_bits."""
 
     def _check_supervision(self, training: TrainingSet) -> None:
         super()._check_supervision(training)
         y = training.labels
         per_row = np.unique(y.sum(axis=1)) if y.ndim == 2 else np.ones(1)
-        if len(per_row) > 1 or per_row[0] not in ZONES:
+        if len(per_row) > 1 or per_row[0] not in self.zones:
             raise ProtocolError(
                 "BufferZone needs labels: wanted one for every row (a class) or two (a class and its superclass), came "
                 f"rows with {' and '.join(str(n) for n in per_row[:3])}"
             )
 
     def _loss(self, outputs: "Tensor", shared: "Tensor", epoch: int) -> "Tensor":
-        ranges = ZONES[int(shared[0, 0])]  # what an item shares with itself is all the labels it has
+        ranges = self.zones[int(shared[0, 0])]  # what an item shares with itself is all the labels it has
         zones = {n_shared: (self.n_bits * near, self.n_bits * far) for n_shared, (near, far) in ranges.items()}
         return buffered(outputs, shared, zones=zones, margin=self.margin * self.n_bits)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from protocol import checks, claims, registry
-from protocol.claims import _claim, ramap, render
+from protocol import checks, claims, hashers, registry
+from protocol.claims import _claim, ramap, render, talr
 from protocol.claims._results import CELL
 
 REPRODUCED, UNDER_CONVENTION, CONTRADICTED, NOT_RUN = claims.STATUSES
@@ -24,7 +24,13 @@ WITHOUT_DATA = {
     NOT_RUN: "S0-08 S0-09 S0-10 S0-11 S0-12 S0-13 S0-14 S0-15 S2-02 S2-04 S2-08 S2-09 S3-14 S3-15 S3-16 S3-17 S3-18 "
     "S3-20 S3-21 S4-01 S4-11 S4-12",
 }
-WITH_KEPT_TABLES = {"S0-08": REPRODUCED, "S0-09": REPRODUCED, "S3-14": REPRODUCED}
+WITH_KEPT_TABLES = {
+    "S0-08": REPRODUCED,
+    "S0-09": REPRODUCED,
+    "S0-12": CONTRADICTED,
+    "S2-09": CONTRADICTED,
+    "S3-14": REPRODUCED,
+}
 BY_ID = {claim.id: claim for claim in claims.all_claims()}
 
 
@@ -380,3 +386,72 @@ def test_the_pipeline_writes_the_same(root, tmp_path, kept_tables, with_kept_tab
     files = SimpleNamespace(summary=own, kept=kept_tables)
     script.main(SimpleNamespace(input=files, output=SimpleNamespace(claims=tmp_path / "claims.json")))
     assert json.loads((tmp_path / "claims.json").read_text()) == list(with_kept_tables.values())
+
+
+MARGINS = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
+
+
+def of_margins(**changed):
+    """Return rows that show all that the paper says of margins, but for the means that are changed, by metric."""
+    rows = []
+    for place, (hasher, margin) in enumerate(MARGINS.items()):
+        means = {"mAP": 0.5}
+        for r in (0, 1, 2, 3, 4, 8, 12):
+            means |= {f"RAMAP@r{r}": 0.4 - 0.1 * place, f"empty@r{r}": 0.1 * place}
+            means[f"precision@r{r}"] = 0.3 + 0.05 * (r >= 3) if margin else 0.32
+        rows += [
+            {"hasher": hasher, "metric": metric, "mean": changed.get(metric, {}).get(hasher, mean), "n_bits": n_bits}
+            for metric, mean in means.items()
+            for n_bits in (48, 64)
+        ]
+    return [row | {"split": "ramap"} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({}, UNDER_CONVENTION),
+        ({"mAP": {"m_dsh_12": 0.4}}, CONTRADICTED),
+        ({"RAMAP@r2": {"m_dsh_8": 0.35}}, CONTRADICTED),
+        ({"empty@r4": {"m_dsh_12": 0.15}}, CONTRADICTED),
+        ({"precision@r3": {"m_dsh_4": 0.31}}, CONTRADICTED),
+        ({"precision@r1": {"m_dsh_4": 0.33}}, CONTRADICTED),
+        ({"precision@r12": {"m_dsh_12": 0.31}}, CONTRADICTED),
+    ],
+)
+def test_every_part_of_what_margins_do_decides(tmp_path, changed, status):
+    assert judged("S2-09", rows_of(tmp_path / "summary.csv", of_margins(**changed))).status == status
+
+
+def test_margins_are_not_judged_without_every_radius(tmp_path):
+    rows = [row for row in of_margins() if row["metric"] != "RAMAP@r8"]
+    assert judged("S2-09", rows_of(tmp_path / "summary.csv", rows)).status == NOT_RUN
+
+
+@pytest.mark.parametrize(
+    ("map_new", "mlgap_new", "status"), [(0.3, 0.3, NOT_RUN), (0.3, 0.1, CONTRADICTED), (0.7, 0.3, CONTRADICTED)]
+)
+def test_the_buffer_zone_is_contradicted_or_waits_for_the_other_data_set(tmp_path, map_new, mlgap_new, status):
+    means = {"deep_supervised": (0.6, 0.2), "buffer_zone": (map_new, mlgap_new)}
+    rows = [
+        {"hasher": hasher, "split": "cifar10_s2", "n_bits": n_bits, "metric": metric, "mean": mean}
+        for hasher, (of_map, of_mlgap) in means.items()
+        for n_bits in (12, 24)
+        for metric, mean in {"mAP": of_map, **{f"mLGAP@r{r}": of_mlgap for r in range(3)}}.items()
+    ]
+    table = rows_of(tmp_path / "summary.csv", rows)
+    verdict = judged("S0-12", table)
+    assert verdict.status == status
+    assert len(verdict.ours) == 3
+    assert judged("S0-10", table).status == NOT_RUN
+    assert judged("S0-10", table).ours
+
+
+def test_a_wrong_gradient_is_seen(monkeypatch):
+    def wrong(gain, total, best):
+        ranked = hashers.ap_s(gain, total, best)
+        return ranked._replace(by_total=ranked.by_total / 2)
+
+    monkeypatch.setattr(talr, "ap_s", wrong)
+    for number in ("S3-10", "S3-12"):
+        assert judged(number).status == CONTRADICTED

@@ -15,7 +15,7 @@ rule ledger:
     resources:
         **NEEDS["ledger"],
     params:
-        code=room_digest("claims", "metrics", "groundtruth", "splits"),
+        code=room_digest("claims", "metrics", "groundtruth", "splits", "hashers"),
     message:
         "claims: {output.claims}"
     script:
