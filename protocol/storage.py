@@ -64,8 +64,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
     ------
     ProtocolError
         If the file can't be written (disk full, no permission, no folder): says which and what to do. Nothing is left.
+
+    Notes
+    -----
+    A link is followed; what is there and is no file, a device say, is never replaced.
     """
     path = Path(path)
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        raise ProtocolError(f"{path}: can't be written: wanted the name of a file, came a folder or a device")
     temporary = None
     try:
         with explained(path):

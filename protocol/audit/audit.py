@@ -43,7 +43,7 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool) -> list[str]:
+def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
     """Return what is audited, and what could not be looked for in it, each in a sentence."""
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
@@ -52,6 +52,7 @@ def about(run: Run, *, n_runs: int, copies: bool) -> list[str]:
         "size-mismatch, class-imbalance (--protocol)": run.name == UNDECLARED,
         "classes and relevance (labels)": dataset.y is None,
         "near-duplicate (--features)": not copies,
+        "pair-split (--pairs)": not pairs,
         "unused-items (--ids or --labels)": dataset.n_items is None,
         "not-reproducible (a seed, and the dataset it was drawn from)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,

@@ -37,7 +37,10 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
     """
     made = []
     for a, b in itertools.combinations(PARTITIONS, 2):
-        if len(split[a]) and len(split[b]) and not (protocol.overlaps(a, b) and a != "query"):
+        apart = a == "query" or not protocol.overlaps(a, b)
+        # Where nothing is declared, what shares no item was meant to be apart.
+        apart |= bool(protocol.listed) and not split.shared(a, b).size
+        if len(split[a]) and len(split[b]) and apart:
             items = split[a][copied(split[a], split[b])]
             made += split.found("near-duplicate", "warning", items, a=a, b=b, alike=alike)
     return made

@@ -74,7 +74,7 @@ KINDS = (
     Kind(
         "validation-in-database",
         "An item of a validation partition is ranked in the test.",
-        "Options were chosen with items of {part} that are ranked in the test, so the database is not an unseen one.",
+        "Options that are chosen with {part} are chosen with items that are ranked in the test.",
         f"Inherent in the standard protocol ({_STANDARD}); removed by the improved one ({_IMPROVED}).",
     ),
     Kind(

@@ -56,7 +56,7 @@ def read_pairs(path: str | Path, dataset: Dataset) -> NDArray[np.int64]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, or a line is no pair.
+        If the file can't be read, a line is no pair, or no pair is of the dataset.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -68,7 +68,12 @@ def read_pairs(path: str | Path, dataset: Dataset) -> NDArray[np.int64]:
             wanted = "row numbers" if dataset.ids is None else "ids"
             raise ProtocolError(f"{path}: line {number}: wanted two {wanted}, came {lines[number - 1][:80]!r}")
     if dataset.ids is None:
-        return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    numbers = {str(name): number for number, name in enumerate(dataset.ids)}
-    known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
-    return np.array(known, dtype=np.int64).reshape(-1, 2)
+        known = [(int(a), int(b)) for a, b in pairs]
+        if any(max(pair) > np.iinfo(np.int64).max for pair in known):
+            raise ProtocolError(f"{path}: wanted row numbers, came one of more than 18 digits")
+    else:
+        numbers = {str(name): number for number, name in enumerate(dataset.ids)}
+        known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
+    if not known:
+        raise ProtocolError(f"{path}: wanted pairs of listed ids, came none among {len(pairs):,} lines")
+    return np.array(known, dtype=np.int64)

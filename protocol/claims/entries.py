@@ -21,15 +21,19 @@ def all_claims() -> list[Claim]:
     return [claim for paper in _PAPERS for claim in paper.claims]
 
 
+_DEFAULT = Path("results")
+
+
 def ledger(
-    results: str | Path, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
+    results: str | Path | None = None, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
 ) -> list[dict[str, str]]:
     """Return every claim with what its check finds.
 
     Parameters
     ----------
-    results : str or Path
-        A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``.
+    results : str or Path, optional
+        A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``. By
+        default ``results``, and no data where that is not there.
     only : collection of str
         The ids of some claims; all if empty.
     progress : callable, optional
@@ -46,7 +50,9 @@ def ledger(
     ProtocolError
         If the folder is not there, a table in it can't be read, or an id is unknown.
     """
-    return judge(Results.in_folder(results), only, progress=progress)
+    if results is None and not _DEFAULT.is_dir():
+        return judge(Results(()), only, progress=progress)
+    return judge(Results.in_folder(results or _DEFAULT), only, progress=progress)
 
 
 def judge(

@@ -286,7 +286,8 @@ def histograms_of_codes(results: Results) -> Values:
     used = {row.hasher: row.mean for row in rows}
     if set(used) != set(UNSUPERVISED):
         return {}
-    return {"bits": 12, "bins": 2 ** rows[0].n_bits, "methods": len(used), "codes used": used}
+    n_bits = rows[0].n_bits
+    return {"bits": n_bits, "bins": 2**n_bits, "methods": len(used), "codes used": used}
 
 
 _LENGTHS, _RADII = (12, 24), (0, 1, 2)

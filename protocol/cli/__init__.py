@@ -53,10 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status: 0, or 2 after one line on standard error where the input can't be used."""
     parsed = _parser().parse_args(arguments)
     try:
-        return parsed.run(parsed) or 0
+        status = parsed.run(parsed) or 0
+        sys.stdout.flush()
     except ProtocolError as error:
         sys.stderr.write(f"protocol: {error}\n")
         return 2
     except BrokenPipeError:  # `protocol list | head`
         sys.stderr.close()
-    return 0
+        return 0
+    except OSError as error:  # the disk behind standard output is full, say
+        sys.stderr.write(f"protocol: {error}\n")
+        sys.stdout = None  # or else the interpreter would try to write the rest once more
+        return 2
+    return status

@@ -33,7 +33,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.json:
         audit.write_json(arguments.json, findings)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    told = {run.file: audit.about(run, n_runs=len(runs), copies=bool(copies)) for run in runs}
+    by = {"copies": bool(copies), "pairs": bool(arguments.pairs)}
+    told = {run.file: audit.about(run, n_runs=len(runs), **by) for run in runs}
     shown = audit.markdown(findings, told) if arguments.markdown else audit.text(findings, told, colour=colour)
     sys.stdout.write(shown + "\n")
     return 1 if audit.n_errors(findings) else 0
@@ -107,7 +108,9 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     command.add_argument("splits", nargs="*", metavar="SPLITS", help="whole splits")
     for part in _LISTS:
-        command.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')}")
+        command.add_argument(
+            f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')} items"
+        )
     command.add_argument("--protocol", metavar="NAME", help="the split protocol that was meant")
     command.add_argument("--ids", metavar="F", help="the dataset's ids in the order of the row numbers, one a line")
     command.add_argument("--labels", metavar="F", help="class labels in the order of the row numbers")
@@ -120,7 +123,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
 
 
 def _distance(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"wanted a distance of at least 0, came {text}")
     return value

@@ -64,9 +64,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument(
         "--status", action="append", default=[], metavar="STATUS", help="claims of this status only; repeatable"
     )
-    command.add_argument(
-        "--results", type=Path, default=Path("results"), metavar="DIR", help="what runs left (results)"
-    )
+    command.add_argument("--results", type=Path, metavar="DIR", help="what runs left (results, where it is there)")
     command.add_argument(
         "--markdown", action="store_true", help="print totals and contradicted claims as the README has them"
     )

@@ -45,5 +45,5 @@ def load(paths: Mapping[str, Path]) -> Data:
         labels.astype(np.int64),
         class_names=tuple("0123456789"),
         images=images,
-        notes=("values 0 to 16 are scaled to 0 to 255",),
+        notes=("The images' values, 0 to 16 in the source, are scaled to 0 to 255.",),
     )

@@ -76,7 +76,10 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """
     path = path_of(file)
     if path.suffix.lower() in _ARRAYS:
-        numbers = as_integers(read_array(file), str(file))
+        array = read_array(file)
+        if array.dtype == bool:
+            raise ProtocolError(f"{file}: wanted row numbers, came a mask; numpy.flatnonzero makes them of it")
+        numbers = as_integers(array, str(file))
         if numbers.ndim != 1:
             raise ProtocolError(f"{file}: wanted row numbers (n,), came shape {numbers.shape}")
         return numbers, None

@@ -340,6 +340,15 @@ def test_copies_within_partitions_that_may_overlap_are_none_but_those_of_queries
     ]
 
 
+def test_where_nothing_is_declared_partitions_that_share_no_item_are_to_have_no_copies():
+    X = np.arange(2_000)
+    X[TRAIN[0]] = X[PARTS["database"][0]]
+    copied = {"alike": equal_content(first_equal(X[:, None]))}
+    undeclared = dataclasses.replace(IMPROVED, name="from_lists")
+    (finding,) = [one for one in audit_split(undeclared, copied) if one.name == "near-duplicate"]
+    assert finding.consequence.startswith("Items of train have a copy in database (alike)")
+
+
 # Runs and seeds
 
 
@@ -469,10 +478,10 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
 
 def test_errors_are_counted_and_what_was_not_looked_for_is_said():
     assert n_errors(audit_splits([FAULTS["duplicate-id"][1], STANDARD])) == 1
-    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False)
+    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False, pairs=False)
     assert sizes.startswith("query 50, validation_query 30")
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
-    _, unseen = about(clean("improved"), n_runs=2, copies=True)
+    _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True)
     assert unseen == "Not looked for: what was fitted on it (the pipeline's target audit)"

@@ -56,6 +56,9 @@ def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
     [
         (IDS, "i0 t0\ni1\n", "line 2: wanted two ids, came 'i1'"),
         (None, "0 2\n1 t1\n", "line 2: wanted two row numbers, came '1 t1'"),
+        (None, "0 99999999999999999999999\n", "wanted row numbers, came one of more than 18 digits"),
+        (IDS, "i8 t8\ni9 t9\n", "wanted pairs of listed ids, came none among 2 lines"),
+        (None, "", "came none among 0 lines"),
     ],
 )
 def test_lines_that_are_no_pair_are_named(tmp_path, ids, text, message):

@@ -70,3 +70,14 @@ def test_a_closed_pipe_is_no_error():
     done = subprocess.run(f"{sys.executable} -m protocol list | head -1", shell=True, capture_output=True, text=True)
     assert done.stdout == "datasets\n"
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
+def test_output_that_finds_no_room_ends_with_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "protocol", "list"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr

@@ -207,3 +207,17 @@ def test_a_group_of_one_array_stands_for_it(tmp_path):
     with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
         pass
     assert str(error.value) == f"{path}: has several arrays 'vectors': vectors/image, vectors/text; name one"
+
+
+def test_a_link_is_followed_and_what_is_no_file_is_never_replaced(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with storage.replacing(tmp_path / "link") as path:
+        path.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("pipe", "."):
+        with pytest.raises(ProtocolError, match="can't be written: wanted the name of a file"):
+            storage.replacing(tmp_path / name).__enter__()
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]

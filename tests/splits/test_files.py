@@ -271,3 +271,9 @@ def test_places_are_in_the_order_of_the_items_and_an_item_may_stand_twice():
     items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
     assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
     assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]
+
+
+def test_a_mask_is_no_list_of_row_numbers(tmp_path):
+    np.save(tmp_path / "mask.npy", np.array([False, True, True]))
+    with pytest.raises(ProtocolError, match="wanted row numbers, came a mask"):
+        read_list(tmp_path / "mask.npy")
