@@ -118,6 +118,8 @@ def test_no_job_takes_more_than_its_rule_declares(default, resources):
         "score",
         "collect",
         "findings",
+        "ledger",
+        "display",
         "page",
     }
 
