@@ -16,6 +16,7 @@ from protocol.report.figure import (
     Figure,
     Section,
     Table,
+    between,
     counted,
     listed,
     rows_chart,
@@ -29,22 +30,24 @@ if TYPE_CHECKING:
 PROTOCOL = ("dataset", "ground_truth", "split", "n_queries", "n_database", "undefined", "n_bits", "metric")
 """What two numbers must agree in to stand beside each other."""
 UNKNOWN = "not said"
-_COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "metric", "mean", "std")
+_COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "std", "n_runs")
+_SCORE = ("source", "method", "mean", "std", "n_runs")
+_WHOLE = ("n_bits", "n_runs")
 
 
 def read_scores(path: str | Path) -> "pd.DataFrame":
-    """Return the scores of a file, a row each: `PROTOCOL`, ``source``, ``method``, ``mean``, ``std``.
+    """Return the scores of a file, a row each: `PROTOCOL`, ``source``, ``method``, ``mean``, ``std``, ``n_runs``.
 
     Parameters
     ----------
     path : str or Path
         The ``summary.csv`` of a setting, of which the plain codes are read, or what ``protocol evaluate --json`` wrote.
-        What a file does not say of its protocol is `UNKNOWN`.
+        Without a column ``extension`` all codes are plain. What a file does not say of its protocol is `UNKNOWN`.
 
     Raises
     ------
     ProtocolError
-        If the file is missing or neither of them.
+        If the file is missing, neither of them, or has something else in the place of a number.
     """
     path = Path(path)
     if not path.is_file():
@@ -62,14 +65,28 @@ def _of_setting(path: Path) -> "pd.DataFrame":
     missing = [column for column in _COLUMNS if column not in table]
     if missing:
         raise ProtocolError(f"{path}: wanted the columns of a summary.csv, missing: {', '.join(missing)}")
-    plain = table[table["extension"] == "none"]
+    plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
     return plain.assign(
         source=_name(path),
         method=plain["hasher"] + ", " + plain["feature"],
         n_queries=UNKNOWN,
         n_database=UNKNOWN,
         undefined=UNKNOWN,
-    )[[*PROTOCOL, "source", "method", "mean", "std"]]
+    )[[*PROTOCOL, *_SCORE]]
+
+
+def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the table with numbers in the columns of numbers; a mean or its deviation may be undefined."""
+    import pandas as pd
+
+    for column in (*_WHOLE, "mean", "std"):
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        right = numbers % 1 == 0 if column in _WHOLE else numbers.notna() | table[column].isna()
+        if not right.all():
+            wanted = "whole numbers" if column in _WHOLE else "numbers"
+            raise ProtocolError(f"{path}: column {column}: wanted {wanted}, came {table[column][~right].iloc[0]!s}")
+        table = table.assign(**{column: numbers})
+    return table.astype(dict.fromkeys(_WHOLE, int))
 
 
 def _of_codes(path: Path) -> "pd.DataFrame":
@@ -85,11 +102,11 @@ def _of_codes(path: Path) -> "pd.DataFrame":
         dict.fromkeys(("dataset", "ground_truth", "split"), UNKNOWN)
         | sizes
         | {"undefined": {"zero": "0", "drop": "left out"}[rules.empty(metric)], "metric": metric}
-        | {"source": path.stem, "method": f"codes, {rules.name}", "std": np.nan}
+        | {"source": path.stem, "method": f"codes, {rules.name}", "std": np.nan, "n_runs": np.nan}
         | {"mean": np.nan if mean is None else mean}
         for metric, mean in scores.items()
     ]
-    return pd.DataFrame(rows, columns=[*PROTOCOL, "source", "method", "mean", "std"])
+    return pd.DataFrame(rows, columns=[*PROTOCOL, *_SCORE])
 
 
 def _name(path: Path) -> str:
@@ -224,15 +241,17 @@ def _table(name: str, metric: str, rows: "pd.DataFrame") -> Table:
     cells = []
     for (source, method), own in rows.groupby(["source", "method"], sort=False):
         by_length = {row.n_bits: spread(row.mean, row.std) for row in own.itertuples()}
-        cells.append([source, method, *(by_length.get(n_bits, ABSENT) for n_bits in lengths)])
-    header = ["file", "method", *(f"{n_bits} bits" for n_bits in lengths)]
+        runs = own["n_runs"].dropna().astype(int)
+        scores = [by_length.get(n_bits, ABSENT) for n_bits in lengths]
+        cells.append([source, method, between(runs) if len(runs) else ABSENT, *scores])
+    header = ["file", "method", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
     return Table(f"{name}-{metric}", f"{metric}: mean ± standard deviation over the runs.", header, cells, n_labels=2)
 
 
 def _figure(name: str, group: "pd.DataFrame") -> Figure:
     import altair as alt
 
-    rows = group[["metric", "n_bits", "source", "method", "mean", "std"]].assign(
+    rows = group[["metric", "n_bits", "source", "method", "mean", "std", "n_runs"]].assign(
         label=group["method"] + " (" + group["source"] + ")"
     )
     metric, n_bits = rows["metric"].iloc[0], int(rows["n_bits"].iloc[0])
@@ -253,7 +272,7 @@ def _figure(name: str, group: "pd.DataFrame") -> Figure:
             x=alt.X("mean:Q", title="{metric} at {n_bits} bits", scale=alt.Scale(zero=False)),
             color=alt.Color("source:N", title=None, scale=scale),
             shape=alt.Shape("source:N", title=None, scale=alt.Scale(domain=sources)),
-            tooltip=tooltips("source:N", "method:N", "mean:Q", "std:Q"),
+            tooltip=tooltips("source:N", "method:N", "mean:Q", "std:Q", "n_runs:Q"),
         )
     )
     layered = alt.layer(chart).properties(width="container", height=alt.Step(24))

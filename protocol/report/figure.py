@@ -1,7 +1,7 @@
 """What a section of the report is made of: figures with their data, tables, sentences."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -224,6 +224,18 @@ def counted(n: int, noun: str) -> str:
     ('1 run', '1,797 items')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def between(values: Collection[int]) -> str:
+    """Return the least and the greatest of whole numbers in words, or the one that all of them are.
+
+    Examples
+    --------
+    >>> between([3, 10, 3]), between([5000, 5000])
+    ('3 to 10', '5,000')
+    """
+    least, greatest = min(values), max(values)
+    return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report.figure import COLOURS, Figure, rows_chart
+from protocol.report.figure import COLOURS, Figure, between, rows_chart
 
 _WORDS = MappingProxyType(
     {
@@ -51,7 +51,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
     rows = list(dict.fromkeys(boxes["row"]))
     roles = [role for role in _ROLES if role in set(boxes["role"])]
     scale = alt.Scale(domain=roles, range=[_ROLES[role] for role in roles])
-    legend = alt.Legend(labelLimit=300)
+    legend = alt.Legend(labelLimit=300, columns=1)  # a phone has no room for two
     chart = (
         rows_chart()
         .mark_bar(strokeWidth=1.5, cornerRadius=1)
@@ -189,7 +189,7 @@ def _balance(name: str, parts: Mapping[str, NDArray[np.int64]], y: NDArray, clas
         )
         .resolve_scale(y="independent")
     )
-    ranges = [f"{_WORDS[part]} {held.min():,} to {held.max():,}" for part, held in counts.items()]
+    ranges = [f"{_WORDS[part]} {between(held)}" for part, held in counts.items()]
     told = f"Items of each of {len(classes)} classes in the {name} split: {', '.join(ranges)} a class."
     return Figure(f"classes-{name}", f"Items of each class, {name} split", told, chart, pd.DataFrame(rows))
 

@@ -37,10 +37,10 @@ def codes(tmp_path):
 
 
 def test_numbers_of_one_protocol_stand_in_one_table(write):
-    parts = compare([write("a"), write("b", hasher="lsh", mean=0.25)])
+    parts = compare([write("a"), write("b", hasher="lsh", mean=0.25, n_runs=10)])
     (table,) = parts[1].tables
-    assert table.header == ["file", "method", "16 bits"]
-    assert table.rows == [["a", "itq, gist", "0.5000 ± 0.0100"], ["b", "lsh, gist", "0.2500 ± 0.0100"]]
+    assert table.header == ["file", "method", "runs", "16 bits"]
+    assert table.rows == [["a", "itq, gist", "3", "0.5000 ± 0.0100"], ["b", "lsh, gist", "10", "0.2500 ± 0.0100"]]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,38 @@ def test_two_sizes_are_not_mixed_through_a_file_that_says_none(write, codes):
     parts = compare([write("a"), codes("b.json"), codes("c.json", n_database=9)])
     rows = [[row[0] for row in table.rows] for part in parts for table in part.tables]
     assert sorted(rows) == [["a", "b"], ["a", "c"]]
+
+
+def test_codes_of_ones_own_say_no_runs(write, codes):
+    (table,) = compare([write("a"), codes("mine.json")])[1].tables
+    assert [row[2] for row in table.rows] == ["3", "\N{EN DASH}"]
+
+
+def test_without_the_column_of_extensions_all_codes_are_plain(write, tmp_path):
+    whole, kept = write("a"), tmp_path / "kept.csv"
+    pd.read_csv(whole).drop(columns=["extension", "extension_bits"]).to_csv(kept, index=False)
+    pd.testing.assert_frame_equal(read_scores(kept), read_scores(whole).assign(source="kept"))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "wanted"),
+    [
+        ("mean", "high", "numbers"),
+        ("std", "0.1 or so", "numbers"),
+        ("n_bits", "sixteen", "whole numbers"),
+        ("n_bits", 16.5, "whole numbers"),
+        ("n_runs", None, "whole numbers"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_file_and_column(write, capsys, column, value, wanted):
+    wrong = write("b", **{column: value})
+    assert main(["compare", str(write("a")), str(wrong)]) == 2
+    came = "nan" if value is None else value
+    assert capsys.readouterr().err == f"protocol: {wrong}: column {column}: wanted {wanted}, came {came}\n"
+
+
+def test_an_undefined_mean_is_a_number(write):
+    assert read_scores(write("a", mean=None, std=None))["mean"].isna().all()
 
 
 def test_files_of_one_name_are_numbered(write, tmp_path):

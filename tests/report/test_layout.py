@@ -104,6 +104,11 @@ def test_the_class_balance_names_few_classes_and_numbers_many(n_classes):
     assert set(figure.data["class"]) == {f"name {label}" for label in range(n_classes)}
 
 
+def test_classes_of_one_size_are_said_once():
+    (figure,) = class_balances({"standard": {"query": np.arange(10), "database": np.arange(10, 199)}}, Y)
+    assert figure.shows.endswith("split: test queries 2, database 37 to 38 a class.")
+
+
 def test_pictures_can_be_drawn():
     for figure in (*layouts(SPLITS, 200), *class_balances(SPLITS, Y)):
         assert "training set" in figure.svg

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import re
 
+import pandas as pd
 import pytest
 from browser import DRAWN, opened
 
@@ -65,6 +66,46 @@ def test_the_sentence_of_a_figure_follows_the_data(results):
     assert figure.shows.startswith("lsh has the best mAP")
 
 
+@pytest.fixture
+def uneven(results):
+    """Return the results with another feature of one hasher and three runs, beside ten runs of the first."""
+    summary = results.summary.assign(n_runs=10)
+    radii = results.displayed["radii"].assign(n_runs=10)
+    features = results.setting["features"]
+    bow = {"feature": "bow", "n_runs": 3}
+    return dataclasses.replace(
+        results,
+        setting=results.setting | {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}},
+        summary=pd.concat([summary, results.at(summary, hasher="lsh").assign(**bow)], ignore_index=True),
+        displayed=results.displayed
+        | {"radii": pd.concat([radii, results.at(radii, hasher="lsh").assign(**bow)], ignore_index=True)},
+    )
+
+
+def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
+    what = of(uneven, "headline").text[0]
+    assert "described by gist (2 hashers, runs: 10) and bow (1 hasher, runs: 3). Relevance" in what
+    assert "over 3 to 10 runs." in what
+    assert "over 10 runs, the best" in of(uneven, "headline").tables[0].caption
+    assert "a point is the mean over its runs, 3 to 10 in number." in of(uneven, "pr-curves").text[0]
+    even = of(results, "headline").text[0]
+    assert "described by gist. Relevance" in even
+    assert "over 2 runs." in even
+
+
+def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
+    """Here lsh's, though itq is the best by mAP."""
+    radii = results.displayed["radii"]
+    empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
+    told = radii.assign(value=radii["value"].mask(empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5})))
+    figure = of(dataclasses.replace(results, displayed=results.displayed | {"radii": told}), "lookups").figures[0]
+    assert "50.0% of the queries find nothing with 8-bit codes of itq, and 25.0% with lsh, the fewest (" in figure.shows
+
+
+def test_items_at_a_distance_are_said_to_be_shown(html):
+    assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)
+
+
 def test_the_headline_marks_the_best_of_each_length(results):
     table = of(results, "headline").tables[0]
     for down, across in table.strong:
@@ -107,7 +148,8 @@ def test_contradicted_claims_stand_first_and_open(results):
         claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
     ]
     made = dataclasses.replace(results, claims=claims)
-    said = "3 claims, each computed with this project's own code: 1 contradicted, 1 reproduced, 1 not run."
+    said = "3 claims; those that can be decided here are computed with this project's own code: "
+    said += "1 contradicted, 1 reproduced, 1 not run."
     assert of(made, "claims").text == [said]
     html = page(made)
     places = [
@@ -179,6 +221,22 @@ def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, them
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 31)"}[theme]
         assert wrong == []
+
+
+def test_the_legends_of_layouts_are_whole_on_a_phone(browser, path):
+    with opened(browser, path, width=400) as (tab, _):
+        legends = tab.evaluate(
+            """[...document.querySelectorAll("[id^=layout-]")].map((figure) => ({
+                edge: figure.querySelector("svg.marks").getBoundingClientRect().right,
+                labels: [...figure.querySelectorAll(".role-legend-label text")].map(
+                    (text) => [text.textContent, text.getBoundingClientRect().right])}))"""
+        )
+    assert len(legends) == 2
+    for legend in legends:
+        assert legend["labels"]
+        for text, right in legend["labels"]:
+            assert "…" not in text
+            assert right <= legend["edge"], text
 
 
 def test_choosing_something_else_draws_something_else(browser, path):

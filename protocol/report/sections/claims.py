@@ -17,10 +17,14 @@ def section(results: Results) -> Section | None:
     for claim in results.claims:
         by_status.setdefault(claim["status"], []).append(claim)
     totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items())
+    text = (
+        f"{len(results.claims)} claims; those that can be decided here are computed with this project's own code: "
+        f"{totals}."
+    )
     return Section(
         "claims",
         "Claims of the papers",
-        [f"{len(results.claims)} claims, each computed with this project's own code: {totals}."],
+        [text],
         template="claims.html.j2",
         context={
             "by_status": {status: claims for status, claims in by_status.items() if claims},

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, Section, Table, counted, listed, spread
+from protocol.report.figure import ABSENT, Section, Table, between, counted, listed, spread
 from protocol.report.results import PLACE, Results
 
 
@@ -45,20 +45,28 @@ def _what(results: Results) -> str:
     plain = results.plain
     names = {column: list(dict.fromkeys(plain[column])) for column in ("feature", "ground_truth", "split", "hasher")}
     classes = f", {len(results.class_names)} classes" if results.class_names else ", without class labels"
-    lengths = sorted(plain["n_bits"].unique())
-    bits = f"{lengths[0]} to {lengths[-1]} bits" if len(lengths) > 1 else f"{lengths[0]} bits"
     sizes = results.splits[results.place["split"]]
     return (
-        f"{counted(len(names['hasher']), 'hasher')} ({listed(names['hasher'])}) with codes of {bits} on "
-        f"{results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}{classes}, described by "
-        f"{listed(names['feature'])}. Relevance by {listed(names['ground_truth'])}; {listed(names['split'])} split"
-        f"{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; {_over(results.n_runs)}. "
-        f"Seed {results.setting['seed']}."
+        f"{counted(len(names['hasher']), 'hasher')} ({listed(names['hasher'])}) with codes of "
+        f"{between(plain['n_bits'])} bits on {results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}"
+        f"{classes}, described by {_features(plain)}. Relevance by {listed(names['ground_truth'])}; "
+        f"{listed(names['split'])} split{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; "
+        f"{_over(plain['n_runs'])}. Seed {results.setting['seed']}."
     )
 
 
-def _over(n_runs: int) -> str:
-    return f"mean ± sample standard deviation over {n_runs} runs" if n_runs > 1 else "one run"
+def _features(plain: Any) -> str:
+    """Return the features, each with its own number of hashers and runs where it is not that of all."""
+    groups = plain.groupby("feature", sort=False)
+    return listed([name if _size(rows) == _size(plain) else f"{name} ({_size(rows)})" for name, rows in groups])
+
+
+def _size(rows: Any) -> str:
+    return f"{counted(rows['hasher'].nunique(), 'hasher')}, runs: {between(rows['n_runs'])}"
+
+
+def _over(n_runs: Any) -> str:
+    return f"mean ± sample standard deviation over {between(n_runs)} runs" if max(n_runs) > 1 else "one run"
 
 
 def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
@@ -83,7 +91,7 @@ def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
                 strong.add((down, across))
     caption = (
         f"{results.metric}: {results.place['feature']}, {truth}, {split} split; "
-        f"{_over(int(rows['n_runs'].max()))}, the best of a length bold."
+        f"{_over(rows['n_runs'])}, the best of a length bold."
     )
     name = f"headline-{truth}-{split}".replace("_", "-")
     return Table(name, caption, ["hasher", *(f"{n} bits" for n in lengths)], cells, strong=frozenset(strong))

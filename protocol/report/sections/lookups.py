@@ -27,11 +27,11 @@ def _empty(results: Results) -> Figure:
     rows = results.at(rows, ground_truth=truth).drop(columns="ground_truth")
     place = {column: value for column, value in results.place.items() if column != "ground_truth"}
     here = results.at(rows, **place, n_bits=results.n_bits, radius=2)
-    worst = here.loc[here["value"].idxmax()]
+    most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
     shows = (
-        f"Within radius 2, {worst['value']:.1%} of the queries find nothing with {results.n_bits}-bit codes of "
-        f"{worst['hasher']}, and {here['value'].min():.1%} with the best hasher ({place['feature']}, {place['split']} "
-        f"split; mean over {counted(results.n_runs, 'run')})."
+        f"Within radius 2, {most['value']:.1%} of the queries find nothing with {results.n_bits}-bit codes of "
+        f"{most['hasher']}, and {fewest['value']:.1%} with {fewest['hasher']}, the fewest ({place['feature']}, "
+        f"{place['split']} split; mean over {counted(results.n_runs, 'run')})."
     )
     base = _base(results).encode(
         y=alt.Y("value:Q", title="queries without an item in the ball", axis=alt.Axis(format="%")),

@@ -4,7 +4,7 @@ from typing import Any
 
 import altair as alt
 
-from protocol.report.figure import Figure, Section, counted, hasher_colour, number, rows_chart, tooltips
+from protocol.report.figure import Figure, Section, between, hasher_colour, number, rows_chart, tooltips
 from protocol.report.results import Results
 
 _ON = ["feature", "ground_truth", "split", "n_bits", "hasher", "radius"]
@@ -28,8 +28,8 @@ def section(results: Results) -> Section:
     )
     text = (
         "All queries of a run pooled: relevant pairs within the radius over all pairs within it (precision), and over "
-        f"all relevant pairs (recall); a point is the mean over {counted(results.n_runs, 'run')}. No ties are broken: "
-        "a ball holds all items at a distance or none."
+        f"all relevant pairs (recall); a point is the mean over its runs, {between(radii['n_runs'])} in number. No "
+        "ties are broken: a ball holds all items at a distance or none."
     )
     return Section("pr-curves", "Micro precision-recall curves", [text], [figure])
 
