@@ -49,9 +49,9 @@ def _what(results: Results) -> str:
     return (
         f"{counted(len(names['hasher']), 'hasher')} ({listed(names['hasher'])}) with codes of "
         f"{between(plain['n_bits'])} bits on {results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}"
-        f"{classes}, described by {_features(plain)}. Relevance by {listed(names['ground_truth'])}; {listed(names['split'])} split"
-        f"{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; {_over(plain['n_runs'])}. "
-        f"Seed {results.setting['seed']}."
+        f"{classes}, described by {_features(plain)}. Relevance by {listed(names['ground_truth'])}; "
+        f"{listed(names['split'])} split{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; "
+        f"{_over(plain['n_runs'])}. Seed {results.setting['seed']}."
     )
 
 
