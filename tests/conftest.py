@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browser import launched
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,3 +20,10 @@ def shared() -> Path:
     if "PROTOCOL_SHARED" not in os.environ:
         pytest.skip("PROTOCOL_SHARED is not set: needs the folder with data/")
     return Path(os.environ["PROTOCOL_SHARED"]).resolve()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return the headless browser that all pages are opened in."""
+    with launched() as found:
+        yield found

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from browser import launched
 
 from protocol import codes, metrics
 from protocol.ranking import LabelRelevance, NeighbourRelevance, count, pack_counts
@@ -150,10 +149,3 @@ def bare(results):
         | {"histogram": kept(results.displayed["histogram"])[:0]},
         times=results.times[:0],
     )
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Return the headless browser that all pages are opened in."""
-    with launched() as found:
-        yield found

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from browser import DRAWN, launched, opened
+from browser import DRAWN, opened
 from project import SMALL
 
 from protocol import codes, registry, storage
@@ -90,8 +90,8 @@ def test_the_report_opens_offline(small):
         assert name in body
 
 
-def test_the_report_is_drawn_by_a_browser(small):
-    with launched() as browser, opened(browser, small.folder / RESULTS / "report.html", width=400) as (tab, wrong):
+def test_the_report_is_drawn_by_a_browser(small, browser):
+    with opened(browser, small.folder / RESULTS / "report.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)
         assert {"by-length", "pr-curves", "conventions", "code-histogram", "time"} <= set(drawn)
         assert min(drawn.values()) > 2
@@ -217,7 +217,7 @@ def test_a_misspelt_hasher_stops_before_any_job(project):
     project.write(SMALL | {"hashers": ["itqq"]})
     done = project.run("-n")
     assert done.returncode != 0
-    assert "unknown hasher 'itqq' (did you mean 'itq'?); known: dsh, itq, lsh" in done.stdout
+    assert "unknown hasher 'itqq' (did you mean 'itq'?); known: " in done.stdout
     assert "Job stats" not in done.stdout
 
 
