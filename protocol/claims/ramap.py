@@ -293,8 +293,7 @@ def empty_ball() -> Readings:
     "S2-06",
     place="section 3.1, figure 3",
     statement="With 2 and 5 relevant items at distance 0 and 1, or 3 and 4, of 10 relevant ones, precision@1 is 0.5 "
-    "and "
-    "recall@1 is 0.7 either way, although the second code is better.",
+    "and recall@1 is 0.7 either way, although the second code is better.",
     expected={"precision@1": [0.5, 0.5], "recall@1": [0.7, 0.7], "ball size": 14},
     within=1e-12,
     note="The text names figures 3, 5 and 7 where the captions have 2, 4 and 6.",

@@ -231,10 +231,9 @@ def _finite(
     place="eq. 12, 30-32",
     statement="DCG_r, with an integral in place of the sum over a tie, is a continuous version of tie-aware DCG.",
     expected={"histograms of 500 where it is infinite or undefined": 0},
-    note="The integral of dt / ln t starts at C + 1 with nothing ranked before the first filled distance, at 1, where "
-    "it "
-    "diverges. Smallest example: a relevant and an irrelevant item at distance 0. With limits half an item farther it "
-    "is finite. The logarithmic integral from 0 is called Li; Li usually starts at 2, and li at 0.",
+    note="The integral of dt / ln t starts at C + 1 with nothing ranked before the first filled distance, at 1, "
+    "where it diverges. Smallest example: a relevant and an irrelevant item at distance 0. With limits half an item "
+    "farther it is finite. The logarithmic integral from 0 is called Li; Li usually starts at 2, and li at 0.",
     errata=("E3-03",),
 )
 def continuous_dcg() -> Readings:
@@ -370,8 +369,7 @@ def slope_of_ap_s() -> Values:
     "S3-11",
     place="eq. 66, its gradient",
     statement="The derivative of DCG_s by a soft count of level v at distance l: its gain over the discount there, "
-    "less "
-    "half of what the discount at l loses and all of what those behind lose.",
+    "less half of what the discount at l loses and all of what those behind lose.",
     expected={"largest difference from finite differences": 0},
     within=1e-7,
 )
@@ -393,8 +391,7 @@ def _value_of(objective: Callable[[Floats], tuple[float, NDArray[np.floating]]],
     "S3-12",
     place="eq. 38-53",
     statement="The Jacobian of the objective over a minibatch by its codes is - Phi / (2 M) times the sum over "
-    "distances "
-    "and levels of A B + B A.",
+    "distances and levels of A B + B A.",
     expected={"largest difference from finite differences": 0},
     within=1e-6,
     note="With b + 1 distances; the equations print b. The sum is over d, where l is printed.",
@@ -440,8 +437,7 @@ def soft_histogram() -> Values:
     "S3-14",
     place="figure 3 and section 5.4",
     statement="Tie-aware AP lies between the worst and the best order of ties; this range shrinks with longer codes; "
-    "and "
-    "ties in the database's order, which is random, come close to tie-aware AP on a large test set.",
+    "and ties in the database's order, which is random, come close to tie-aware AP on a large test set.",
     expected={
         "tie-aware AP outside the range": 0,
         "steps to more bits where the range grows, mean of ten runs or more": 0,
@@ -694,8 +690,7 @@ def counting_sort() -> Values:
     "S3-22",
     place="section 5.1",
     statement="The splits. CIFAR-10: 1K queries, 59K database, 5K to train, or 10K and 50K; NUS-WIDE: 196K images of "
-    "21 "
-    "labels, 2.1K queries, 10.5K to train; LabelMe: 2K, 20K, 5K; ImageNet100: 130 of each class to train, all "
+    "21 labels, 2.1K queries, 10.5K to train; LabelMe: 2K, 20K, 5K; ImageNet100: 130 of each class to train, all "
     "validation images as queries.",
     expected={
         "CIFAR-10 S1, thousands": [1, 59, 5],
@@ -708,8 +703,7 @@ def counting_sort() -> Values:
     },
     within={"NUS-WIDE, thousands": 0.5, "LabelMe, thousands": 0.5},
     note="Printed to the thousand. ImageNet100: 100 classes of 130 are 13,000 images to train, not the 130K of the "
-    "text; "
-    "by HashNet's lists, 5,000 queries and a database of 128,503.",
+    "text; by HashNet's lists, 5,000 queries and a database of 128,503.",
     errata=("E3-11",),
 )
 def splits() -> Values:

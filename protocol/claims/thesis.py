@@ -24,8 +24,7 @@ _SIZES = {"query": 100, "validation_query": 50, "validation_database": 200, "tra
     "S4-01",
     place="table 3.1",
     statement="The data sets: LabelMe, 22,019 images of 512-d GIST; CIFAR-10, 60,000 with one of 10 labels, 6,000 "
-    "each; "
-    "NUS-WIDE, 269,648 with 1.87 of 81 labels, 6,220 each, 500-d; SIFT1M, 1,000,000 of 128-d.",
+    "each; NUS-WIDE, 269,648 with 1.87 of 81 labels, 6,220 each, 500-d; SIFT1M, 1,000,000 of 128-d.",
     expected={
         "CIFAR-10 items, labels, labels an image, images a label": [60000, 10, 1, 6000],
         "NUS-WIDE labels an image, from the other columns": 1.87,
@@ -256,8 +255,7 @@ def _shared(parts: dict[str, NDArray[np.int64]], pairs: list[tuple[str, str]]) -
     "S4-09",
     place="section 3.5.1, figure 3.6",
     statement="The literature-standard split: test queries and database make up the whole; validation and training "
-    "sets "
-    "are drawn from the database; ten runs.",
+    "sets are drawn from the database; ten runs.",
     expected={
         "items in both queries and database": 0,
         "items in neither": 0,
@@ -284,8 +282,7 @@ def standard_split() -> Values:
     "S4-10",
     place="section 3.5.2, figure 3.7",
     statement="The improved split: queries, database, validation queries, validation database and training set share "
-    "no "
-    "item; ten runs; classes are balanced.",
+    "no item; ten runs; classes are balanced.",
     expected={"items in two partitions": 0, "drawn partitions with unbalanced classes": 0},
     note="The chapter gives neither sizes nor scores of one strategy beside the other. The author's code centres "
     "features by the mean of all items, the test queries among them, which the separation forbids.",
@@ -306,8 +303,7 @@ def improved_split() -> Values:
     "S4-11",
     place="section 3.2.2",
     statement="Wiki: 2,866 pairs of 10 of 29 categories, 128-d words and 10-d topics; NUS-WIDE across modes: 10 "
-    "classes, "
-    "5,018 tags, by PCA to 1,000.",
+    "classes, 5,018 tags, by PCA to 1,000.",
     expected={"Wiki pairs": 2866, "Wiki classes, image, text": [10, 128, 10], "NUS-WIDE tags": 5018, "PCA": 1000},
     data=True,
     needs="the files of NUS-WIDE, counted by `python tests/reference/claims_tables.py`, and its tags by PCA",
