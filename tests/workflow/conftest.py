@@ -4,7 +4,7 @@ import importlib
 import sys
 
 import pytest
-from project import Project
+from project import ELSEWHERE, Project
 
 
 @pytest.fixture
@@ -17,6 +17,16 @@ def small(tmp_path_factory, root) -> Project:
     """A copy in which the small setting has run on two cores; tests may read it, not change it."""
     made = Project(tmp_path_factory.mktemp("small"), root)
     done = made.run("all", "paper")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+@pytest.fixture(scope="session")
+def elsewhere(tmp_path_factory, root) -> Project:
+    """A copy in which `ELSEWHERE` has run on this machine, to hold its tables against those made elsewhere."""
+    made = Project(tmp_path_factory.mktemp("elsewhere"), root)
+    made.write(ELSEWHERE)
+    done = made.run()
     assert done.returncode == 0, done.stdout + done.stderr
     return made
 

@@ -4,6 +4,7 @@ import importlib.util
 import subprocess
 
 import pytest
+from project import ELSEWHERE
 
 pytestmark = pytest.mark.workflow
 KEYS = {"access_key": "key", "secret_key": "secret"}
@@ -33,7 +34,8 @@ def store():
     server.stop()
 
 
-def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(small, project, store):
+def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(elsewhere, project, store):
+    project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/s3", "--default-storage-prefix", "s3://bucket/folder"]
     arguments += ["--storage-s3-endpoint-url", store.meta.endpoint_url, "--configfile", "small.yaml", "--", "evaluate"]
     done = subprocess.run(
@@ -48,4 +50,4 @@ def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(small, proje
     assert not (project.folder / "results").exists()
     for name in ("metrics.csv", "summary.csv"):
         stored = store.get_object(Bucket="bucket", Key=f"folder/results/small/{name}")["Body"].read()
-        assert stored == (small.folder / "results" / "small" / name).read_bytes(), name
+        assert stored == (elsewhere.folder / "results" / "small" / name).read_bytes(), name

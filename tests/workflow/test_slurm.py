@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from project import ELSEWHERE
 
 pytestmark = pytest.mark.workflow
 SCRIPT = Path(__file__).parents[1] / "slurm" / "single_node.py"
@@ -15,11 +16,12 @@ SPEC.loader.exec_module(slurm)
 RESULTS = "results/small"
 
 
-def test_slurm_leaves_the_bytes_of_a_local_run(small, project):
+def test_slurm_leaves_the_bytes_of_a_local_run(elsewhere, project):
     if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
         pytest.skip("the executor plugin is missing: see envs/remote.lock")
     if lacking := slurm.missing():
         pytest.skip(f"slurm is not installed: no {', '.join(lacking)}")
+    project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
     with slurm.single_node() as environment:
         done = subprocess.run(
@@ -35,4 +37,4 @@ def test_slurm_leaves_the_bytes_of_a_local_run(small, project):
     submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", said)
     assert len(set(submitted)) > 5
     for name in ("metrics.csv", "summary.csv", "audit.csv"):
-        assert (project.folder / RESULTS / name).read_bytes() == (small.folder / RESULTS / name).read_bytes(), name
+        assert (project.folder / RESULTS / name).read_bytes() == (elsewhere.folder / RESULTS / name).read_bytes(), name
