@@ -380,8 +380,7 @@ def _against_the_extensions(results: Results) -> tuple[int, int]:
         "bits": [48, 64],
         "seeds": 5,
     },
-    needs="the AlexNet features and a hasher for deep squared hashing, whose defaults can be compared; the split is "
-    "decided",
+    needs="the AlexNet features, and `deep_squared` trained on them as there; the split is decided",
     errata=("E2-01",),
     note="The two lines of the objective, eq. 4, are not equal: the first divides by all pairs, the second by those of "
     "each kind.",
