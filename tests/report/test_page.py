@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from browser import DRAWN, opened
@@ -86,11 +87,25 @@ def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
     what = of(uneven, "headline").text[0]
     assert "described by gist (2 hashers, runs: 10) and bow (1 hasher, runs: 3). Relevance" in what
     assert "over 3 to 10 runs." in what
-    assert "over 10 runs, the best" in of(uneven, "headline").tables[0].caption
+    assert "over 3 to 10 runs, the best" in of(uneven, "headline").tables[0].caption
     assert "a point is the mean over its runs, 3 to 10 in number." in of(uneven, "pr-curves").text[0]
     even = of(results, "headline").text[0]
     assert "described by gist. Relevance" in even
     assert "over 2 runs." in even
+
+
+def test_splits_of_other_numbers_of_queries_are_told_apart(results):
+    fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
+    told = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
+    assert "standard and improved splits, 7 to 10 queries;" in of(told, "headline").text[0]
+    assert "standard and improved splits, 10 queries;" in of(results, "headline").text[0]
+
+
+def test_official_parts_are_told_and_not_who_takes_them(results):
+    """A split may take them as they are, or draw its own: the layout of each shows which."""
+    parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
+    told = dataclasses.replace(results, items=results.items | parts)
+    assert of(told, "loaded").text == ["Official parts: train 2,000, test 3."]
 
 
 def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
@@ -112,6 +127,20 @@ def test_the_headline_marks_the_best_of_each_length(results):
         column = [float(row[across].split()[0]) for row in table.rows]
         assert column[down] == max(column)
     assert {across for _, across in table.strong} == {1, 2}
+
+
+def test_the_headline_answers_for_every_feature(results, uneven):
+    tables = of(uneven, "headline").tables
+    assert [table.name for table in tables] == [table.name for table in of(results, "headline").tables]
+    for table, alone in zip(tables, of(results, "headline").tables, strict=True):
+        assert table.header == ["feature", *alone.header]
+        assert [row[:2] for row in table.rows] == [["gist", "lsh"], ["gist", "itq"], ["bow", "lsh"]]
+        assert [row[2:] for row in table.rows] == [row[1:] for row in (*alone.rows, alone.rows[0])]
+        of_bow = {(2, across) for across in (2, 3)}  # alone, and so the best
+        assert table.strong == {(down, across + 1) for down, across in alone.strong} | of_bow
+        assert table.n_labels == 2
+        assert "gist" not in table.caption
+        assert "gist" in alone.caption
 
 
 def test_the_extension_tables_have_the_shape_of_ramap(results):

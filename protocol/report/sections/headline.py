@@ -9,9 +9,8 @@ from protocol.report.results import PLACE, Results
 
 
 def section(results: Results) -> Section:
-    """Return what was run in words, the conventions of the numbers, and the headline table of each ground truth."""
-    feature = results.place["feature"]
-    rows = results.at(results.plain, feature=feature, metric=results.metric)
+    """Return what was run in words, the conventions of the numbers, and a table of each ground truth and split."""
+    rows = results.at(results.plain, metric=results.metric)
     tables = [
         _table(results, truth, split, own)
         for (truth, split), own in rows.groupby(["ground_truth", "split"], sort=False)
@@ -45,12 +44,12 @@ def _what(results: Results) -> str:
     plain = results.plain
     names = {column: list(dict.fromkeys(plain[column])) for column in ("feature", "ground_truth", "split", "hasher")}
     classes = f", {len(results.class_names)} classes" if results.class_names else ", without class labels"
-    sizes = results.splits[results.place["split"]]
+    n_queries = between([len(results.splits[split]["query"]) for split in names["split"]])
     return (
         f"{counted(len(names['hasher']), 'hasher')} ({listed(names['hasher'])}) with codes of "
         f"{between(plain['n_bits'])} bits on {results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}"
         f"{classes}, described by {_features(plain)}. Relevance by {listed(names['ground_truth'])}; "
-        f"{listed(names['split'])} split{'s' if len(names['split']) > 1 else ''}, {len(sizes['query']):,} queries; "
+        f"{listed(names['split'])} split{'s' if len(names['split']) > 1 else ''}, {n_queries} queries; "
         f"{_over(plain['n_runs'])}. Seed {results.setting['seed']}."
     )
 
@@ -70,28 +69,16 @@ def _over(n_runs: Any) -> str:
 
 
 def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
-    lengths = sorted(rows["n_bits"].unique())
-    lower = _lower(results)
-    cells, strong = [], set()
-    for down, (hasher, own) in enumerate(rows.groupby("hasher", sort=False)):
-        by_length = own.set_index("n_bits")
-        cells.append(
-            [
-                hasher,
-                *(
-                    spread(by_length.loc[n, "mean"], by_length.loc[n, "std"]) if n in by_length.index else ABSENT
-                    for n in lengths
-                ),
-            ]
-        )
-        for across, n_bits in enumerate(lengths, 1):
-            column = rows[rows["n_bits"] == n_bits]["mean"]
-            best = column.min() if lower else column.max()
-            if n_bits in by_length.index and by_length.loc[n_bits, "mean"] == best:
-                strong.add((down, across))
-    caption = (
-        f"{results.metric}: {results.place['feature']}, {truth}, {split} split; "
-        f"{_over(rows['n_runs'])}, the best of a length bold."
-    )
+    lengths, features = sorted(rows["n_bits"].unique()), list(dict.fromkeys(rows["feature"]))
+    best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if _lower(results) else "max")
+    cells, strong, n_labels = [], set(), 1 + (len(features) > 1)
+    for down, (names, own) in enumerate(rows.assign(best=best).groupby(["feature", "hasher"], sort=False)):
+        of_length = {row.n_bits: row for row in own.itertuples()}
+        found = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
+        cells.append([*names[-n_labels:], *found])
+        strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
+    place, column = (truth, "a feature's length") if n_labels > 1 else (f"{features[0]}, {truth}", "a length")
+    caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}, the best of {column} bold."
     name = f"headline-{truth}-{split}".replace("_", "-")
-    return Table(name, caption, ["hasher", *(f"{n} bits" for n in lengths)], cells, strong=frozenset(strong))
+    header = [*("feature", "hasher")[-n_labels:], *(f"{n} bits" for n in lengths)]
+    return Table(name, caption, header, cells, n_labels=n_labels, strong=frozenset(strong))

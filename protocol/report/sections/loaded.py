@@ -14,7 +14,7 @@ def section(results: Results) -> Section:
     text = []
     if parts:
         sizes = ", ".join(f"{name} {len(rows):,}" for name, rows in parts.items())
-        text.append(f"Official parts: {sizes}. The split protocols draw their own.")
+        text.append(f"Official parts: {sizes}.")
     if results.images is None:
         text.append("There are no images in this dataset: its items are vectors.")
         sheet, caption = None, ""
