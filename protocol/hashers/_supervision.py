@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from protocol import storage
 from protocol.checks import ProtocolError, labels
 
+_ROWS = 1024
+"""Rows whose pairs are looked at at once: 5 % of those of 50,000 rows take 40 MB."""
+
 
 class Affinities:
     """How relevant training rows are to each other: levels from 0, not relevant, upwards.
@@ -42,29 +45,38 @@ class Affinities:
     levels: NDArray[np.int64]
 
     def __init__(self, y: Any, n_rows: int) -> None:
-        self._sparse = y.tocsr().astype(np.int64) if hasattr(y, "tocsr") else None
+        self._sparse = y.tocsr() if hasattr(y, "tocsr") else None
         if self._sparse is None:
             self._labels = labels(y, n_rows)
             self.levels = _levels_of_labels(self._labels)
         else:
-            if self._sparse.shape != (n_rows, n_rows) or (self._sparse.data < 0).any() or y.dtype.kind not in "iub":
+            lowest = self._sparse.data.min(initial=0)
+            if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
                 raise ProtocolError(
                     f"affinities: wanted levels from 0, integers, of {n_rows} x {n_rows} pairs of training rows, came "
-                    f"shape {self._sparse.shape} of {y.dtype}, the lowest {self._sparse.data.min(initial=0)}"
+                    f"shape {self._sparse.shape} of {y.dtype}, the lowest {lowest}"
                 )
-            pairs = self._sparse.tocoo()
-            self.levels = np.unique(pairs.data[(pairs.row != pairs.col) & (pairs.data > 0)])
+            self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
             raise ProtocolError(f"affinities: wanted a pair of related rows among {n_rows} training rows, came none")
 
     def among(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the levels of all pairs of the given training rows, shape (n_given, n_given)."""
         if self._sparse is not None:
-            return self._sparse[rows][:, rows].toarray()
+            return self._sparse[rows][:, rows].toarray().astype(np.int64)
         given = self._labels[rows]
         if given.ndim == 1:
             return (given[:, None] == given).astype(np.int64)
         return given.astype(np.int64) @ given.T.astype(np.int64)
+
+
+def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
+    """Return the levels above 0 of different rows, without a copy of all pairs."""
+    found: set[int] = set()
+    for start in range(0, pairs.shape[0], _ROWS):
+        own = pairs[start : start + _ROWS].tocoo()
+        found.update(np.unique(own.data[own.row + start != own.col]).tolist())
+    return np.array(sorted(found - {0}), dtype=np.int64)
 
 
 def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
@@ -99,6 +111,9 @@ def supervision_from_file(path: str | Path | None, *, otherwise: Any = None) -> 
         return arrays["query_labels"]
     from scipy.sparse import csr_array
 
-    indices, n_rows = arrays["indices"], len(arrays["indptr"]) - 1
-    levels = arrays.get("levels", np.ones(len(indices), dtype=np.int64))
-    return csr_array((levels, indices, arrays["indptr"]), shape=(n_rows, n_rows))
+    indptr, indices = arrays["indptr"], arrays["indices"]
+    levels = arrays.get("levels", np.ones(len(indices), dtype=np.int8))
+    # Of one type, as scipy wants them: otherwise it copies the indices, half of what is held.
+    index = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+    both = indices.astype(index, copy=False), indptr.astype(index)
+    return csr_array((levels, *both), shape=(len(indptr) - 1,) * 2)

@@ -1,11 +1,13 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
 from protocol import registry, storage
 from protocol.checks import ProtocolError
-from protocol.groundtruth import Items
-from protocol.hashers import Affinities, TrainingSet, supervision_from_file
+from protocol.groundtruth import Items, write_among
+from protocol.hashers import Affinities, TrainingSet, _supervision, supervision_from_file
 from protocol.ranking import LabelRelevance
 
 SEVERAL = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=bool)
@@ -28,6 +30,20 @@ def test_a_sparse_matrix_holds_the_levels(kind):
     found = Affinities(kind(levels), 3)
     np.testing.assert_array_equal(found.levels, [1, 2, 5])  # a row's level to itself is none
     np.testing.assert_array_equal(found.among(np.array([1, 0])), [[9, 5], [2, 9]])
+
+
+def test_levels_are_looked_at_without_a_copy_of_the_pairs(monkeypatch):
+    monkeypatch.setattr(_supervision, "_ROWS", 64)
+    rng = np.random.default_rng(0)
+    levels = np.where(rng.random((2000, 2000)) < 0.2, rng.integers(1, 4, (2000, 2000), dtype=np.int32), 0)
+    np.fill_diagonal(levels, 9)
+    y = csr_array(levels)
+    tracemalloc.start()
+    found = Affinities(y, 2000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found.levels, [1, 2, 3])
+    assert peak < y.nnz  # bytes: an eighth of what the levels and their rows take
 
 
 @pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), np.arange(3), np.eye(3, dtype=int)])
@@ -65,13 +81,17 @@ def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
     train = Items(rng.normal(size=(80, 3)).astype(np.float32), rng.integers(0, 3, 80))
     for truth in ("class_label", "graded_distance", "epsilon_ball"):
         built = registry.get("ground_truth", truth)(train, train, train, seed=0)
-        storage.write(tmp_path / "y.h5", built, storage.passport("test", parameters={}, inputs={}))
+        with storage.writing(tmp_path / "y.h5", storage.passport("test", parameters={}, inputs={})) as file:
+            write_among(file, registry.get("ground_truth", truth), train, block=1000, seed=0)
         y = supervision_from_file(tmp_path / "y.h5")
         found = TrainingSet(train.X, y).affinities.among(np.arange(80))
         if truth == "class_label":
             np.testing.assert_array_equal(y, train.labels)
             np.testing.assert_array_equal(found, train.labels[:, None] == train.labels)
         else:
+            np.testing.assert_array_equal(y.indices, built["indices"])
+            np.testing.assert_array_equal(y.data, built.get("levels", np.ones(y.nnz)))
+            assert y.indices.dtype == y.indptr.dtype == np.int32  # else scipy holds them twice as long
             apart = ((train.X[:, None].astype(float) - train.X) ** 2).sum(axis=2)
             assert np.unique(found).tolist() == ([0, 1, 2, 5, 10] if truth == "graded_distance" else [0, 1])
             assert all(apart[found >= level].max() < apart[found < level].min() for level in np.unique(found)[1:])

@@ -2,7 +2,7 @@
 
 from protocol import registry, storage
 from protocol.features import Preprocessing, extracted
-from protocol.groundtruth import Items
+from protocol.groundtruth import Items, write_among
 
 
 def main(job):
@@ -21,8 +21,8 @@ def main(job):
         fitted_on=storage.array_digest(train.X),
         fitted_on_labels=None if y is None else storage.array_digest(train.labels),
     )
-    arrays = truth(train, train, train, seed=job.params.seed, **job.params.truth_options)
-    storage.write(job.output.supervision, arrays, passport)
+    with storage.writing(job.output.supervision, passport, compress=True) as file:
+        write_among(file, truth, train, seed=job.params.seed, **job.params.truth_options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,44 @@
+"""A ground truth of one set that is written in blocks is the one that is made at once, in less memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from protocol import registry, storage
+from protocol.groundtruth import Items, write_among
+
+PASSPORT = storage.passport("test", parameters={}, inputs={})
+
+
+def made(n, d=3):
+    rng = np.random.default_rng(0)
+    return Items(rng.normal(size=(n, d)).astype(np.float32), rng.integers(0, 3, n))
+
+
+@pytest.mark.parametrize("name", registry.names("ground_truth"))
+@pytest.mark.parametrize("block", [1, 700, 1 << 26])  # a query, 8 of them, all
+def test_blocks_say_what_the_whole_says(tmp_path, name, block):
+    items, rule = made(81), registry.get("ground_truth", name)
+    options = {"seed": 3} | ({"n_neighbours": 5} if name == "nearest_neighbours" else {})
+    with storage.writing(tmp_path / "y.h5", PASSPORT) as file:
+        write_among(file, rule, items, block=block, **options)
+    found, whole = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
+    assert found.keys() == whole.keys()
+    for key, array in whole.items():
+        np.testing.assert_array_equal(found[key], array)
+        if key in ("indices", "levels"):
+            assert found[key].dtype == np.int32
+
+
+def test_the_pairs_need_not_fit_in_memory(tmp_path):
+    items, rule = made(1500, d=2), registry.get("ground_truth", "graded_distance")
+    options = {"seed": 3, "percentiles": (60, 5), "levels": (1, 2), "n_sample": 100}
+    with storage.writing(tmp_path / "y.h5", PASSPORT) as file:
+        tracemalloc.start()
+        write_among(file, rule, items, block=1 << 16, **options)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    pairs = len(storage.read(tmp_path / "y.h5")["indices"])
+    assert pairs > 1_200_000
+    assert peak < 4 * pairs  # bytes: half of what the file holds
