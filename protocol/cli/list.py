@@ -15,21 +15,41 @@ _LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "finding", "convention"
 
 
 def listing(kinds: Sequence[str]) -> str:
-    """Return what there is of some kinds as text: name, one line, source."""
+    """Return what there is of some kinds as text: name, one line, source; and of a dataset its files."""
     parts = []
     for kind in kinds:
-        entries = list(_entries(kind))
-        width = max(len(entry.name) for entry in entries)
-        rows = [f"  {entry.name:<{width}}  {entry.summary}\n  {'':<{width}}  [{entry.source}]" for entry in entries]
-        parts.append("\n".join([f"{kind.replace('_', ' ')}s", *rows]))
+        rows = _rows(kind)
+        width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
+        for name, summary, source, *files in rows:
+            own = (summary, f"[{source}]", *(f"files: {of_dataset}" for of_dataset in files))
+            lines += [f"  {name if line is summary else '':<{width}}  {line}" for line in own]
+        parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def markdown(kind: str) -> str:
-    """Return what there is of a kind as the README's table: name, one line, source."""
-    rows = [f"| `{entry.name}` | {entry.summary} | {entry.source} |" for entry in _entries(kind)]
+    """Return what there is of a kind as the README's table: name, one line, source; and of a dataset its files."""
     source = "how the papers treat it" if kind == "finding" else "source"
-    return "\n".join([f"| name | what it is | {source} |", "|---|---|---|", *rows])
+    header = ["name", "what it is", source, *(["files"] if kind == "dataset" else [])]
+    rows = [f"| `{name}` | {' | '.join(others)} |" for name, *others in _rows(kind)]
+    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *rows])
+
+
+def _rows(kind: str) -> list[list[str]]:
+    """Return of each entry its name, one line, its source, and of a dataset its files."""
+    return [
+        [entry.name, entry.summary, entry.source, *([_files(entry)] if kind == "dataset" else [])]
+        for entry in _entries(kind)
+    ]
+
+
+def _files(dataset: Any) -> str:
+    """Return the names of a dataset's files: those that are fetched, and with what to do those that are not."""
+    named: dict[str, list[str]] = {}
+    for file in dataset.facts["files"]:
+        named.setdefault(file.by_hand, []).append(file.name)
+    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in named.items()]
+    return "; ".join(parts) or "none to fetch"
 
 
 def _entries(kind: str) -> "Iterator[registry.Entry | Convention | Kind]":

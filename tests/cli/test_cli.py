@@ -30,6 +30,19 @@ def test_list_shows_every_plug_in_with_its_source(capsys):
             assert f"[{entry.source}]" in out
 
 
+@pytest.mark.parametrize("how", [[], ["--markdown"]])
+def test_list_says_what_files_a_dataset_needs_and_how_to_get_those_that_are_not_fetched(capsys, how):
+    assert main(["list", "datasets", *how]) == 0
+    out = capsys.readouterr().out
+    for entry in registry.entries("dataset"):
+        for file in entry.facts["files"]:
+            assert file.name in out
+            assert file.by_hand in out
+    assert "ConceptsList.zip, NUS_WID_Tags.zip; BoW_int.dat (by hand: unpack it from" in out
+    assert "raw_features.mat, trainset_txt_img_cat.list, testset_txt_img_cat.list (by hand: take it out of" in out
+    assert out.count("none to fetch") == sum(not entry.facts["files"] for entry in registry.entries("dataset")) > 0
+
+
 def test_list_of_one_kind_shows_that_kind_only(capsys):
     assert main(["list", "hashers"]) == 0
     out = capsys.readouterr().out
