@@ -12,7 +12,19 @@ _DEVIATIONS = (
 
 
 class CrossModal(OwnVectors):
-    """Two of the dataset's own vectors per item, one of queries and one of the database; see `ImageToText`."""
+    """Two of the dataset's own vectors per item, one of queries and one of the database; a subclass says which.
+
+    Parameters
+    ----------
+    name : str
+        What the dataset calls the queries' vectors.
+    n_components : int or None, default None
+        How many principal components, of the training rows, stand for them. None: the vectors as they are.
+    database_name : str
+        What the dataset calls the database's vectors.
+    database_n_components : int or None, default None
+        How many principal components stand for these.
+    """
 
     def __init__(
         self, *, name: str | None, n_components: int | None, database_name: str, database_n_components: int | None
@@ -32,16 +44,7 @@ class CrossModal(OwnVectors):
 class ImageToText(CrossModal):
     """Image to text: queries are vectors of images, the database is vectors of texts, both the dataset's own.
 
-    Parameters
-    ----------
-    name : str, default "image"
-        What the dataset calls the queries' vectors.
-    n_components : int or None, default None
-        How many principal components, of the training rows, stand for them. None: the vectors as they are.
-    database_name : str, default "text"
-        What the dataset calls the database's vectors.
-    database_n_components : int or None, default None
-        How many principal components stand for these.
+    Parameters are those of `CrossModal`.
 
     Examples
     --------
@@ -69,16 +72,7 @@ class ImageToText(CrossModal):
 class TextToImage(CrossModal):
     """Text to image: queries are vectors of texts, the database is vectors of images, both the dataset's own.
 
-    Parameters
-    ----------
-    name : str, default "text"
-        What the dataset calls the queries' vectors.
-    n_components : int or None, default None
-        How many principal components, of the training rows, stand for them. None: the vectors as they are.
-    database_name : str, default "image"
-        What the dataset calls the database's vectors.
-    database_n_components : int or None, default None
-        How many principal components stand for these.
+    Parameters are those of `CrossModal`.
 
     Examples
     --------

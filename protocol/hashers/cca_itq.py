@@ -27,28 +27,12 @@ class CCAITQ(CrossModalHasher):
     ``bit_j(x) = [(phi_x(x) W_x diag(correlations) R)_j > 0]``, and the same with phi_y and W_y for the database: phi is
     an anchor kernel map, W are canonical directions, and R is ITQ's rotation of the projected training rows of both.
 
+    Parameters and attributes are those of `CrossModalHasher`; the seed is of the first rotation, too.
+
     Parameters
     ----------
-    n_bits : int, default 32
-        Code length, from 1 to n_anchors.
-    seed : int, default 0
-        Seed of the choice of anchors and of the first rotation.
-    n_anchors : int, default 256
-        Training pairs that rows are compared with, at least n_bits; some are repeated where there are fewer.
-    regularisation : float, default 0.01
-        Of the canonical correlation, in units of a modality's mean variance; above 0.
     n_iter : int, default 50
         Updates of the rotation, at least 1.
-
-    Attributes
-    ----------
-    anchors_, width_, offset_ : ndarray of float32
-        The queries' kernel map, see `Kernel`.
-    projection_ : ndarray of float32, shape (n_anchors, n_bits)
-    database_anchors_, database_width_, database_offset_, database_projection_ : ndarray of float32
-        The same of the database's modality.
-    fit_record_ : dict
-        ``correlations``: of each pair of canonical directions, the highest first.
 
     References
     ----------
