@@ -77,8 +77,8 @@ def _table(results: Results, truth: str, split: str, rows: Any) -> Table:
         found = [spread(of_length[n].mean, of_length[n].std) if n in of_length else ABSENT for n in lengths]
         cells.append([*names[-n_labels:], *found])
         strong |= {(down, n_labels + lengths.index(n)) for n, row in of_length.items() if row.mean == row.best}
-    place, column = (truth, "a feature's length") if n_labels > 1 else (f"{features[0]}, {truth}", "a length")
-    caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}, the best of {column} bold."
+    place, column = (truth, "feature and length") if n_labels > 1 else (f"{features[0]}, {truth}", "length")
+    caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}, the best of each {column} bold."
     name = f"headline-{truth}-{split}".replace("_", "-")
     header = [*("feature", "hasher")[-n_labels:], *(f"{n} bits" for n in lengths)]
     return Table(name, caption, header, cells, n_labels=n_labels, strong=frozenset(strong))
