@@ -42,7 +42,7 @@ def supervision_of(X, kind):
     return {"labels": rank * 4 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
 
 
-BRIEF = {"n_steps": 5, "batch_size": 64}
+BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64}
 """Defaults of what makes a training long, where a hasher has them: enough to see that it keeps its promises."""
 
 
