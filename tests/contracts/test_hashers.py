@@ -803,7 +803,13 @@ UNSUPERVISED = functools.partial(check_supervision, kind=None)
 LABELLED = functools.partial(check_supervision, kind="labels")
 
 
-@pytest.mark.parametrize("check", [*PLAIN, RANDOM, BEYOND], ids=str)
+def name_of(given):
+    """Return the name of a check, with what it is given, or of a hasher: the same in every process."""
+    options = getattr(given, "keywords", {}).items()
+    return " ".join([getattr(given, "func", given).__name__, *(f"{key}={value}" for key, value in options)])
+
+
+@pytest.mark.parametrize("check", [*PLAIN, RANDOM, BEYOND], ids=name_of)
 def test_the_right_hasher_passes(check):
     check(Right)
 
@@ -871,7 +877,7 @@ def test_an_unknown_kind_of_supervision_is_refused():
         (check_odd_models_are_refused, LoadsAnyWidth),
         (check_a_model_needs_a_fit, KeepsNothing),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_a_wrong_hasher_is_caught(check, wrong):
     with pytest.raises(CAUGHT):
