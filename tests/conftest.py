@@ -4,6 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+
+# Before anything loads NumPy: on matrices as small as the tests', threads spend their time waiting for each other.
+os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+
 from browser import launched
 
 ROOT = Path(__file__).parents[1]

@@ -85,6 +85,20 @@ def test_the_remote_lock_has_the_extras_and_the_libraries_of_the_tests():
     assert {pin.partition("==")[0] for pin in pins[0] - pins[1]} <= {"python-dateutil"}
 
 
+def test_the_tested_pytorch_is_one_that_the_extra_allows():
+    import tomllib
+
+    from packaging.requirements import Requirement
+
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (wanted,) = map(Requirement, extras["learned"])
+    (line,) = re.findall(r"^[^#\n]+", (ROOT / "envs" / "learned.txt").read_text(), re.M)
+    name, version = line.split("==")
+    assert name == wanted.name
+    assert version in wanted.specifier
+    assert "`pip install -c envs/learned.txt -e '.[learned]'`" in README
+
+
 def test_the_container_has_the_tested_python_and_lock():
     text = (ROOT / "Dockerfile").read_text()
     lock = (ROOT / "envs" / "run.lock").read_text()

@@ -39,7 +39,7 @@ def test_cells_are_made_again(wiki, cell):
     assert found == pytest.approx(TABLE[cell], abs=0.05 * TABLE[cell]["std"] + 1e-6)
 
 
-@pytest.mark.parametrize(("split", "direction"), {cell[:2] for cell in TABLE})
+@pytest.mark.parametrize(("split", "direction"), sorted({cell[:2] for cell in TABLE}))
 def test_codes_are_between_chance_and_the_ranking_without_codes(split, direction):
     cosine = TABLE[split, direction, made.COSINE, None]["mean"]
     for n_bits in made.SETTING["n_bits"]:

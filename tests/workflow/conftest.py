@@ -1,6 +1,7 @@
 """Copies of the project to run Snakemake in."""
 
 import importlib
+import shutil
 import sys
 
 import pytest
@@ -19,6 +20,14 @@ def small(tmp_path_factory, root) -> Project:
     done = made.run("all", "paper")
     assert done.returncode == 0, done.stdout + done.stderr
     return made
+
+
+@pytest.fixture
+def ran(small, project) -> Project:
+    """A copy of `small` that a test may change."""
+    for part in ("results", ".snakemake"):
+        shutil.copytree(small.folder / part, project.folder / part)
+    return project
 
 
 @pytest.fixture(scope="session")

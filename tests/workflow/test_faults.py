@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -117,21 +116,19 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small,
     assert same_tables(project, small)
 
 
-def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, project):
+def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, ran):
     """Splits that seem to come from tomorrow: what is made from them would look old for ever."""
-    shutil.copytree(small.folder / "results", project.folder / "results")
-    shutil.copytree(small.folder / ".snakemake", project.folder / ".snakemake")
-    (splits,) = (project.folder / RESULTS).glob("splits/improved/run1/splits.h5")
+    (splits,) = (ran.folder / RESULTS).glob("splits/improved/run1/splits.h5")
     tomorrow = time.time() + 86_400
     os.utime(splits, (tomorrow, tomorrow))
     codes = f"{RESULTS}/gist/improved/run1/itq/codes.h5"
-    (project.folder / codes).unlink()
-    done = project.run(codes)
+    (ran.folder / codes).unlink()
+    done = ran.run(codes)
     assert done.returncode != 0
     assert "has older modification time" in done.stderr
     assert "clock skew" in done.stderr
     os.utime(splits)
-    assert project.run(codes).returncode == 0
-    assert project.run().returncode == 0
-    assert same_tables(project, small)
-    assert project.jobs() == {}
+    assert ran.run(codes).returncode == 0
+    assert ran.run().returncode == 0
+    assert same_tables(ran, small)
+    assert ran.jobs() == {}

@@ -6,16 +6,18 @@ import subprocess
 import pytest
 from project import ELSEWHERE
 
-pytestmark = pytest.mark.workflow
+LACKING = [name for name in ("snakemake_storage_plugin_s3", "moto") if importlib.util.find_spec(name) is None]
+# A mark, because it comes before the run that `elsewhere` is.
+pytestmark = [
+    pytest.mark.workflow,
+    pytest.mark.skipif(bool(LACKING), reason=f"{' and '.join(LACKING)} missing: see envs/remote.lock"),
+]
 KEYS = {"access_key": "key", "secret_key": "secret"}
 
 
 @pytest.fixture
 def store():
     """A server with an empty bucket, and a client of it."""
-    for name in ("snakemake_storage_plugin_s3", "moto"):
-        if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is missing: see envs/remote.lock")
     import boto3
     from moto.server import ThreadedMotoServer
 

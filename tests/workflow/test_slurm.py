@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 from project import ELSEWHERE
 
-pytestmark = pytest.mark.workflow
 SCRIPT = Path(__file__).parents[1] / "slurm" / "single_node.py"
 SPEC = importlib.util.spec_from_file_location("single_node", SCRIPT)
 slurm = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(slurm)
 RESULTS = "results/small"
+PLUGIN, LACKING = importlib.util.find_spec("snakemake_executor_plugin_slurm"), slurm.missing()
+# Marks, because they come before the run that `elsewhere` is.
+pytestmark = [
+    pytest.mark.workflow,
+    pytest.mark.skipif(PLUGIN is None, reason="the executor plugin is missing: see envs/remote.lock"),
+    pytest.mark.skipif(bool(LACKING), reason=f"slurm is not installed: no {', '.join(LACKING)}"),
+]
 
 
 def test_slurm_leaves_the_bytes_of_a_local_run(elsewhere, project):
-    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is None:
-        pytest.skip("the executor plugin is missing: see envs/remote.lock")
-    if lacking := slurm.missing():
-        pytest.skip(f"slurm is not installed: no {', '.join(lacking)}")
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
     with slurm.single_node() as environment:

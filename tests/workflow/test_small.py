@@ -90,6 +90,11 @@ def test_the_report_opens_offline(small):
         assert name in body
 
 
+def test_without_grids_no_options_are_chosen(small):
+    assert 'id="options"' not in read(small, "report.html").decode().partition("<script>")[0]
+    assert not (small.folder / RESULTS / "selection.csv").exists()
+
+
 def test_the_report_is_drawn_by_a_browser(small, browser):
     with opened(browser, small.folder / RESULTS / "report.html", width=400) as (tab, wrong):
         drawn = tab.evaluate(DRAWN)
@@ -131,34 +136,32 @@ def test_a_run_is_the_same_whatever_the_other_cells(small, project):
     assert ours <= set(read(small).decode().splitlines())
 
 
-def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(project):
-    assert project.run().returncode == 0
-    assert project.jobs() == {}
-    cells = project.folder / RESULTS / "gist"
+def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(ran):
+    assert ran.run().returncode == 0  # the page: it names published figures by their full path, here another one
+    assert ran.jobs() == {}
+    cells = ran.folder / RESULTS / "gist"
     stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
-    with open(project.folder / "protocol" / "hashers" / "itq.py", "a") as file:
+    with open(ran.folder / "protocol" / "hashers" / "itq.py", "a") as file:
         file.write("# an edit\n")
     again = {"hash": 4, "count": 4, "score": 2, "collect": 1, "ledger": 1, "display": 2, "page": 1, "all": 1}
-    assert project.jobs() == again
-    assert project.run().returncode == 0
+    assert ran.jobs() == again
+    assert ran.run().returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
     assert rerun == {path for path in stamps if "itq" in path.parts}
     assert len(rerun) == 12  # models, codes and counts of four cells
 
 
-def test_editing_a_metric_recounts_nothing(project):
-    assert project.run("evaluate").returncode == 0
-    with open(project.folder / "protocol" / "metrics" / "ramap.py", "a") as file:
+def test_editing_a_metric_recounts_nothing(ran):
+    with open(ran.folder / "protocol" / "metrics" / "ramap.py", "a") as file:
         file.write("# an edit\n")
-    assert project.jobs("evaluate") == {"score": 4, "collect": 1, "evaluate": 1}
+    assert ran.jobs("evaluate") == {"score": 4, "collect": 1, "evaluate": 1}
 
 
-def test_another_seed_reruns_what_is_random_and_nothing_else(small, project):
-    assert project.run("evaluate").returncode == 0
-    project.write(SMALL | {"seed": 1})
-    assert set(project.jobs("codes")) == {"split", "preprocess", "hash", "codes"}
-    assert project.run("evaluate").returncode == 0
-    assert read(project) != read(small)
+def test_another_seed_reruns_what_is_random_and_nothing_else(small, ran):
+    ran.write(SMALL | {"seed": 1})
+    assert set(ran.jobs("codes")) == {"split", "preprocess", "hash", "codes"}
+    assert ran.run("evaluate").returncode == 0
+    assert read(ran) != read(small)
 
 
 def test_everything_is_fitted_on_the_training_set_alone(small):
