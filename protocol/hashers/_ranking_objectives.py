@@ -216,6 +216,30 @@ def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
     return gains, -np.sort(-gains, axis=1) @ discounts
 
 
+def relaxed_objective(
+    rows: Floats, W: Floats, alpha: float, gains: Floats, best: Floats, objective: Objective
+) -> tuple[float, Floats]:
+    """Return `mean_objective` of the codes ``tanh(alpha rows W)``, and its gradient by W (eq. 77, 78).
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (M, d)
+    W : ndarray of float, shape (d, b)
+    alpha : float
+        Above 0.
+    gains, best, objective
+        As of `mean_objective`.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of float, shape (d, b)
+    """
+    codes = np.tanh(alpha * (rows @ W))
+    value, by_codes = mean_objective(codes, gains, best, objective)
+    return value, rows.T @ (by_codes * alpha * (1 - codes**2))
+
+
 def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Objective) -> tuple[float, Floats]:
     r"""Return an objective's mean over a minibatch, each row a query to all others, and its gradient by the codes.
 
@@ -243,30 +267,40 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
     is, for each pair, the step of the derivatives from one bin to the next: with E of these, the gradient by the codes
     is ``-(E + E') codes / 2``, at a cost that does not grow with the number of bins.
     """
-    n_rows, b = codes.shape
+    b = codes.shape[1]
     if not np.isfinite(codes).all():
         return np.nan, np.full_like(codes, np.nan)
-    distance = np.clip((b - codes @ codes.T) / 2, 0, b)
-    below = np.minimum(distance.astype(np.int64), b - 1)
-    above = distance - below
     queries = np.flatnonzero(best > 0)
     if not queries.size:
         return 0.0, np.zeros_like(codes)
-    other = 1 - np.eye(n_rows)
-    gain, total = (_soft_histogram(below, above, weights, b)[queries] for weights in (gains * other, other))
+    # The queries' pairs, each with one bin and its part in the next; a query itself is in a bin of its own, the last.
+    n_bins = queries.size * (b + 1)
+    distance = np.clip((b - codes[queries] @ codes.T) / 2, 0, b)
+    below = np.minimum(distance.astype(np.int64), b - 1)
+    above = (distance - below).ravel()
+    bins = below + np.arange(queries.size)[:, None] * (b + 1)
+    bins[np.arange(queries.size), queries] = n_bins
+    bins, weights = bins.ravel(), gains[queries].ravel()
+    related = np.flatnonzero((weights > 0) & (bins < n_bins))
+    total = _soft_histogram(bins, above, None, (queries.size, b + 1))
+    gain = _soft_histogram(bins[related], above[related], weights[related], (queries.size, b + 1))
     ranked = objective(gain, total, best[queries])
-    by_distance = np.zeros((n_rows, n_rows))
-    for derivative, weights in ((ranked.by_gain, gains), (ranked.by_total, other)):
-        steps = np.take_along_axis(np.diff(derivative, axis=1), below[queries], axis=1)
-        by_distance[queries] += weights[queries] * steps
-    by_distance *= other / queries.size
-    return float(ranked.value.mean()), -(by_distance + by_distance.T) @ codes / 2
+    by_distance = _steps(ranked.by_total)[bins]
+    by_distance[related] += weights[related] * _steps(ranked.by_gain)[bins[related]]
+    by_distance = by_distance.reshape(distance.shape) / queries.size
+    gradient = by_distance.T @ codes[queries]
+    gradient[queries] += by_distance @ codes
+    return float(ranked.value.mean()), -gradient / 2
 
 
-def _soft_histogram(below: NDArray[np.int64], above: Floats, weights: Floats, b: int) -> Floats:
-    """Return each row's sum of weights at the distances 0 to b, an item's divided between `below` and the next one."""
-    n_rows = len(below)
-    bins = (below + np.arange(n_rows)[:, None] * (b + 1)).ravel()
-    low = np.bincount(bins, (weights * (1 - above)).ravel(), n_rows * (b + 1))
-    high = np.bincount(bins + 1, (weights * above).ravel(), n_rows * (b + 1))
-    return np.asarray(low + high, dtype=np.float64).reshape(n_rows, b + 1)
+def _soft_histogram(bins: NDArray[np.int64], above: Floats, weights: Floats | None, shape: tuple[int, int]) -> Floats:
+    """Return sums of weights, 1 of None, by query and distance, a pair's divided between its bin and the next one."""
+    n_bins = shape[0] * shape[1]
+    high = np.bincount(bins, above if weights is None else weights * above, n_bins)[:n_bins]
+    whole = np.bincount(bins, weights, n_bins)[:n_bins]
+    return (whole - high + np.concatenate([[0.0], high[:-1]])).reshape(shape)
+
+
+def _steps(derivative: Floats) -> Floats:
+    """Return, by bin, the step of a derivative from it to the next one; 0 for a query's last and its own."""
+    return np.append(np.diff(derivative, axis=1, append=derivative[:, -1:]).ravel(), 0.0)

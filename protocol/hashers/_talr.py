@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from protocol.checks import known
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._progress import progress
-from protocol.hashers._ranking_objectives import Floats, Objective, mean_objective
+from protocol.hashers._ranking_objectives import Floats, Objective, relaxed_objective
 from protocol.hashers._rotation import quantizing_rotation
 from protocol.hashers._training import TrainingSet, project
 
@@ -24,7 +24,13 @@ class TALR(Hasher):
     """Hashing as tie-aware learning to rank; `TALRAP` and `TALRNDCG` say which metric and from what."""
 
     objectives: ClassVar[Mapping[str, Objective]]
-    learned = {"mean_": ("float32", "d"), "projection_": ("float32", "d", "n_bits")}
+    components: ClassVar[int | None]
+    """How many leading principal components functions are of, where `n_components` does not say; None: all."""
+    learned = {
+        "mean_": ("float32", "d"),
+        "projection_": ("float32", "d", "n_bits"),
+        "threshold_": ("float32", "n_bits"),
+    }
 
     def __init__(
         self,
@@ -37,6 +43,7 @@ class TALR(Hasher):
         n_steps: int = 400,
         batch_size: int = 256,
         learning_rate: float = 0.1,
+        n_components: int | None = None,
     ) -> None:
         super().__init__(n_bits, seed=seed)
         self.relaxation = relaxation
@@ -45,6 +52,7 @@ class TALR(Hasher):
         self.n_steps = n_steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.n_components = n_components
 
     def _check(self) -> None:
         known(self.relaxation, self.objectives, "relaxation=")
@@ -52,6 +60,8 @@ class TALR(Hasher):
             positive(getattr(self, name), name)
         whole(self.n_steps, "n_steps")
         whole(self.batch_size, "batch_size", least=2)
+        if self.n_components is not None:
+            whole(self.n_components, "n_components")
 
     @staticmethod
     @abc.abstractmethod
@@ -60,10 +70,14 @@ class TALR(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         affinities, objective = training.affinities, self.objectives[self.relaxation]
-        centred = training.X - training.mean
-        spread = math.sqrt(np.square(centred, dtype=np.float64).mean()) or 1.0
-        rows = centred / np.float32(spread)  # so that alpha and the learning rate mean the same for any features
-        W = self._start(training, rng) * spread
+        n_features = training.X.shape[1]
+        n_components = self.n_components or self.components or n_features
+        directions = training.components(min(n_components, n_features)).directions
+        components = project(training.X, training.mean, directions)
+        spread = math.sqrt(np.square(components, dtype=np.float64).mean()) or 1.0
+        # Of mean square 1, so that alpha and the learning rate mean the same for any features; 1 goes with thresholds.
+        rows = np.column_stack([components / np.float32(spread), np.ones(len(components), dtype=np.float32)])
+        W = np.vstack([directions.T @ self._start(training, rng) * spread, np.zeros(self.n_bits)])
         velocity = np.zeros_like(W)
         batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
         name = f"{type(self).__name__}, {self.n_bits} bits"
@@ -71,16 +85,17 @@ class TALR(Hasher):
         with progress(name, self.n_steps) as course, np.errstate(over="ignore", invalid="ignore"):
             for step, batch in zip(range(self.n_steps), batches, strict=False):
                 done = step / self.n_steps
-                alpha = self.alpha * self.growth**done
-                relaxed = np.tanh(alpha * (rows[batch] @ W))
                 levels = affinities.among(batch)
                 np.fill_diagonal(levels, 0)
-                value, by_codes = mean_objective(relaxed, *self._gains(levels), objective)
+                value, by_weights = relaxed_objective(
+                    rows[batch], W, self.alpha * self.growth**done, *self._gains(levels), objective
+                )
                 course.step(value)
-                velocity = _MOMENTUM * velocity + rows[batch].T @ (by_codes * alpha * (1 - relaxed**2))
+                velocity = _MOMENTUM * velocity + by_weights
                 W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity
         self.mean_ = training.mean
-        self.projection_ = (W / spread).astype(np.float32)
+        self.projection_ = (directions @ W[:-1] / spread).astype(np.float32)
+        self.threshold_ = (-W[-1]).astype(np.float32)
         parts = np.array_split(course.values, min(_PARTS, self.n_steps))
         return {"objective": [round(float(part.mean()), 6) for part in parts]}
 
@@ -93,7 +108,7 @@ class TALR(Hasher):
         return components.directions @ rotation / np.where(deviation > 0, deviation, 1)
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        return project(X, self.mean_, self.projection_) > 0
+        return project(X, self.mean_, self.projection_) > self.threshold_
 
 
 def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:

@@ -19,8 +19,9 @@ from protocol.registry import register
 class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP: every training row queries the rest of its minibatch.
 
-    Linear functions ``bit_j(x) = [w_j . (x - mean) > 0]`` with relaxed bits ``tanh(alpha w_j . (x - mean))`` climb the
-    mean AP of soft Hamming distances ``(b - phi . phi') / 2``; rows that share a label are relevant to each other.
+    Linear functions ``bit_j(x) = [w_j . (x - mean) > t_j]`` with relaxed bits ``tanh(alpha (w_j . (x - mean) - t_j))``
+    climb the mean AP of soft Hamming distances ``(b - phi . phi') / 2``; rows that share a label are relevant to each
+    other.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class TALRAP(TALR):
     learning_rate : float, default 0.1
         Of the first step, above 0; it falls to zero along half a cosine. Features count as scaled to a root mean
         square of 1.
+    n_components : int or None, default None
+        The w_j are combinations of so many leading principal components of the training rows, of all where there are
+        fewer; None: of all of them in `TALRAP`, of 32 in `TALRNDCG`.
 
     Attributes
     ----------
@@ -48,6 +52,8 @@ class TALRAP(TALR):
         Mean of the training rows.
     projection_ : ndarray of float32, shape (n_features_in_, n_bits)
         The w_j as columns.
+    threshold_ : ndarray of float32, shape (n_bits,)
+        The t_j.
     fit_record_ : dict
         ``objective``: means of the minibatches' objective over twenty equal parts of the training.
 
@@ -78,4 +84,5 @@ class TALRAP(TALR):
 
     supervision = "labels"
     objectives = {"simplified": ap_s, "integral": ap_r}
+    components = None
     _gains = staticmethod(binary_gains)

@@ -9,7 +9,8 @@ from protocol.registry import register
     "hasher",
     "talr_ndcg",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
-    deviations="As talr_ap. Gains are not cut to 8 bits, and a query without a relevant row is left out of the mean.",
+    deviations="As talr_ap, but functions are of 32 principal components. Gains are not cut to 8 bits, and a query "
+    "without a relevant row is left out of the mean.",
     bits_within_features=True,
     random=True,
 )
@@ -19,6 +20,13 @@ class TALRNDCG(TALR):
     As `TALRAP`, with parameters, attributes and errors of the same names, but for levels of relevance v with gains
     2^v - 1: the objective is the mean NDCG, ``relaxation="simplified"`` its lower bound DCG_s (eq. 66), ``"integral"``
     DCG_r (eq. 12), both divided by the largest DCG in the minibatch.
+
+    Notes
+    -----
+    Functions are of 32 principal components because the highest levels, which weigh most, have few pairs, and these
+    are easily learned by heart. On CIFAR-10's GIST, with items of the database as queries (four runs, none a test
+    query), ITQ was exceeded by 0.0055, 0.0107, 0.0163 and 0.0199 at 16, 32, 48 and 64 bits; with functions of all 512
+    components by 0.0033, 0.0092, 0.0145 and 0.0181.
 
     References
     ----------
@@ -36,4 +44,5 @@ class TALRNDCG(TALR):
 
     supervision = "affinities"
     objectives = {"simplified": dcg_s, "integral": dcg_r}
+    components = 32
     _gains = staticmethod(graded_gains)

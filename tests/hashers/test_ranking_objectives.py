@@ -16,6 +16,7 @@ from protocol.hashers._ranking_objectives import (
     dcg_s,
     graded_gains,
     mean_objective,
+    relaxed_objective,
 )
 from protocol.metrics import evaluate
 from protocol.ranking import NeighbourRelevance, count
@@ -48,6 +49,17 @@ def test_the_gradient_by_the_codes_is_that_of_finite_differences(objective, gain
     relaxed, levels = drawn(11, b)
     _, gradient = mean_objective(relaxed, *gains(levels), objective)
     wanted = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
+    np.testing.assert_allclose(gradient, wanted, atol=1e-6 * np.abs(wanted).max())
+    assert np.abs(wanted).max() > 1e-3
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+def test_the_gradient_by_the_weights_is_that_of_finite_differences(objective, gains):
+    _, levels = drawn(11, 4)
+    rng = np.random.default_rng(2)
+    rows, W, alpha = rng.normal(size=(11, 6)), rng.normal(scale=0.3, size=(6, 4)), 1.7
+    _, gradient = relaxed_objective(rows, W, alpha, *gains(levels), objective)
+    wanted = differences(lambda x: relaxed_objective(rows, x, alpha, *gains(levels), objective)[0], W)
     np.testing.assert_allclose(gradient, wanted, atol=1e-6 * np.abs(wanted).max())
     assert np.abs(wanted).max() > 1e-3
 
