@@ -219,7 +219,7 @@ def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
 def relaxed_objective(
     rows: Floats, W: Floats, alpha: float, gains: Floats, best: Floats, objective: Objective
 ) -> tuple[float, Floats]:
-    """Return `mean_objective` of the codes ``tanh(alpha rows W)``, and its gradient by W (eq. 77, 78).
+    """Return `mean_objective` of the codes ``tanh(alpha rows W)``, and its gradient by W.
 
     Parameters
     ----------

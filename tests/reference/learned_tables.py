@@ -1,7 +1,8 @@
 """What the learned objectives gave on CIFAR-10: makes ``results/reference/learned/`` from finished runs.
 
 Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_learned.yaml`, and the same of
-`cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, with a mirror where the official archive can't be reached:
+`cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, with a mirror where the official
+archive can't be reached:
 `python tests/reference/learned_tables.py`.
 """
 
@@ -17,9 +18,12 @@ from protocol.metrics import evaluate, mean
 from protocol.ranking import lookup_time, unpack_counts
 
 ROOT = Path(__file__).parents[2]
-RUNS = RAMAP, MLGAP, IMAGES = [
-    ROOT / "results" / name for name in ("cifar10_learned", "cifar10_mlgap", "cifar10_mlgap_images")
+RUNS = [
+    ROOT / "results" / name
+    for name in ("cifar10_learned", "cifar10_learned_images", "cifar10_mlgap", "cifar10_mlgap_images")
 ]
+RAMAP, RAMAP_IMAGES, MLGAP, MLGAP_IMAGES = RUNS
+SQUARED = {"gist": RAMAP, "pixels": RAMAP_IMAGES}
 FOLDER = ROOT / "results" / "reference" / "learned"
 M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
@@ -34,14 +38,15 @@ INTRODUCTION = """\
 # CIFAR-10: the learned objectives of RAMAP's and mLGAP's papers
 
 Made by `python tests/reference/learned_tables.py` from runs of `workflow/config/cifar10_learned.yaml`,
-`cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, class labels; mean ± sample standard deviation over the runs where
+`cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, class labels; mean ± sample standard deviation over the runs where
 there are several. `metrics.csv` and `summary.csv` have every metric of every cell, as the pipeline writes them. **No
 number here is one of the papers' trained networks**: no pre-trained AlexNet can be shipped, and these trainings took
 seconds or minutes of a processor, not hundreds of epochs of a GPU.
 
-- RAMAP, section 5.2: heads of two linear layers over 512-d GIST, 5,000 training images, {ramap[epochs]} epochs of Adam
-  in batches of {ramap[batch_size]}; the paper fine-tunes a pre-trained AlexNet for 400 epochs of gradient descent.
-  Split `ramap`, {n_runs} runs.
+- RAMAP, section 5.2: 5,000 training images, split `ramap`; the paper fine-tunes a pre-trained AlexNet for 400 epochs of
+  gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
+  {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32, from
+  nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
   two linear layers over 512-d GIST, {mlgap[epochs]} epochs of Adam in batches of {mlgap[batch_size]}. `pixels`: the
   network described, three convolutions and two linear layers, from nothing as there, {images[epochs]} epochs of Adam in
@@ -65,25 +70,31 @@ def main() -> None:
 def _introduction(metrics: pd.DataFrame) -> str:
     options = {
         "ramap": _fits(RAMAP / "gist" / "ramap" / "run0" / "deep_squared")["48"]["options"],
+        "ramap_images": _fits(RAMAP_IMAGES / "pixels" / "ramap" / "run0" / "deep_squared")["48"]["options"],
         "mlgap": _fits(MLGAP / "gist" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
-        "images": _fits(IMAGES / "pixels" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
+        "images": _fits(MLGAP_IMAGES / "pixels" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
     }
-    return INTRODUCTION.format(n_runs=metrics.loc[metrics["split"] == "ramap", "run"].nunique(), **options)
+    n_runs = metrics[metrics["split"] == "ramap"].groupby("feature")["run"].nunique()
+    return INTRODUCTION.format(n_runs=n_runs, **options)
 
 
 def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
-    scores = summary[summary["split"] == "ramap"].set_index(["n_bits", "metric", "hasher"]).sort_index()
-    parts = ["## RAMAP, section 5.2"]
-    for n_bits in sorted(scores.index.unique("n_bits")):
-        names = ["mAP", *(f"{metric}@r{radius}" for metric in ("RAMAP", "empty", "precision") for radius in RADII)]
-        rows = [[name, *(_both(scores.loc[n_bits, name, hasher]) for hasher in ["itq", *M])] for name in names]
-        parts += [f"{n_bits} bits:", _table(["", "itq", *M], rows), *_first_hits(n_bits)]
-    return [*parts, "### What the paper says of them", _verdicts(_by_run(metrics))]
+    scores = summary[summary["split"] == "ramap"].set_index(["feature", "n_bits", "metric", "hasher"]).sort_index()
+    parts = []
+    for feature in SQUARED:
+        parts += [f"## RAMAP, section 5.2: {feature}"]
+        for n_bits in sorted(scores.index.unique("n_bits")):
+            names = ["mAP", *(f"{metric}@r{radius}" for metric in ("RAMAP", "empty", "precision") for radius in RADII)]
+            of = scores.loc[feature, n_bits]
+            rows = [[name, *(_both(of.loc[name, hasher]) for hasher in ["itq", *M])] for name in names]
+            parts += [f"{n_bits} bits:", _table(["", "itq", *M], rows), *_first_hits(feature, n_bits)]
+        parts += ["What the paper says of them:", _verdicts(_by_run(metrics, feature))]
+    return parts
 
 
-def _by_run(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of RAMAP's methods, a row for every length, metric and run."""
-    ours = metrics[metrics["split"] == "ramap"]
+def _by_run(metrics: pd.DataFrame, feature: str) -> pd.DataFrame:
+    """Return the scores of RAMAP's methods over a feature, a row for every length, metric and run."""
+    ours = metrics[(metrics["split"] == "ramap") & (metrics["feature"] == feature)]
     return ours.pivot_table(index=["n_bits", "metric", "run"], columns="hasher", values="value")
 
 
@@ -125,15 +136,13 @@ def _ordered(scores: pd.DataFrame, sign: int) -> int:
     return int((sign * np.diff(scores[list(M)].to_numpy(), axis=1) > 0).all(axis=1).sum())
 
 
-def _first_hits(n_bits: int) -> list[str]:
+def _first_hits(feature: str, n_bits: int) -> list[str]:
     """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
-    rows = []
+    cells, rows = SQUARED[feature] / feature / "ramap", []
     for hasher in M:
-        radius = np.concatenate(
-            [_first_radius(path, n_bits) for path in sorted(RAMAP.glob(f"gist/ramap/run*/{hasher}"))]
-        )
+        radius = np.concatenate([_first_radius(path, n_bits) for path in sorted(cells.glob(f"run*/{hasher}"))])
         median = int(np.median(radius))
-        codes = storage.read(RAMAP / "gist" / "ramap" / "run0" / hasher / "codes.h5")
+        codes = storage.read(cells / "run0" / hasher / "codes.h5")
         seconds = lookup_time(codes[f"{n_bits}/query"][:100], codes[f"{n_bits}/database"], n_bits, radius=TIMED)
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
@@ -212,7 +221,7 @@ def _fits(folder: Path) -> dict:
 
 
 def _both(cell: pd.Series) -> str:
-    return f"{cell['mean']:.4f} ± {cell['std']:.4f}"
+    return f"{cell['mean']:.4f}" + (f" ± {cell['std']:.4f}" if cell["n_runs"] > 1 else "")
 
 
 def _table(header: list, rows: list[list]) -> str:
