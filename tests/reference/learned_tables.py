@@ -38,15 +38,16 @@ INTRODUCTION = """\
 # CIFAR-10: the learned objectives of RAMAP's and mLGAP's papers
 
 Made by `python tests/reference/learned_tables.py` from runs of `workflow/config/cifar10_learned.yaml`,
-`cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, class labels; mean ± sample standard deviation over the runs where
-there are several. `metrics.csv` and `summary.csv` have every metric of every cell, as the pipeline writes them. **No
-number here is one of the papers' trained networks**: no pre-trained AlexNet can be shipped, and these trainings took
-seconds or minutes of a processor, not hundreds of epochs of a GPU.
+`cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, class labels; mean ± sample
+standard deviation over the runs where there are several. `metrics.csv` and `summary.csv` have every metric of every
+cell, as the pipeline writes them. **No number here is one of the papers' trained networks**: no pre-trained AlexNet can
+be shipped, and these trainings took from seconds to half an hour of a processor, not hundreds of
+epochs of a GPU.
 
 - RAMAP, section 5.2: 5,000 training images, split `ramap`; the paper fine-tunes a pre-trained AlexNet for 400 epochs of
   gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
-  {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32, from
-  nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
+  {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32,
+  from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
   two linear layers over 512-d GIST, {mlgap[epochs]} epochs of Adam in batches of {mlgap[batch_size]}. `pixels`: the
   network described, three convolutions and two linear layers, from nothing as there, {images[epochs]} epochs of Adam in
