@@ -91,7 +91,8 @@ def size(setting: settings.Setting) -> Size:
 
 def _affinities_mb(setting: settings.Setting, n_items: int, n_classes: int | None) -> float:
     config, grids = setting.config, setting.grids.values()
-    if not any(registry.get("hasher", name).supervision == "affinities" for grid in grids for name in grid.hashers):
+    learned = any(registry.get("hasher", name).supervision == "affinities" for grid in grids for name in grid.hashers)
+    if not learned or config["affinities"] == "class_label":  # labels say it all, pair by pair
         return 0
     protocols = [registry.get("split", split) for grid in grids for split in grid.splits]
     sizes = [own.sizes(config["split_sizes"], n_items=n_items, n_classes=n_classes) for own in protocols]

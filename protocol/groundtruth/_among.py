@@ -41,7 +41,8 @@ def write_among(
             ends = found.pop("indptr") + n_pairs
             file.append("indptr", ends[start > 0 :])
             n_pairs = int(ends[-1])
-        for name in found.keys() & {"indices", "levels"}:
-            file.append(name, found.pop(name).astype(np.int32))
+        for name in ("indices", "levels"):
+            if name in found:
+                file.append(name, found.pop(name).astype(np.int32))
     for name, array in found.items():  # the same for every block
         file.put(name, array)

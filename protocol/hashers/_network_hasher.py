@@ -48,7 +48,8 @@ class NetworkHasher(Hasher):
         convolutions and two linear layers over ``pixels`` of 32 x 32 images.
     epochs : int, default 30
     batch_size : int, default 128
-        Rows of a minibatch, at least 2; an epoch is cut into parts of nearly the same size, none larger.
+        Rows of a minibatch, at least 3; an epoch is cut into parts of nearly the same size, none larger, none of a
+        single row, which has no pairs.
     learning_rate : float, default 0.001
         Of Adam, at the beginning.
     weight_decay : float, default 5e-5
@@ -110,7 +111,7 @@ class NetworkHasher(Hasher):
     def _check(self) -> None:
         one_of(self.network, tuple(NETWORKS), "network")
         whole(self.epochs, "epochs")
-        whole(self.batch_size, "batch_size", least=2)
+        whole(self.batch_size, "batch_size", least=3)
         positive(self.learning_rate, "learning_rate")
         if self.weight_decay:
             positive(self.weight_decay, "weight_decay")

@@ -10,9 +10,9 @@ from protocol.registry import register
     "talr_ap",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite: integrals have the limits of the midpoint rule. The "
-    "paper's functions end a deep network or start from nothing; here they are linear on given features and start as "
-    "ITQ's. Momentum is 0.9 and the learning rate falls to zero along a cosine. Gradients have the factor 2 of eq. 73, "
-    "which the released code lacks.",
+    "paper's functions end a deep network or start from nothing; here they are linear on given features, have "
+    "thresholds, which the paper's linear ones have not, and start as ITQ's. Momentum is 0.9 and the learning rate "
+    "falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which the released code lacks.",
     bits_within_features=True,
     random=True,
 )
@@ -32,7 +32,8 @@ class TALRAP(TALR):
     relaxation : {"simplified", "integral"}, default "simplified"
         AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers._ranking_objectives`.
     alpha : float, default 1
-        Scale of tanh at the first step, above 0. At the start a function has unit variance over the training rows.
+        Scale of tanh at the first step, above 0. At the start a function has unit variance over the training rows, or
+        what n_components leave of it where they are fewer than n_bits.
     growth : float, default 1
         What alpha has been multiplied by at the end, a constant factor a step; 1 leaves it as it is.
     n_steps : int, default 400
@@ -40,7 +41,7 @@ class TALRAP(TALR):
     batch_size : int, default 256
         Rows of a minibatch, at least 2; all rows where there are fewer.
     learning_rate : float, default 0.1
-        Of the first step, above 0; it falls to zero along half a cosine. Features count as scaled to a root mean
+        Of the first step, above 0; it falls to zero along half a cosine. The components count as scaled to a root mean
         square of 1.
     n_components : int or None, default None
         The w_j are combinations of so many leading principal components of the training rows, of all where there are

@@ -47,6 +47,7 @@ def differences(function, x, step=1e-6):
 @pytest.mark.parametrize("b", [1, 4, 17])
 def test_the_gradient_by_the_codes_is_that_of_finite_differences(objective, gains, b):
     relaxed, levels = drawn(11, b)
+    levels[4] = 0  # relevant to others, but no query itself
     _, gradient = mean_objective(relaxed, *gains(levels), objective)
     wanted = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
     np.testing.assert_allclose(gradient, wanted, atol=1e-6 * np.abs(wanted).max())
@@ -140,6 +141,16 @@ def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
     value, gradient = mean_objective(relaxed, *gains(levels), objective)
     assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
     np.testing.assert_allclose(gradient, jacobian(relaxed, levels, objective, gains), atol=1e-12)
+
+
+@pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
+def test_codes_at_the_corners_are_counted_at_whole_distances(objective, gains):
+    """Also at 0 and at b, where a bin has no other on one side."""
+    relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
+    relaxed[1:3] = relaxed[0], -relaxed[0]
+    value, gradient = mean_objective(relaxed, *gains(levels), objective)
+    assert value == pytest.approx(slowly(relaxed, levels, objective, gains), rel=1e-12)
+    assert np.isfinite(gradient).all()
 
 
 def test_no_relevant_row_at_all_is_no_gradient():

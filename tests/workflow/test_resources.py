@@ -29,16 +29,16 @@ def test_needs_grow_with_the_dataset(resources, root):
 
 
 def test_affinities_grow_with_the_square_of_the_training_rows(resources, root):
-    def needs(n_train, hashers, **options):
+    def needs(n_train, hashers, affinities="graded_distance", **options):
         setting = yaml.safe_load((root / "workflow" / "config" / "synthetic.yaml").read_text())
-        setting |= {"hashers": hashers, "ground_truth_options": {"graded_distance": options}}
+        setting |= {"hashers": hashers, "affinities": affinities, "ground_truth_options": {affinities: options}}
         setting["dataset_options"]["n"] = 100_000
         setting["split_sizes"]["train"] = n_train
         return resources.declared(resources.size(resources.settings.load(setting)))
 
     learns, does_not = ["lsh", "talr_ndcg"], ["lsh", "talr_ap"]
     without, small, large = needs(20_000, does_not), needs(20_000, learns), needs(40_000, learns)
-    assert needs(40_000, does_not) == without
+    assert needs(40_000, does_not) == needs(40_000, learns, "class_label") == without
     pairs = {"percentiles": [10, 1], "levels": [1, 2]}
     for rule in ("hash", "search"):
         own, four_times, twice = (
