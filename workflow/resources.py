@@ -22,7 +22,7 @@ class Size:
         Items of the dataset; of a user's folder, its files; of a user's arrays, as many as their bytes can hold.
     matrix_mb : float
         Megabytes of its largest feature matrix, or of its images where they are larger.
-    affinities_mb: float, default=0
+    affinities_mb : float, default 0
         Megabytes of the levels of related training rows, which grow with the square of their number; 0 where no hasher
         learns from them.
     """

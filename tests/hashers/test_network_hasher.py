@@ -154,6 +154,15 @@ def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
 
 
 @needs_torch
+@pytest.mark.parametrize("n_rows", range(4, 11))
+def test_no_part_of_an_epoch_is_a_single_row(n_rows):
+    """It has no pairs, and a mean over none is no number."""
+    for batch_size in (3, 4, 5):
+        record = DeepSupervised(4, epochs=1, batch_size=batch_size).fit(X[:n_rows], Y[:n_rows]).fit_record_
+        assert np.isfinite(record["loss"]).all()
+
+
+@needs_torch
 def test_early_stopping_is_off_unless_asked_for(monkeypatch):
     losses = iter([3.0, 3.0, 2.0, 2.0, 2.5, 2.5, 2.2, 2.2])
     monkeypatch.setattr(_network_hasher._Run, "_step", lambda *given: next(losses))
