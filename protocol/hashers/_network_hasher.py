@@ -29,7 +29,6 @@ NO_PRETRAINING = (
     "trained from nothing on images of 32 x 32. Adam in place of stochastic gradient descent, so that objectives of "
     "any scale learn at one rate; inputs are centred by the training mean and divided by their root mean square. "
 )
-_TILE = 2048
 _log = logging.getLogger(__name__)
 
 
@@ -132,7 +131,7 @@ class NetworkHasher(Hasher):
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
         net = network(self.network, training.X.shape[1], self.n_bits)
-        scale = _root_mean_square(training)
+        scale = training.scale
         state = _State(net.initial(rng))
         identity = self._identity(training) if checkpoint else {}
         if checkpoint:
@@ -270,15 +269,6 @@ def _deterministic(device: str) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(strict)
-
-
-def _root_mean_square(training: TrainingSet) -> float:
-    """Return that of the centred training rows, 1 where they are all the same."""
-    total = 0.0
-    for start in range(0, len(training.X), _TILE):
-        centred = training.X[start : start + _TILE] - training.mean
-        total += float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
-    return float(np.sqrt(total / training.X.size)) or 1.0
 
 
 def _means(losses: list[float], n_steps: int) -> list[float]:

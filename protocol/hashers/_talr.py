@@ -74,10 +74,9 @@ class TALR(Hasher):
         n_components = self.n_components or self.components or n_features
         directions = training.components(min(n_components, n_features)).directions
         components = project(training.X, training.mean, directions)
-        spread = math.sqrt(np.square(components, dtype=np.float64).mean()) or 1.0
-        # Of mean square 1, so that alpha and the learning rate mean the same for any features; 1 goes with thresholds.
-        rows = np.column_stack([components / np.float32(spread), np.ones(len(components), dtype=np.float32)])
-        W = np.vstack([directions.T @ self._start(training, rng) * spread, np.zeros(self.n_bits)])
+        # Divided by this, so that the learning rate means the same for any features; the column of 1 is for thresholds.
+        rows = np.column_stack([components / np.float32(training.scale), np.ones(len(components), dtype=np.float32)])
+        W = np.vstack([directions.T @ self._start(training, rng) * training.scale, np.zeros(self.n_bits)])
         velocity = np.zeros_like(W)
         batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
         name = f"{type(self).__name__}, {self.n_bits} bits"
@@ -94,7 +93,7 @@ class TALR(Hasher):
                 velocity = _MOMENTUM * velocity + by_weights
                 W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity
         self.mean_ = training.mean
-        self.projection_ = (directions @ W[:-1] / spread).astype(np.float32)
+        self.projection_ = (directions @ W[:-1] / training.scale).astype(np.float32)
         self.threshold_ = (-W[-1]).astype(np.float32)
         parts = np.array_split(course.values, min(_PARTS, self.n_steps))
         return {"objective": [round(float(part.mean()), 6) for part in parts]}

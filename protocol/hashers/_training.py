@@ -54,6 +54,8 @@ class TrainingSet:
         The rows, finite and contiguous.
     mean : ndarray of float32, shape (d,)
         Their mean, summed in float64.
+    scale : float
+        Root mean square of the centred rows, 1 where they are all the same.
     labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes)
         `y` as class labels; there are two different ones.
     affinities : Affinities
@@ -106,6 +108,14 @@ class TrainingSet:
     @functools.cached_property
     def mean(self) -> NDArray[np.float32]:
         return self.X.mean(axis=0, dtype=np.float64).astype(np.float32)
+
+    @functools.cached_property
+    def scale(self) -> float:
+        total = 0.0
+        for start in range(0, len(self.X), _TILE):
+            centred = self.X[start : start + _TILE] - self.mean
+            total += float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
+        return float(np.sqrt(total / self.X.size)) or 1.0
 
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.

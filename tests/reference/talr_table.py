@@ -41,7 +41,7 @@ ALPHAS = ((1, 1), (2, 1), (5, 1), (10, 1), (40, 1), (1, 10), (1, 40))  # alpha, 
 
 README = """# TALR beside ITQ and LSH
 
-Linear hash functions on GIST, each hasher at its defaults; means over five runs, the whole database ranked, ties in
+Linear hash functions on GIST, each hasher at its defaults; means over ten runs, the whole database ranked, ties in
 expectation. `mAP` is by class labels, which `talr_ap` learns from; `nDCG` by levels 1, 2, 5, 10 within the 5, 1, 0.2
 and 0.1 % shortest distances of the training set, which `talr_ndcg` learns from. The digits have 500 training rows and a
 database of 1,697; CIFAR-10 has 5,000 and 59,000 (TALR's setting S1). `talr.csv` has standard deviations as well.
@@ -78,7 +78,7 @@ A relaxed objective may pass 1, as soft counts below one row stand for ranks bef
 
 ## Alpha
 
-Digits, 32 bits, five runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is what alpha is multiplied by until the
+Digits, 32 bits, ten runs: `mAP` of `talr_ap`, `nDCG` of `talr_ndcg`. Growth is what alpha is multiplied by until the
 end. The learning rate is the default everywhere, and a larger alpha also makes larger steps.
 
 {alpha}
@@ -87,7 +87,7 @@ end. The learning rate is the default everywhere, and a larger alpha also makes 
 
 - made by `python tests/reference/talr_table.py`, one thread; on CIFAR-10 after `snakemake --cores all --configfile
   workflow/config/cifar10_talr.yaml -- features`
-- splits, seeds and preprocessing: those of `workflow/config/digits_talr.yaml` and `cifar10_talr.yaml`, runs 0 to 4
+- splits, seeds and preprocessing: those of `workflow/config/digits_talr.yaml` and `cifar10_talr.yaml`, runs 0 to 9
 - versions: {versions}
 """
 
