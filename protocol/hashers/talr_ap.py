@@ -41,7 +41,7 @@ class TALRAP(TALR):
     batch_size : int, default 256
         Rows of a minibatch, at least 2; all rows where there are fewer.
     learning_rate : float, default 0.1
-        Of the first step, above 0; it falls to zero along half a cosine. The components count as scaled to a root mean
+        Of the first step, above 0; it falls to zero along half a cosine. Features count as scaled to a root mean
         square of 1.
     n_components : int or None, default None
         The w_j are combinations of so many leading principal components of the training rows, of all where there are

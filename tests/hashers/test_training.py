@@ -36,6 +36,14 @@ def test_tiles_add_up(monkeypatch):
     np.testing.assert_allclose(project(X, whole.mean, whole.directions), projected, atol=1e-5)
 
 
+@pytest.mark.parametrize("tile", [7, 2048])
+def test_the_scale_is_that_of_the_centred_rows(monkeypatch, tile):
+    monkeypatch.setattr(_training, "_TILE", tile)
+    X = (np.random.default_rng(0).normal(size=(50, 8)) * 5 + 3).astype(np.float32)
+    assert TrainingSet(X).scale == pytest.approx(np.sqrt(np.square(X - X.mean(axis=0, dtype=float)).mean()), rel=1e-6)
+    assert TrainingSet(np.full((5, 3), 7.0)).scale == 1
+
+
 def test_a_large_offset_costs_nothing():
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(500, 6)) * [6, 5, 4, 3, 2, 1] + 1000).astype(np.float32)
