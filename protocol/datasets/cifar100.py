@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from protocol.checks import one_of
 from protocol.datasets import Data
 from protocol.datasets._cifar import read_archive
@@ -11,16 +13,18 @@ from protocol.downloads import File
 from protocol.registry import register
 
 ARCHIVE = "cifar-100-binary.tar.gz"
-LABELS = {"coarse": 20, "fine": 100}  # in the order of a record's bytes
+CLASSES = {"coarse": 20, "fine": 100}  # in the order of a record's bytes
+LABELS = {"fine": ("fine",), "coarse": ("coarse",), "both": ("coarse", "fine")}
 
 
 def _statistics(labels: str) -> dict[str, Any]:
-    classes = LABELS[one_of(labels, tuple(LABELS), "labels")]
+    numbers = [CLASSES[level] for level in LABELS[one_of(labels, tuple(LABELS), "labels")]]
+    per_class = sorted(60_000 // number for number in numbers)
     return {
         "n": 60_000,
-        "classes": classes,
+        "classes": sum(numbers),
         "image_shape": (32, 32, 3),
-        "per_class": 60_000 // classes,
+        "per_class": per_class if len(per_class) > 1 else per_class[0],
         "partitions": {"train": 50_000, "test": 10_000},
     }
 
@@ -47,21 +51,32 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     ----------
     paths : mapping of str to Path
         Where ``cifar-100-binary.tar.gz`` lies.
-    labels : {"fine", "coarse"}, default="fine"
-        The 100 classes, or the 20 groups that mLGAP's authors evaluate.
+    labels : {"fine", "coarse", "both"}, default="fine"
+        The 100 classes; the 20 groups that mLGAP's authors evaluate; or both levels, a group and a class for each
+        image, so that items share 0, 1 or 2 labels: what `buffer_zone` learns from with two levels.
 
     Returns
     -------
     Data
-        Images uint8 (60000, 32, 32, 3), labels int64; the training file, then the test file, each in the archive's
-        order, with ids such as ``train/00000`` and ``test/09999``. Partitions ``train`` and ``test``.
+        Images uint8 (60000, 32, 32, 3); labels int64, or bool (60000, 120) of both levels, groups first. The training
+        file, then the test file, each in the archive's order, with ids such as ``train/00000`` and ``test/09999``.
+        Partitions ``train`` and ``test``.
 
     Raises
     ------
     ProtocolError
         If the archive is cut short or damaged, lacks a file, or a file has another size or a label without name.
     """
-    column = list(LABELS).index(one_of(labels, tuple(LABELS), "labels"))
-    names = {f"{kind}_label_names.txt": n_classes for kind, n_classes in LABELS.items()}
+    levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
+    names = {f"{level}_label_names.txt": number for level, number in CLASSES.items()}
     records = read_archive(Path(paths[ARCHIVE]), ("train", "test"), names)
-    return Data(records.ids, records.labels[:, column], records.names[column], records.images, partitions=records.rows)
+    columns = [list(CLASSES).index(level) for level in levels]
+    classes = tuple(name for column in columns for name in records.names[column])
+    of_levels = records.labels[:, columns]
+    if len(levels) == 1:
+        given = of_levels[:, 0]
+    else:
+        given = np.hstack(
+            [np.eye(CLASSES[level], dtype=bool)[own] for level, own in zip(levels, of_levels.T, strict=True)]
+        )
+    return Data(records.ids, given, classes, records.images, partitions=records.rows)

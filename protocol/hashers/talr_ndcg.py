@@ -24,9 +24,7 @@ class TALRNDCG(TALR):
     Notes
     -----
     Functions are of 32 principal components because the highest levels, which weigh most, have few pairs, and these
-    are easily learned by heart. On CIFAR-10's GIST, with items of the database as queries (four runs, none a test
-    query), ITQ was exceeded by 0.0050, 0.0134, 0.0192 and 0.0242 at 16, 32, 48 and 64 bits; with functions of all 512
-    components by 0.0033, 0.0092, 0.0145 and 0.0181.
+    are easily learned by heart: on CIFAR-10's GIST, functions of all 512 gain less over ITQ at every length.
 
     References
     ----------

@@ -9,6 +9,7 @@ import pytest
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.cifar100 import ARCHIVE, load
+from protocol.hashers.buffer_zone import BufferZone
 
 COARSE = [f"group_{number}" for number in range(20)]
 FINE = [f"class_{number}" for number in range(100)]
@@ -53,6 +54,22 @@ def test_forty_records_with_either_kind_of_label(archive, labels, names):
     assert data.partitions["train"].tolist() == list(range(30))
     assert data.partitions["test"].tolist() == list(range(30, 40))
     assert data.images[7, 2, :3].tolist() == [[64, 7, 255], [65, 7, 255], [66, 7, 255]]
+
+
+def test_both_levels_are_two_labels_for_every_image(archive):
+    data = load(archive(), labels="both")
+    assert data.class_names == (*COARSE, *FINE)
+    assert data.labels.dtype == bool
+    assert [np.flatnonzero(row).tolist() for row in data.labels] == [[n % 20, 20 + n % 100] for n in range(40)]
+    assert datasets.statistics("cifar100", {"labels": "both"})["per_class"] == [600, 3000]
+
+
+def test_two_levels_reach_the_buffer_zone(archive):
+    pytest.importorskip("torch", reason="torch is not installed")
+    data = load(archive(), labels="both")
+    rows = data.images.reshape(40, -1).astype(np.float32)
+    model = BufferZone(n_bits=4, epochs=1, batch_size=20).fit(rows, data.labels)
+    assert model.transform(rows).shape == (40, 4)
 
 
 def test_fine_labels_are_the_default(archive):
