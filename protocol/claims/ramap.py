@@ -473,7 +473,7 @@ def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
             later < 10 * former for n in lengths for former, later in itertools.pairwise(ball[n])
         ),
         "smallest of the radii from which on margin 4 is above, by length": [
-            min((r for r in precision[n] if all(s in above[n] for s in precision[n] if s >= r)), default=None)
+            min((r for r in precision[n] if all(s in above[n] for s in precision[n] if s >= r)), default="none")
             for n in lengths
         ],
     }

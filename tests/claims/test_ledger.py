@@ -423,6 +423,12 @@ def test_every_part_of_what_margins_do_decides(tmp_path, changed, status):
     assert judged("S2-09", rows_of(tmp_path / "summary.csv", of_margins(**changed))).status == status
 
 
+def test_a_margin_that_is_never_above_from_some_radius_on_is_told(tmp_path):
+    never = of_margins(**{"precision@r12": {"m_dsh_4": 0.31}})
+    (told,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", never)]), ["S2-09"])
+    assert told["ours"].endswith("from which on margin 4 is above, by length: none none")
+
+
 def test_margins_are_not_judged_without_every_radius(tmp_path):
     rows = [row for row in of_margins() if row["metric"] != "RAMAP@r8"]
     assert judged("S2-09", rows_of(tmp_path / "summary.csv", rows)).status == NOT_RUN

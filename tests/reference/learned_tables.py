@@ -41,8 +41,8 @@ Made by `python tests/reference/learned_tables.py` from runs of `workflow/config
 `cifar10_learned_images.yaml`, `cifar10_mlgap.yaml` and `cifar10_mlgap_images.yaml`, class labels; mean ± sample
 standard deviation over the runs where there are several. `metrics.csv` and `summary.csv` have every metric of every
 cell, as the pipeline writes them. **No number here is one of the papers' trained networks**: no pre-trained AlexNet can
-be shipped, and these trainings took from seconds to half an hour of a processor, not hundreds of
-epochs of a GPU.
+be shipped, and these trainings took seconds to half an hour of a processor, not hundreds of epochs
+of a GPU.
 
 - RAMAP, section 5.2: 5,000 training images, split `ramap`; the paper fine-tunes a pre-trained AlexNet for 400 epochs of
   gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
