@@ -157,7 +157,7 @@ def test_the_leak_study_has_no_supervision_to_give(settings):
         ),
         (
             {"dataset": "cifar100", "dataset_options": {"labels": "rough"}},
-            "unknown labels= 'rough'; known: coarse, fine",
+            "unknown labels= 'rough'; known: both, coarse, fine",
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": "nowhere"}},
