@@ -32,7 +32,7 @@ class Drawn:
         equally frequent, or none, any item is as likely as any other.
     per_class : int or None
         How many for each class; an item with several labels is drawn for one of them, and for no other. Without either,
-        the setting gives the size.
+        the experiment gives the size.
     """
 
     size: int | None = None
@@ -56,7 +56,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Rest:
-    """Every item that is in no partition which this one may not overlap."""
+    """Every item that is in no partition which this one, the database, may not overlap."""
 
 
 Partition = Drawn | Official | Listed | Rest
@@ -66,8 +66,9 @@ Partition = Drawn | Official | Listed | Rest
 class SplitProtocol:
     """A way to divide a dataset into partitions: where each comes from, how large it is, and which may overlap.
 
-    What is drawn depends on the seed and on the drawn partitions alone: with one seed, two protocols that draw the same
-    partitions have the same queries and the same training set, and differ in the others only.
+    What is drawn depends on the seed and on the drawn partitions alone: with one seed, protocols that draw the same
+    partitions have the same queries, validation sets and training set. Such protocols share a `draw`, and the pipeline
+    prepares, trains and encodes once for all of them; they differ in their database only.
 
     Parameters
     ----------
@@ -77,16 +78,19 @@ class SplitProtocol:
         The partitions that a partition may share items with; all others are disjoint. Default: none.
     n_items, n_classes : int or None
         Of the dataset that the protocol is made for; None: any.
+    draw : str
+        Name of everything but the database, for protocols that share it; default: the protocol shares it with none.
     """
 
     partitions: Mapping[str, Partition]
     may_overlap: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_items: int | None = None
     n_classes: int | None = None
+    draw: str = ""
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The partitions whose sizes the setting gives."""
+        """The partitions whose sizes the experiment gives."""
         return tuple(name for name, part in self.partitions.items() if part == Drawn())
 
     @property
@@ -119,7 +123,8 @@ class SplitProtocol:
         Parameters
         ----------
         given : mapping
-            The setting's sizes, of the partitions that are `open`, at least 1 each; others in it are not looked at.
+            Sizes of the partitions that are `open`, at least 1 each; a validation partition that is not given is
+            empty, and sizes of other partitions are ignored.
         n_items, n_classes : int or None
             Of the dataset; None: not known.
 
@@ -128,15 +133,15 @@ class SplitProtocol:
         ProtocolError
             If an open size is not given or below 1.
         """
-        missing = [name for name in self.open if given.get(name, 0) < 1]
-        if missing:
+        required = [name for name in self.open if name not in VALIDATION]
+        if any(given.get(name, 0) < 1 for name in required):
             raise ProtocolError(
-                f"split sizes: wanted at least 1 for each of {', '.join(self.open)}, came {dict(given) or 'none'}"
+                f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}"
             )
         found = {}
         for name, part in self.partitions.items():
             if part == Drawn():
-                found[name] = given[name]
+                found[name] = given.get(name, 0)
             elif isinstance(part, Drawn) and part.per_class and n_classes is not None:
                 found[name] = part.per_class * n_classes
             elif isinstance(part, Drawn | Official) and part.size:
@@ -160,7 +165,7 @@ class SplitProtocol:
         Parameters
         ----------
         given : mapping
-            The setting's sizes, as for `sizes`.
+            As for `sizes`.
         n_items, n_classes : int or None
             Of the dataset; None: not known, or without labels.
         official : mapping of str to int, or None
@@ -204,7 +209,7 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> dict[str, NDArray[np.int64]]:
-        """Draw one run.
+        """Return one run: all that `drawn` returns, and the database.
 
         Parameters
         ----------
@@ -214,7 +219,7 @@ class SplitProtocol:
         seed : int
             Of this run; it alone tells one run from another.
         sizes : mapping
-            Items in each partition that is `open`, at least 1.
+            Items in each partition that is `open`, as for `sizes`.
         official : mapping of str to ndarray of int64
             Row numbers of the parts that the dataset's makers named.
         lists : mapping of str to ndarray of int64
@@ -223,13 +228,30 @@ class SplitProtocol:
         Returns
         -------
         dict of str to ndarray of int64
-            Row numbers, ascending, under `PARTITIONS`; none in those that the protocol has not.
+            Row numbers, ascending, under `PARTITIONS`; empty for the partitions that the protocol does not have.
 
         Raises
         ------
         ProtocolError
             As `check`; if a class has fewer items than are drawn for it, official parts share items that they may not
             share, or a list is missing.
+        """
+        parts = self.drawn(n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+        return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
+
+    def drawn(
+        self,
+        n_items: int,
+        y: NDArray | None,
+        *,
+        seed: int,
+        sizes: Mapping[str, int] = _NOTHING,
+        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the partitions of one run but the database; parameters and errors as for `split`.
+
+        Protocols with the same `draw` return the same here.
         """
         classes = None if y is None else labels(y, n_items)
         self.check(
@@ -243,9 +265,20 @@ class SplitProtocol:
         pool = _without(n_items, taken)
         if self.balanced:
             parts |= self._drawn(pool, None if classes is None else classes[pool], sizes, np.random.default_rng(seed))
-        for name in self._of(Rest):
-            parts[name] = _without(n_items, [rows for other, rows in parts.items() if not self.overlaps(name, other)])
-        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in PARTITIONS}
+        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
+
+    def database(
+        self,
+        parts: Mapping[str, NDArray[np.int64]],
+        n_items: int,
+        *,
+        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+    ) -> NDArray[np.int64]:
+        """Return the row numbers of the database, ascending, given the other partitions as `drawn` returns them."""
+        if isinstance(self.partitions.get("database"), Rest):
+            return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
+        return np.sort((self._official(official) | self._lists(lists)).get("database", _NO_ROWS))
 
     def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         found = {name: official[part.part] for name, part in self._of(Official).items()}
