@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import registry
 from protocol.checks import ProtocolError, labels, n_classes
 from protocol.splits._balance import balanced_order, drawn_of_each_class
 
@@ -159,6 +160,7 @@ class SplitProtocol:
         n_items: int | None,
         n_classes: int | None = None,
         official: Mapping[str, int] | None = None,
+        needed: Sequence[str] = PARTITIONS,
     ) -> None:
         """Raise ProtocolError, in one line, if the protocol can't be drawn from a dataset.
 
@@ -170,6 +172,8 @@ class SplitProtocol:
             Of the dataset; None: not known, or without labels.
         official : mapping of str to int, or None
             The sizes of its makers' parts; None: not known.
+        needed : sequence of str
+            The partitions that must not be left empty; default: all.
 
         Raises
         ------
@@ -186,9 +190,9 @@ class SplitProtocol:
                 held = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
                 raise ProtocolError(f"the split wants an official part {part.part!r} of {part.size:,}, came {held}")
         if n_items is not None:
-            self._check_room(sizes, n_items)
+            self._check_sizes(sizes, n_items, needed)
 
-    def _check_room(self, sizes: Mapping[str, int], n_items: int) -> None:
+    def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in self._of(Rest)}
         asked = " + ".join(f"{name} {size}" for name, size in taken.items())
         drawn = [name for name in self._of(Drawn) if name in sizes]
@@ -196,7 +200,7 @@ class SplitProtocol:
         if sum(sizes[name] for name in (*drawn, *held)) > n_items:
             raise ProtocolError(f"the split asks for {asked} = {sum(taken.values())} items, but there are {n_items}")
         for name in self._of(Rest):
-            if sizes.get(name, 1) < 1:
+            if name in needed and sizes.get(name, 1) < 1:
                 raise ProtocolError(f"the {name} is empty: {asked} = {sum(taken.values())} takes all {n_items} items")
 
     def split(
@@ -236,7 +240,7 @@ class SplitProtocol:
             As `check`; if a class has fewer items than are drawn for it, official parts share items that they may not
             share, or a list is missing.
         """
-        parts = self.drawn(n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+        parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
         return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
 
     def drawn(
@@ -251,15 +255,24 @@ class SplitProtocol:
     ) -> dict[str, NDArray[np.int64]]:
         """Return the partitions of one run but the database; parameters and errors as for `split`.
 
-        Protocols with the same `draw` return the same here.
+        Protocols with the same `draw` return the same here, also where one of them leaves no item for its database.
         """
+        return self._draw(DRAWN, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+
+    def _draw(
+        self,
+        needed: Sequence[str],
+        n_items: int,
+        y: NDArray | None,
+        *,
+        seed: int,
+        sizes: Mapping[str, int],
+        official: Mapping[str, NDArray[np.int64]],
+        lists: Mapping[str, NDArray[np.int64]],
+    ) -> dict[str, NDArray[np.int64]]:
         classes = None if y is None else labels(y, n_items)
-        self.check(
-            sizes,
-            n_items=n_items,
-            n_classes=n_classes(classes),
-            official={name: len(rows) for name, rows in official.items()},
-        )
+        parts_of_makers = {name: len(rows) for name, rows in official.items()}
+        self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=parts_of_makers, needed=needed)
         parts = self._official(official) | self._lists(lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
         pool = _without(n_items, taken)
@@ -322,3 +335,13 @@ def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int
     for rows in parts:
         left[rows] = False
     return np.flatnonzero(left)
+
+
+def draw_of(split: str) -> str:
+    """Return the name of the draw of a registered split protocol: its own where it shares the draw with no other."""
+    return registry.get("split", split).draw or split
+
+
+def protocol_of(draw: str) -> SplitProtocol:
+    """Return a protocol that makes the draw: the first of those that share it, by name."""
+    return next(registry.get("split", split) for split in registry.names("split") if draw_of(split) == draw)
