@@ -7,6 +7,8 @@ from protocol.hashers._ranking_objectives import Objective, Ranked, ap_r, ap_s, 
 from protocol.hashers._supervision import Affinities, supervision_from_file
 from protocol.hashers._training import TrainingSet
 
+from protocol.hashers.stored import codes_of_split, unchanged
+
 __all__ = [
     "Affinities",
     "Hasher",

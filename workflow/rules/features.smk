@@ -37,7 +37,7 @@ rule feature:
     log:
         "<data>/{extraction}/logs/features.log",
     benchmark:
-        "<data>/{extraction}/benchmarks/features.tsv"
+        "<data>/{extraction}/benchmarks/feature.tsv"
     cache: True
     conda:
         "../../envs/protocol.yaml"

@@ -52,7 +52,7 @@ rule supervision:
     log:
         "<logs>/{feature}/{draw}/run{run}/{supervision}.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{supervision}.tsv"
+        "<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"
     wildcard_constraints:
         supervision="|".join(SUPERVISING),
     conda:

@@ -9,7 +9,7 @@ rule count:
     log:
         "<logs>/{feature}/{draw}/run{run}/{hasher}/counts.log",
     benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/counts.tsv"
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -43,7 +43,7 @@ rule score:
     log:
         "<logs>/{feature}/scores/{hasher}.log",
     benchmark:
-        "<benchmarks>/{feature}/scores/{hasher}.tsv"
+        "<benchmarks>/{feature}/{hasher}/score.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1

@@ -49,7 +49,7 @@ rule selection_table:
     log:
         "<logs>/selection.log",
     benchmark:
-        "<benchmarks>/selection.tsv"
+        "<benchmarks>/selection_table.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1

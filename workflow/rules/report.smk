@@ -24,14 +24,14 @@ SHOWN = [
 # The benchmark files of the jobs that the results come from.
 TIMED = [
     "<data>/benchmarks/dataset.tsv",
-    *each("<data>/{extraction}/benchmarks/features.tsv"),
-    *each("<benchmarks>/draws/{draw}/run{run}.tsv"),
-    *each("<benchmarks>/splits/{split}/run{run}.tsv"),
+    *each("<data>/{extraction}/benchmarks/feature.tsv"),
+    *each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
+    *each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/counts.tsv"),
-    *each("<benchmarks>/{feature}/scores/{hasher}.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
+    *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
 # What the page and the paper are made from.
 REPORTED = {
@@ -81,7 +81,7 @@ rule display:
     log:
         "<logs>/{feature}/display/{split}.log",
     benchmark:
-        "<benchmarks>/{feature}/display/{split}.tsv"
+        "<benchmarks>/{feature}/display/{split}/display.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1

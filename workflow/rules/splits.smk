@@ -9,7 +9,7 @@ rule draw:
     log:
         "<logs>/draws/{draw}/run{run}.log",
     benchmark:
-        "<benchmarks>/draws/{draw}/run{run}.tsv"
+        "<benchmarks>/draws/{draw}/run{run}/draw.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -38,7 +38,7 @@ rule split:
     log:
         "<logs>/splits/{split}/run{run}.log",
     benchmark:
-        "<benchmarks>/splits/{split}/run{run}.tsv"
+        "<benchmarks>/splits/{split}/run{run}/split.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1

@@ -7,31 +7,32 @@ from protocol.hashers import TrainingSet, supervision_from_file
 from protocol.ranking import relevance_from_arrays
 from protocol.selection import Validation, best, points, search
 
-PARTITIONS = ("validation_query", "validation_database", "train")  # all that is read of the split
+PARTITIONS = ("validation_query", "validation_database", "train")
 
 
 def main(job):
-    """Write the score of every point and the options chosen; test queries and database have no part in them."""
-    params, cell, criterion = job.params, job.params.cell, job.params.criterion
-    feature, hasher = registry.get("feature", cell["feature"])(**params.options), registry.get("hasher", cell["hasher"])
+    """Write the score of every point and the options chosen; a draw holds no database, and its queries are not read."""
+    p, criterion, wc = job.params, job.params.criterion, job.wildcards
+    feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     y, items = storage.read(job.input.labels).get("labels"), {}
-    with prepared(feature, params.steps, job.input.features, job.input.preprocessing) as found:
-        for name, images in storage.read(job.input.splits, PARTITIONS).items():
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
+        for name, images in storage.read(job.input.draw, PARTITIONS).items():
             items[name] = Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
         supervision = supervision_from_file(job.input.get("supervision"), otherwise=found.pairs(images))
     query, database, train = items.values()
-    build = registry.get("ground_truth", criterion["ground_truth"])
-    truth = build(query, database, train, seed=params.truth_seed, **params.truth_options)
+    build = registry.get("ground_truth", p.ground_truth)
+    truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
     validation = Validation(query.X, database.X, relevance, criterion["metric"], criterion["empty"])
-    grid, training = points(params.grid), TrainingSet(train.X, supervision)
-    scores = search(hasher, grid, training, validation, seeds=params.model_seeds, options=params.hasher_options)
+    grid, training = points(p.grid), TrainingSet(train.X, supervision)
+    scores = search(hasher, grid, training, validation, seeds=p.model_seeds, options=p.hasher_options)
+    place = {"dataset": p.dataset, "feature": wc.feature, "draw": wc.draw, "run": int(wc.run), "hasher": wc.hasher}
     passport = storage.passport(
         "selection",
-        parameters={**cell, **criterion, "n_bits": list(scores), "options": params.hasher_options},
+        parameters={**place, **criterion, "n_bits": list(scores), "options": p.hasher_options},
         inputs=dict(job.input.items()),
         points=grid,
-        default={option: hasher().get_params()[option] for option in params.grid},
+        default={option: hasher().get_params()[option] for option in p.grid},
         chosen={n_bits: grid[best(own)] for n_bits, own in scores.items()},
         read={name: storage.array_digest(part.X) for name, part in items.items()},
     )

@@ -6,8 +6,8 @@ from protocol.features import Preprocessing, extracted, side_by_side
 
 def main(job):
     """Write what was learned (mean, vocabulary) of each modality, and from which training rows."""
-    feature = registry.get("feature", job.wildcards.feature)(**job.params.options)
-    train, arrays, raws = storage.read(job.input.splits, ["train"])["train"], {}, []
+    feature = registry.get("feature", job.params.feature)(**job.params.options)
+    train, arrays, raws = storage.read(job.input.draw, ["train"])["train"], {}, []
     for place, modality in feature.modalities.items():
         with extracted(job.input.features, place) as items:
             raws.append(items.raw(train)[:])

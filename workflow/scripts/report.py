@@ -5,8 +5,8 @@ from protocol.report import page, reading
 
 
 def main(job):
-    """Gather what the setting left and render the page."""
-    with reading(dict(job.input.items()), setting=job.params.setting, benchmarks=job.params.benchmarks) as results:
+    """Gather the experiment's results and render the page."""
+    with reading(dict(job.input.items()), config=job.params.config) as results:
         html = page(results)
     with storage.replacing(job.output.report) as path:
         path.write_text(html)
