@@ -1,11 +1,10 @@
 """The literature-standard split: the database is everything but the test queries, the training set included."""
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import SplitProtocol
 from protocol.splits._thesis import FIVE
 
-STANDARD = register(
-    "split",
+STANDARD = SplitRecord(
     "standard",
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
     summary="Literature standard: the database is all but the queries, so hashers learn from items they are ranked on",
