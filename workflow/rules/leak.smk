@@ -132,7 +132,7 @@ rule leak_tables:
     resources:
         **NEEDS["leak_tables"],
     params:
-        setting=SET["setting"],
+        setting=SET["experiment"],
         study=lambda wc: leak_study(),
         code=room_digest("report"),
     message:
