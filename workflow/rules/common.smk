@@ -20,6 +20,8 @@ if (CHECKOUT / "protocol").is_dir():
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
+SCRIPTS = CHECKOUT / "workflow" / "scripts"
+
 from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
@@ -80,6 +82,16 @@ def each(pattern, **only):
 def on_this_machine(path):
     """A file that is where it is, also when results live in an object store."""
     return local(str(path))
+
+
+# Relative paths, so that a checkout can be moved without running anything again.
+def in_checkout(pattern):
+    """The files of the checkout that match a pattern."""
+    return [on_this_machine(os.path.relpath(path)) for path in sorted(CHECKOUT.glob(pattern))]
+
+
+PUBLISHED = in_checkout("workflow/published/*.csv")
+REFERENCE_TABLES = in_checkout("results/reference/*/*.csv")
 
 
 # Code and resources
