@@ -115,31 +115,31 @@ def code_of(script, *users):
     return digest
 
 
-def needs(rule, wildcards, attempt):
+def needs(name, wildcards, attempt):
     """The memory and time of a job."""
     return configuration.need(
         EXPERIMENT,
-        rule,
+        name,
         feature=wildcards.get("feature"),
         hasher=wildcards.get("hasher"),
         attempt=attempt,
     )
 
 
-def memory(rule):
+def memory(name):
     """The function that gives the megabytes a job of the rule needs, more at each further attempt."""
 
     def megabytes(wildcards, attempt):
-        return needs(rule, wildcards, attempt)["mem_mb"]
+        return needs(name, wildcards, attempt)["mem_mb"]
 
     return megabytes
 
 
-def minutes(rule):
+def minutes(name):
     """The function that gives the minutes a job of the rule needs, more at each further attempt."""
 
     def runtime(wildcards, attempt):
-        return needs(rule, wildcards, attempt)["runtime"]
+        return needs(name, wildcards, attempt)["runtime"]
 
     return runtime
 
@@ -157,11 +157,11 @@ def folder_states(wildcards):
 
 
 def extracted_plugin(wildcards):
-    return EXPERIMENT.extracted(wildcards.extraction).plugin
+    return EXPERIMENT.extractions[wildcards.extraction].plugin
 
 
 def extracted_options(wildcards):
-    return EXPERIMENT.extracted(wildcards.extraction).options
+    return EXPERIMENT.extractions[wildcards.extraction].options
 
 
 def n_parts(wildcards):

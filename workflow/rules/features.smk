@@ -27,6 +27,7 @@ rule feature_part:
         "../scripts/feature_part.py"
 
 
+# No benchmark: Snakemake would have no figures where the file comes from its cache (`--cache`).
 rule feature:
     """Extract one feature from all images; of a large dataset, put the parts together."""
     input:
@@ -36,8 +37,6 @@ rule feature:
         features="<data>/{extraction}/features.h5",
     log:
         "<data>/{extraction}/logs/features.log",
-    benchmark:
-        "<data>/{extraction}/benchmarks/feature.tsv"
     cache: True
     conda:
         "../../envs/protocol.yaml"

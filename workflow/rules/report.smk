@@ -24,7 +24,6 @@ SHOWN = [
 # The benchmark files of the jobs that the results come from.
 TIMED = [
     "<data>/benchmarks/dataset.tsv",
-    *each("<data>/{extraction}/benchmarks/feature.tsv"),
     *each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
     *each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"),
