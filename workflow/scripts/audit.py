@@ -32,7 +32,7 @@ def main(job):
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += audit.audit_truth(storage.grouped(rules), queries, split=split)
         findings |= {file: audit.audit_learned(storage.read_passport(file), vectors, y) for file in own}
-    audit.write_findings(job.output.audit, findings)
+    audit.write_findings(job.output.audit, findings, audit.audit_libraries(job.input))
 
 
 if __name__ == "__main__":
