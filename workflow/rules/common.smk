@@ -7,14 +7,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-sys.path.insert(0, os.path.join(workflow.basedir, "workflow"))
 # The package of this checkout, also where another one is installed.
 sys.path.insert(0, workflow.basedir)
 
-import resources
-import settings
-
-from protocol import datasets, registry
+from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import need_index_order
@@ -26,8 +22,34 @@ from protocol.storage import check_writable
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
+# The row of the table of needs that each rule takes.
+STAGES = {
+    "fetch": "download",
+    "dataset": "dataset",
+    "extract": "feature",
+    "split": "split",
+    "preprocess": "preprocessing",
+    "relevance": "ground_truth",
+    "supervise": "supervision",
+    "search": "selection",
+    "hash": "model",
+    "count": "count",
+    "score": "score",
+    "choices": "selection_table",
+    "collect": "metrics",
+    "findings": "audit",
+    "ledger": "claims",
+    "display": "display",
+    "page": "report",
+    "draw": "paper",
+    "leak_halves": "leak_split",
+    "leak_scores": "leak_score",
+    "leak_tables": "leak",
+}
+
 try:
-    SETTING = settings.load(config, from_file=bool(workflow.configfiles))
+    configuration.check_files(workflow.configfiles)
+    SETTING = configuration.load(config, from_file=bool(workflow.configfiles))
     SET = SETTING.config
     config.update(SET)  # the scripts' config is the checked setting
     DATASET = registry.entry("dataset", SET["dataset"])
@@ -39,14 +61,16 @@ try:
         SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]
     )
     check_recorded(FILES, PLACE)
-    check_writable(f"results/{SET['setting']}")
-    NEEDS = resources.declared(resources.size(SETTING))
+    check_writable(f"results/{SET['experiment']}")
+    NEEDS = {
+        rule: configuration.need(SETTING, stage) for rule, stage in STAGES.items()
+    }
 except ProtocolError as error:
     raise WorkflowError(str(error))
 
 
 pathvars:
-    results=f"results/{SET['setting']}",
+    results=f"results/{SET['experiment']}",
     downloads=f"results/downloads/{SET['dataset']}",
     logs="<results>/logs",
     benchmarks="<results>/benchmarks",
@@ -64,17 +88,17 @@ def code(script, **plugins):
 
 
 wildcard_constraints:
-    feature="|".join(SETTING.grids),
+    feature="|".join(SETTING.features),
     split="|".join(registry.names("split")),
     hasher="|".join(registry.names("hasher")),
     run="[0-9]+",
 
 
 def grid(wildcards):
-    return SETTING.grids[wildcards.feature]
+    return SETTING.features[wildcards.feature]
 
 
-def each(pattern, cells=SETTING.cells()):
+def each(pattern, cells=SETTING.combinations()):
     """The files of `pattern` for every cell of the setting, each once."""
     return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
 
@@ -83,7 +107,7 @@ SELECTION = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
 # All that is searched, and the table of it; nothing where no hasher has a grid.
 SELECTIONS = each(
     SELECTION,
-    [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
+    [cell for cell in SETTING.combinations() if cell["hasher"] in SET["hasher_grids"]],
 )
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
@@ -106,7 +130,7 @@ def selection_table(wildcards):
     """The table of chosen options; one line says so where there is nothing to choose."""
     if not SELECTION_TABLE:
         raise WorkflowError(
-            f"setting {SET['setting']!r} has no options to choose: give it the key `hasher_grids`, as in "
+            f"experiment {SET['experiment']!r} has no options to choose: give it the key `hasher_grids`, as in "
             "workflow/config/cifar10_nested.yaml"
         )
     return SELECTION_TABLE
@@ -127,7 +151,7 @@ def selected(wildcards):
 
 
 # The ground truth, among the training rows, that each kind of supervision is made by.
-SUPERVISING = settings.supervising(SET)
+SUPERVISING = SETTING.supervising()
 
 
 # All that supervised hashers are told.
@@ -135,15 +159,15 @@ SUPERVISIONS = each(
     "<results>/{feature}/{split}/run{run}/{kind}.h5",
     [
         cell | {"kind": kind}
-        for cell in SETTING.cells()
-        if (kind := registry.get("hasher", cell["hasher"]).supervision) in SUPERVISING
+        for cell in SETTING.combinations()
+        if (kind := SETTING.supervision(cell["hasher"])) in SUPERVISING
     ],
 )
 
 
 def supervised(wildcards):
     """The file of what a hasher learns from besides the training rows, where it needs one."""
-    kind = registry.get("hasher", wildcards.hasher).supervision
+    kind = SETTING.supervision(wildcards.hasher)
     file = "<results>/{feature}/{split}/run{run}/{kind}.h5"
     return (
         {"supervision": file.format(kind=kind, **dict(wildcards.items()))}
@@ -184,7 +208,7 @@ def leak_study():
     """The setting's key `leak`; one line says so where it is missing."""
     if "leak" not in SET:
         raise WorkflowError(
-            f"setting {SET['setting']!r} has no leak study: give it the key `leak`, as in "
+            f"experiment {SET['experiment']!r} has no leak study: give it the key `leak`, as in "
             "workflow/config/cifar10_leak.yaml"
         )
     return SET["leak"]

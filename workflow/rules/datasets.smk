@@ -51,7 +51,7 @@ rule dataset:
     params:
         dataset=SET["dataset"],
         options=SET["dataset_options"],
-        folders=lambda wc: [datasets.folder_digest(path) for path in USER_FOLDERS],
+        folders=lambda wc: [datasets.folder_state(path) for path in USER_FOLDERS],
         code=code("dataset.py", dataset=SET["dataset"]),
     message:
         "dataset: {params.dataset}"

@@ -131,7 +131,7 @@ rule leak_tables:
     resources:
         **NEEDS["leak_tables"],
     params:
-        setting=SET["setting"],
+        setting=SET["experiment"],
         study=lambda wc: leak_study(),
         code=code("leak_tables.py"),
     message:

@@ -1,4 +1,4 @@
-RUN0 = [cell for cell in SETTING.cells() if cell["run"] == 0]
+RUN0 = [cell for cell in SETTING.combinations() if cell["run"] == 0]
 # What the figures are drawn from besides the summary, by feature and split.
 DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
 # What the page and the paper are made from.
