@@ -80,14 +80,15 @@ OptionsOfPlugins = Annotated[dict[StrictStr, Options], BeforeValidator(_mapping)
 Different = AfterValidator(_different)
 _UNIQUE = {"uniqueItems": True}
 Steps = Annotated[list[Literal["l2", "centre"]], Different, Field(json_schema_extra=_UNIQUE)]
-Names = Annotated[list[StrictStr], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
+Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
+Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
 
 class PluginUse(_Model):
     """A plug-in under a name of its own, with its own options, so that it may be used several times."""
 
-    name: StrictStr | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
-    use: StrictStr = Field(description="Name of the plug-in.")
+    name: Name | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
+    use: Name = Field(description="Name of the plug-in.")
     options: Options = Field({}, description="Its options; those not given have their defaults.")
 
 
@@ -152,7 +153,7 @@ Extensions = Annotated[
 class FeatureKeys(_Model):
     """The keys of a feature; those that are also keys of the file replace them for this feature."""
 
-    use: StrictStr | None = Field(
+    use: Name | None = Field(
         None, description="Name of the feature plug-in (`protocol list features`); by default the key itself."
     )
     options: Options = Field({}, description="Options of the feature.")
@@ -202,10 +203,10 @@ class Leak(_Model):
 class Selection(_Model):
     """The criterion by which options are selected from `hasher_grids`."""
 
-    ground_truth: StrictStr | None = Field(
+    ground_truth: Name | None = Field(
         None, description="One of the ground truths of the features whose hashers have grids; null: the first of each."
     )
-    metric: StrictStr = Field(
+    metric: Name = Field(
         "mAP",
         description="Name of a metric of which higher values are better; of equally good combinations the first wins.",
     )
@@ -223,7 +224,7 @@ class Keys(_Model):
         ),
         AfterValidator(_not_reserved),
     ]
-    dataset: StrictStr = Field(description="Name of a dataset (`protocol list datasets`).")
+    dataset: Name = Field(description="Name of a dataset (`protocol list datasets`).")
     dataset_options: Options = Field(
         {}, description="Options of the dataset; paths in them are relative to the working directory."
     )
@@ -304,7 +305,7 @@ class Keys(_Model):
             "queries and database; every combination is tried."
         ),
     )
-    hasher_uses: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_mapping)] = Field(
+    hasher_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
         {}, description="By name, the hasher it stands for; the same as {name: ..., use: ...} in a list of hashers."
     )
     selection: Annotated[Selection, BeforeValidator(_mapping)] = Field(
@@ -313,10 +314,10 @@ class Keys(_Model):
     ground_truth_options: OptionsOfPlugins = Field(
         {}, description="Options of ground truths, by their names in this file."
     )
-    ground_truth_uses: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_mapping)] = Field(
+    ground_truth_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
         {}, description="By name, the ground truth it stands for; the same as {name: ..., use: ...} in a list of them."
     )
-    affinities: StrictStr = Field(
+    affinities: Name = Field(
         "graded_distance",
         description="The ground truth, among the training rows, of hashers that learn from graded affinities.",
     )
@@ -385,7 +386,7 @@ def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -
 def _expected(place: Sequence[int | str]) -> str:
     """Return which values a place allows: of a value in one of several forms, all forms."""
     *above, last = place
-    return phrase(_node(above if last in ("mapping", "other", "number") else place), _SCHEMA)
+    return phrase(_given(_node(above if last in ("mapping", "other", "number") else place)), _SCHEMA)
 
 
 def shown(value: Any) -> str:
@@ -453,7 +454,8 @@ def phrase(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, *, 
         return " or ".join(dict.fromkeys(phrase(form, root, plural=plural) for form in forms))
     values = node.get("enum") or ([node["const"]] if "const" in node else [])
     if values:
-        return " or ".join(map(repr, values)) if len(values) < 3 else f"one of {', '.join(map(repr, values))}"
+        *first, last = map(repr, values)
+        return f"{', '.join(first)} or {last}" if first else last
     kind = node.get("type")
     if kind in ("integer", "number"):
         noun = {"integer": ("an integer", "integers"), "number": ("a number", "numbers")}[kind][plural]

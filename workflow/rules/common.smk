@@ -63,7 +63,7 @@ try:
     check_recorded(FILES, PLACE)
     check_writable(f"results/{SET['experiment']}")
     NEEDS = {
-        rule: configuration.need(SETTING, stage) for rule, stage in STAGES.items()
+        name: configuration.need(SETTING, stage) for name, stage in STAGES.items()
     }
 except ProtocolError as error:
     raise WorkflowError(str(error))

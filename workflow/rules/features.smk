@@ -51,5 +51,5 @@ rule preprocess:
 
 rule features:
     input:
-        expand("<results>/{feature}/features.h5", feature=SETTING.grids),
+        expand("<results>/{feature}/features.h5", feature=SETTING.features),
     localrule: True
