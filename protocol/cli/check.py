@@ -38,8 +38,8 @@ def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
     merged = dict(config)
     for key, value in changes.items():
         before = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(before, Mapping)
-        merged[key] = _changed(before, value) if both else value
+        adds = isinstance(value, Mapping) and isinstance(before, Mapping)
+        merged[key] = _changed(before or {}, value) if adds else value
     return merged
 
 
@@ -53,9 +53,7 @@ def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
         "jobs": _jobs(experiment),
         "needs": _needs(experiment),
     }
-    return [
-        (title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)
-    ]
+    return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
 
 
 def _dataset(experiment: "Experiment") -> str:
@@ -149,8 +147,15 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             """
         ),
     )
-    command.add_argument("file", nargs="?", type=Path, metavar="F.yaml", help="a config file (default: the embedded one)")
     command.add_argument(
-        "--config", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change keys of it, as snakemake does"
+        "file", nargs="?", type=Path, metavar="F.yaml", help="a config file (default: the embedded one)"
+    )
+    command.add_argument(
+        "--config",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change keys of it, as snakemake does",
     )
     command.set_defaults(run=_check)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from protocol import registry
 from protocol.configuration.experiment import Experiment, FeaturePlan
+from protocol.splits import draw_of
 
 TARGETS = ("report", "paper", "leak")
 
@@ -79,9 +80,3 @@ def _leak_study(features: list[FeaturePlan]) -> dict[str, int]:
 def draws(feature: FeaturePlan) -> list[str]:
     """Return the names of the draws of a feature's splits, each once."""
     return list(dict.fromkeys(draw_of(split) for split in feature.splits))
-
-
-def draw_of(split: str) -> str:
-    """Return the name of the draw of a split protocol; protocols that differ only in their database share one."""
-    draw = getattr(registry.get("split", split), "draw", None)
-    return split if draw is None else str(draw.name)

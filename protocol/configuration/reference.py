@@ -1,6 +1,6 @@
 """The reference page of config files, made from the declarations in `schema`.
 
-    python -m protocol.configuration.reference > docs/reference/configuration.md
+python -m protocol.configuration.reference > docs/reference/configuration.md
 """
 
 import json
@@ -16,12 +16,11 @@ _ABOVE = """\
 A config file is YAML and describes one experiment. This page is generated from the declarations against which config
 files are checked, by `python -m protocol.configuration.reference > docs/reference/configuration.md`.
 
-`protocol check FILE` checks a config file and prints what would run; `--config KEY=VALUE` changes a key, there and in
-`snakemake`. The names of plug-ins and their options are listed by `protocol list`, those of one plug-in by, for example,
-`protocol list hashers itq`.
+`protocol check FILE` checks a config file and prints what would run. `--config KEY=VALUE` changes a key, there and in
+`snakemake`. `protocol list` lists the plug-ins, and `protocol list hashers itq` the options of one of them.
 
-The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` hold for every feature. Below a feature,
-they hold for that feature alone.
+The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` hold for every feature. Below a
+feature, they hold for that feature alone.
 
 A plug-in may be used several times with different options. Each use then has a name of its own, of lower-case letters,
 digits and `_`:
