@@ -361,7 +361,7 @@ def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
     missing = [own for own in errors if own["type"] == "missing"]
     if unknown:
         *place, key = unknown[0]["loc"]
-        known(str(key), _node(place)["properties"], f"key in {_where(place) or 'the config file'}:")
+        known(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}:")
     other = [own for own in errors if own not in missing]
     if other:
         raise ProtocolError(_of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"]))
