@@ -33,8 +33,11 @@ def check_metrics(config: Mapping[str, Any]) -> None:
 
 def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
     """Return the names of the ground truths that supervise hashers and may be in no list."""
-    known(config["affinities"], [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
-          "ground truth of the key affinities:")
+    known(
+        config["affinities"],
+        [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
+        "ground truth of the key affinities:",
+    )
     kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
     return [config["affinities"]] if "affinities" in kinds else []
 
@@ -45,7 +48,7 @@ def _defined(config: Mapping[str, Any]) -> list[str]:
 
 
 def check(experiment: Experiment) -> None:
-    """Raise ProtocolError, in one line, if an experiment can't be carried out as far as is known before its jobs run."""
+    """Raise ProtocolError, in one line, if an experiment can't be carried out, as far as is known before its jobs."""
     _check_mirror(experiment.config)
     for feature in experiment.features.values():
         _check_arrays(feature, experiment)
@@ -190,7 +193,9 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
         )
     for part in VALIDATION:
         if part not in protocol.partitions or (part in listed and listed[part] is None):
-            raise ProtocolError(f"hasher_grids: expected a split with {part}, on which options are selected, got {split!r}.")
+            raise ProtocolError(
+                f"hasher_grids: expected a split with {part}, on which options are selected, got {split!r}."
+            )
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:

@@ -26,11 +26,12 @@ _NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a plug-in: its type, its default and what its docstring says, ranges included."""
+    """An option of a plug-in: its type, its default, and the form (with the range) and description in its docstring."""
 
     name: str
     type: Any
     default: Any
+    form: str = ""
     description: str = ""
 
     @property
@@ -91,8 +92,8 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
     """Return the options of a plug-in by name; of a split protocol, the partitions that are files of the user's."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        text = "File with the items of this partition."
-        return {part: Option(part, str | None, None, text) for part in plugin.listed}
+        text = "File with the items of this partition, as ids or row numbers."
+        return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
     if kind == "metric":
         return {}
     described = _descriptions(plugin)
@@ -101,7 +102,7 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
             parameter.name,
             Any if parameter.annotation is parameter.empty else parameter.annotation,
             parameter.default,
-            described.get(parameter.name, ""),
+            *described.get(parameter.name, ("", "")),
         )
         for parameter in inspect.signature(plugin, eval_str=True).parameters.values()
         if parameter.name not in _PASSED.get(kind, ())
@@ -140,25 +141,25 @@ def words(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _descriptions(plugin: Any) -> dict[str, str]:
+def _descriptions(plugin: Any) -> dict[str, tuple[str, str]]:
     """Return what the docstrings of a plug-in say of its parameters; those of base classes fill what it leaves out."""
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
         found |= _parameters(inspect.cleandoc(source.__doc__ or ""))
     return found
 
 
-def _parameters(text: str) -> dict[str, str]:
-    """Return the text of each parameter in a numpydoc docstring: what follows its name and colon, joined to a line."""
+def _parameters(text: str) -> dict[str, tuple[str, str]]:
+    """Return the form and the description, in a line, of each parameter in a numpydoc docstring."""
     start = _HEADING.search(text)
     if not start:
         return {}
     section = text[start.end() :]
     end = _NEXT_HEADING.search(section)
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for block in re.split(r"\n(?=\S)", section[: end.start() if end else None].strip()):
         head, *rest = block.split("\n")
         names, _, form = head.partition(" : ")
-        description = " ".join([f"{form}.", *(line.strip() for line in rest if line.strip())])
-        found |= dict.fromkeys(re.split(r",\s*", names), description)
+        description = " ".join(line.strip() for line in rest if line.strip())
+        found |= dict.fromkeys(re.split(r",\s*", names), (form, description))
     return found

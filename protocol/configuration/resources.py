@@ -132,7 +132,7 @@ def _of_network(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
     memory, minutes = float(_TORCH_MB), 0.0
     for point in points(use.grid):
         chosen = use.options | point
-        network = chosen.get("network")
+        network = str(chosen.get("network"))
         if network in _ROW_MS:
             memory = float(_TORCH_MB + _CONVOLUTION_MB)
         epochs = int(chosen.get("epochs", _EPOCHS))

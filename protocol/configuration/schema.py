@@ -5,8 +5,8 @@ Each key is declared once, as a field of a pydantic model. The check, the error,
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import (
     AfterValidator,
@@ -21,7 +21,7 @@ from pydantic import (
     Tag,
     ValidationError,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from protocol.checks import ProtocolError, known
 
@@ -80,14 +80,15 @@ OptionsOfPlugins = Annotated[dict[StrictStr, Options], BeforeValidator(_mapping)
 Different = AfterValidator(_different)
 _UNIQUE = {"uniqueItems": True}
 Steps = Annotated[list[Literal["l2", "centre"]], Different, Field(json_schema_extra=_UNIQUE)]
-Names = Annotated[list[StrictStr], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
+Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
+Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
 
 class PluginUse(_Model):
     """A plug-in under a name of its own, with its own options, so that it may be used several times."""
 
-    name: StrictStr | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
-    use: StrictStr = Field(description="Name of the plug-in.")
+    name: Name | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
+    use: Name = Field(description="Name of the plug-in.")
     options: Options = Field({}, description="Its options; those not given have their defaults.")
 
 
@@ -125,8 +126,8 @@ GroundTruths = Annotated[
     Entries,
     Field(
         description=(
-            "Ground truths, which define the relevant database items of a query (`protocol list ground_truths`): names, "
-            "or {name: ..., use: ..., options: {...}}."
+            "Ground truths, which define the relevant database items of a query (`protocol list ground_truths`): "
+            "names, or {name: ..., use: ..., options: {...}}."
         )
     ),
 ]
@@ -152,7 +153,7 @@ Extensions = Annotated[
 class FeatureKeys(_Model):
     """The keys of a feature; those that are also keys of the file replace them for this feature."""
 
-    use: StrictStr | None = Field(
+    use: Name | None = Field(
         None, description="Name of the feature plug-in (`protocol list features`); by default the key itself."
     )
     options: Options = Field({}, description="Options of the feature.")
@@ -202,10 +203,10 @@ class Leak(_Model):
 class Selection(_Model):
     """The criterion by which options are selected from `hasher_grids`."""
 
-    ground_truth: StrictStr | None = Field(
+    ground_truth: Name | None = Field(
         None, description="One of the ground truths of the features whose hashers have grids; null: the first of each."
     )
-    metric: StrictStr = Field(
+    metric: Name = Field(
         "mAP",
         description="Name of a metric of which higher values are better; of equally good combinations the first wins.",
     )
@@ -223,16 +224,18 @@ class Keys(_Model):
         ),
         AfterValidator(_not_reserved),
     ]
-    dataset: StrictStr = Field(description="Name of a dataset (`protocol list datasets`).")
+    dataset: Name = Field(description="Name of a dataset (`protocol list datasets`).")
     dataset_options: Options = Field(
         {}, description="Options of the dataset; paths in them are relative to the working directory."
     )
-    seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(0, description="All randomness is derived from this number.")
+    seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(
+        0, description="All randomness is derived from this number."
+    )
     mirror: StrictStr | None = Field(
         None,
         description=(
-            "A folder (relative to the working directory) or URL that holds <dataset>/<file>, tried before the official "
-            "sources."
+            "A folder (relative to the working directory) or URL that holds <dataset>/<file>, tried before the "
+            "official sources."
         ),
     )
     offline: Boolean = Field(
@@ -277,7 +280,7 @@ class Keys(_Model):
         description="How an undefined value (0/0) counts: zero counts it as 0, drop leaves the query out of the mean.",
     )
     split_sizes: Annotated[SplitSizes, BeforeValidator(_mapping)] = Field(
-        SplitSizes(),
+        SplitSizes.model_validate({}),
         description="Numbers of items in the partitions whose sizes a split protocol leaves open, such as standard.",
     )
     split_options: OptionsOfPlugins = Field(
@@ -304,19 +307,19 @@ class Keys(_Model):
             "queries and database; every combination is tried."
         ),
     )
-    hasher_uses: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_mapping)] = Field(
+    hasher_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
         {}, description="By name, the hasher it stands for; the same as {name: ..., use: ...} in a list of hashers."
     )
     selection: Annotated[Selection, BeforeValidator(_mapping)] = Field(
-        Selection(), description="The criterion by which options are selected from hasher_grids."
+        Selection.model_validate({}), description="The criterion by which options are selected from hasher_grids."
     )
     ground_truth_options: OptionsOfPlugins = Field(
         {}, description="Options of ground truths, by their names in this file."
     )
-    ground_truth_uses: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_mapping)] = Field(
+    ground_truth_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
         {}, description="By name, the ground truth it stands for; the same as {name: ..., use: ...} in a list of them."
     )
-    affinities: StrictStr = Field(
+    affinities: Name = Field(
         "graded_distance",
         description="The ground truth, among the training rows, of hashers that learn from graded affinities.",
     )
@@ -335,12 +338,16 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     for key in config:
         if key == "preprocessing":
-            raise ProtocolError("preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone.")
+            raise ProtocolError(
+                "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
+            )
     try:
-        found = Keys.model_validate(dict(config))
+        filled = Keys.model_validate(dict(config)).model_dump()
+        errors = []
     except ValidationError as error:
-        raise ProtocolError(_message(error)) from None
-    filled = found.model_dump()
+        errors = error.errors(include_url=False)
+    if errors:
+        _refuse(errors)
     for part in (filled["split_sizes"], *filled["features"].values(), filled):
         optional = [key for key, value in part.items() if value is None and key != "mirror"]
         for key in optional:
@@ -348,30 +355,20 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _message(error: ValidationError) -> str:
-    """Return one line: about an unknown key first, which may be a required one misspelt; all missing keys together."""
-    errors = error.errors(include_url=False)
+def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
+    """Raise ProtocolError about an unknown key first, which may be a required one misspelt; missing keys together."""
     unknown = [own for own in errors if own["type"] == "extra_forbidden"]
     missing = [own for own in errors if own["type"] == "missing"]
     if unknown:
         *place, key = unknown[0]["loc"]
-        node = _node(place)
-        return _refused(lambda: known(str(key), node["properties"], f"key in {_where(place) or 'the config file'}:"))
+        known(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}:")
     other = [own for own in errors if own not in missing]
     if other:
-        return _of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"])
-    place = missing[0]["loc"][:-1]
-    keys = [str(own["loc"][-1]) for own in missing if own["loc"][:-1] == place]
+        raise ProtocolError(_of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"]))
+    where = missing[0]["loc"][:-1]
+    keys = [str(own["loc"][-1]) for own in missing if own["loc"][:-1] == where]
     what = f"the key {keys[0]}" if len(keys) == 1 else f"the keys {', '.join(keys[:-1])} and {keys[-1]}"
-    return f"{_where(place) or 'config file'}: expected {what}, got none of that name."
-
-
-def _refused(check: Callable[[], object]) -> str:
-    try:
-        check()
-    except ProtocolError as error:
-        return str(error)
-    return ""
+    raise ProtocolError(f"{_where(where) or 'config file'}: expected {what}, got none of that name.")
 
 
 def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -> str:
@@ -385,7 +382,7 @@ def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -
 def _expected(place: Sequence[int | str]) -> str:
     """Return which values a place allows: of a value in one of several forms, all forms."""
     *above, last = place
-    return phrase(_node(above if last in ("mapping", "other", "number") else place), _SCHEMA)
+    return phrase(_given(_node(above if last in ("mapping", "other", "number") else place)), _SCHEMA)
 
 
 def shown(value: Any) -> str:
@@ -453,7 +450,8 @@ def phrase(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, *, 
         return " or ".join(dict.fromkeys(phrase(form, root, plural=plural) for form in forms))
     values = node.get("enum") or ([node["const"]] if "const" in node else [])
     if values:
-        return " or ".join(map(repr, values)) if len(values) < 3 else f"one of {', '.join(map(repr, values))}"
+        *first, last = map(repr, values)
+        return f"{', '.join(first)} or {last}" if first else last
     kind = node.get("type")
     if kind in ("integer", "number"):
         noun = {"integer": ("an integer", "integers"), "number": ("a number", "numbers")}[kind][plural]
@@ -480,4 +478,3 @@ def _range(node: Mapping[str, Any]) -> str:
         return f" from {low} to {high}"
     bounds = {"minimum": ">=", "maximum": "<=", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
     return "".join(f" {sign} {node[key]}" for key, sign in bounds.items() if key in node)
-

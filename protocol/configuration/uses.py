@@ -28,7 +28,9 @@ def check_name(name: str, kind: str, plugin: str) -> None:
         )
 
 
-def read_uses(kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, Use]]:
+def read_uses(
+    kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()
+) -> tuple[dict[str, Any], dict[str, Use]]:
     """Return a configuration whose lists of hashers or ground truths hold names alone, and the uses by name.
 
     Parameters
@@ -62,7 +64,7 @@ def read_uses(kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ())
     for name in [*given, *(config["hasher_grids"] if kind == "hasher" else ()), *also]:
         known(name, named, options.words(kind))
     used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
-    uses = {name: _use(kind, name, *definitions.get(name, (name, {})), config) for name in used}
+    uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
     features = {
         name: own | ({key: lists[f"features.{name}."]} if key in own else {})
         for name, own in config["features"].items()
@@ -110,8 +112,9 @@ def _described(plugin: str, own: Mapping[str, Any]) -> str:
     return f"{plugin} with {shown(dict(own))}" if own else f"{plugin} without options"
 
 
-def _use(kind: str, name: str, plugin: str, inline: Mapping[str, Any], config: Mapping[str, Any]) -> Use:
+def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Use:
     """Return a plug-in with all options but those of its grid, and its grid."""
+    plugin, inline = definition
     where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
     for option in inline:
         if option in top:

@@ -20,7 +20,9 @@ class _Loader(yaml.SafeLoader):
             key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
             if isinstance(key, Hashable):
                 if key in first:
-                    raise _Twice(f"line {line}: expected each key once, got {key!r} again (first in line {first[key]}).")
+                    raise _Twice(
+                        f"line {line}: expected each key once, got {key!r} again (first in line {first[key]})."
+                    )
                 first[key] = line
         return super().construct_mapping(node, deep=deep)
 

@@ -35,7 +35,8 @@ def _check(
     pool = n_database if count_in == "database" else others
     if pool is not None and n_neighbours >= pool:
         raise ProtocolError(
-            f"n_neighbours: expected less than the {pool:,} items to count in (count_in={count_in!r}), got {n_neighbours}."
+            f"n_neighbours: expected less than the {pool:,} items to count in (count_in={count_in!r}), got "
+            f"{n_neighbours}."
         )
     if pool is not None and n_train is not None and reading == "mean_distance":
         _check_rank(n_neighbours, pool, n_train)
