@@ -3,7 +3,6 @@
 import abc
 import inspect
 import json
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,26 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, known, matrix
+from protocol.checks import ProtocolError, integer, known, matrix
 from protocol.hashers._training import TrainingSet
 
 SUPERVISION = ("labels", "affinities", "pairs")
 """What a hasher may need besides the training rows, each a property of `TrainingSet`."""
 _BLOCK = 1024  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
-
-
-def whole(value: Any, name: str, *, least: int = 1) -> int:
-    """Return `value` if it is an integer of at least `least`, else raise ProtocolError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ProtocolError(f"{name}: wanted an integer >= {least}, came {value!r}")
-    return int(value)
-
-
-def positive(value: Any, name: str) -> float:
-    """Return `value` if it is a finite number above zero, else raise ProtocolError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise ProtocolError(f"{name}: wanted a finite number > 0, came {value!r}")
-    return float(value)
 
 
 class Hasher(abc.ABC):
@@ -95,8 +80,8 @@ class Hasher(abc.ABC):
 
     def check(self) -> None:
         """Raise ProtocolError if a parameter is out of its range; fit does so too, but only once there is data."""
-        whole(self.n_bits, "n_bits")
-        whole(self.seed, "seed", least=0)
+        integer(self.n_bits, "n_bits")
+        integer(self.seed, "seed", minimum=0)
         self._check()
 
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
@@ -232,7 +217,7 @@ class Hasher(abc.ABC):
             raise ProtocolError(f"model of {cls.__name__}: these are the arrays of a model of {name}")
         hasher = cls().set_params(**parameters)
         hasher.check()
-        lengths = hasher._lengths(whole(n_features, "n_features"))
+        lengths = hasher._lengths(integer(n_features, "n_features"))
         for name, (dtype, *shape) in cls.learned.items():
             hasher._set_learned(name, arrays[name], dtype, shape, lengths)
         hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record

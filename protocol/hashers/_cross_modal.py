@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError
-from protocol.hashers._base import Hasher, positive, whole
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.hashers._base import Hasher
 from protocol.hashers._canonical import CanonicalDirections, canonical_directions
 from protocol.hashers._kernel import Kernel, fit_kernel
 from protocol.hashers._training import TrainingSet
@@ -60,8 +60,8 @@ class CrossModalHasher(Hasher):
         self.regularisation = regularisation
 
     def _check(self) -> None:
-        positive(self.regularisation, "regularisation")
-        if whole(self.n_anchors, "n_anchors") < self.n_bits:
+        positive_number(self.regularisation, "regularisation")
+        if integer(self.n_anchors, "n_anchors") < self.n_bits:
             raise ProtocolError(f"n_anchors: wanted at least n_bits = {self.n_bits}, came {self.n_anchors}")
 
     @abc.abstractmethod

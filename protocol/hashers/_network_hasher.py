@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry, storage
-from protocol.checks import ProtocolError, one_of
-from protocol.hashers._base import Hasher, positive, whole
+from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.hashers._base import Hasher
 from protocol.hashers._networks import NETWORKS, Network, network
 from protocol.hashers._objectives import shared_labels
 from protocol.hashers._progress import Course, progress
@@ -109,13 +109,13 @@ class NetworkHasher(Hasher):
 
     def _check(self) -> None:
         one_of(self.network, tuple(NETWORKS), "network")
-        whole(self.epochs, "epochs")
-        whole(self.batch_size, "batch_size", least=3)
-        positive(self.learning_rate, "learning_rate")
+        integer(self.epochs, "epochs")
+        integer(self.batch_size, "batch_size", minimum=3)
+        positive_number(self.learning_rate, "learning_rate")
         if self.weight_decay:
-            positive(self.weight_decay, "weight_decay")
+            positive_number(self.weight_decay, "weight_decay")
         if self.patience is not None:
-            whole(self.patience, "patience")
+            integer(self.patience, "patience")
         if importlib.util.find_spec("torch") is None:
             raise ProtocolError(
                 f"{type(self).__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol[learned]'"

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import known
-from protocol.hashers._base import Hasher, positive, whole
+from protocol.checks import integer, known, positive_number
+from protocol.hashers._base import Hasher
 from protocol.hashers._progress import progress
 from protocol.hashers._ranking_objectives import Floats, Objective, relaxed_objective
 from protocol.hashers._rotation import quantizing_rotation
@@ -57,11 +57,11 @@ class TALR(Hasher):
     def _check(self) -> None:
         known(self.relaxation, self.objectives, "relaxation=")
         for name in ("alpha", "growth", "learning_rate"):
-            positive(getattr(self, name), name)
-        whole(self.n_steps, "n_steps")
-        whole(self.batch_size, "batch_size", least=2)
+            positive_number(getattr(self, name), name)
+        integer(self.n_steps, "n_steps")
+        integer(self.batch_size, "batch_size", minimum=2)
         if self.n_components is not None:
-            whole(self.n_components, "n_components")
+            integer(self.n_components, "n_components")
 
     @staticmethod
     @abc.abstractmethod

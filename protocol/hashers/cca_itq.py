@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._base import whole
+from protocol.checks import integer
 from protocol.hashers._canonical import CanonicalDirections
 from protocol.hashers._cross_modal import CrossModalHasher
 from protocol.hashers._rotation import quantizing_rotation
@@ -63,7 +63,7 @@ class CCAITQ(CrossModalHasher):
 
     def _check(self) -> None:
         super()._check()
-        whole(self.n_iter, "n_iter")
+        integer(self.n_iter, "n_iter")
 
     def _projections(
         self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator

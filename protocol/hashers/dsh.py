@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.hashers._base import Hasher, positive, whole
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.hashers._base import Hasher
 from protocol.hashers._distances import squared_distances
 from protocol.hashers._training import TrainingSet
 from protocol.registry import register
@@ -94,10 +94,10 @@ class DSH(Hasher):
         self.n_iter = n_iter
 
     def _check(self) -> None:
-        positive(self.alpha, "alpha")
-        whole(self.n_neighbors, "n_neighbors")
-        whole(self.n_iter, "n_iter")
-        whole(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", least=2)
+        positive_number(self.alpha, "alpha")
+        integer(self.n_neighbors, "n_neighbors")
+        integer(self.n_iter, "n_iter")
+        integer(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", minimum=2)
 
     def _n_clusters(self) -> int:
         return math.floor(self.alpha * self.n_bits + 0.5)

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._base import Hasher, whole
+from protocol.checks import integer
+from protocol.hashers._base import Hasher
 from protocol.hashers._rotation import quantizing_rotation
 from protocol.hashers._training import TrainingSet, project
 from protocol.registry import register
@@ -77,7 +78,7 @@ class ITQ(Hasher):
         self.n_iter = n_iter
 
     def _check(self) -> None:
-        whole(self.n_iter, "n_iter")
+        integer(self.n_iter, "n_iter")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)

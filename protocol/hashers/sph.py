@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.hashers._base import Hasher, positive, whole
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.hashers._base import Hasher
 from protocol.hashers._distances import squared_distances
 from protocol.hashers._training import TrainingSet
 from protocol.registry import register
@@ -105,9 +105,9 @@ class SpH(Hasher):
         self.max_iter = max_iter
 
     def _check(self) -> None:
-        positive(self.epsilon_mean, "epsilon_mean")
-        positive(self.epsilon_std, "epsilon_std")
-        whole(self.max_iter, "max_iter")
+        positive_number(self.epsilon_mean, "epsilon_mean")
+        positive_number(self.epsilon_std, "epsilon_std")
+        integer(self.max_iter, "max_iter")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         if len(training.X) < _N_START:

@@ -131,7 +131,7 @@ def check_refuses_transform_before_fit(make):
 
 def check_refuses_n_bits_below_one(make):
     for bad in (0, -8, 7.5, "8"):
-        with pytest.raises(ProtocolError, match="n_bits: wanted an integer >= 1"):
+        with pytest.raises(ProtocolError, match="n_bits: expected an integer >= 1"):
             make(n_bits=bad).fit(X)
 
 
@@ -260,7 +260,7 @@ def check_a_training_set_serves_many_fits(make):
 def check_parameters_are_checked_without_data(make):
     assert make().check() is None
     for wrong in ({"n_bits": 0}, {"n_bits": 8.5}, {"seed": -1}):
-        with pytest.raises(ProtocolError, match=f"{next(iter(wrong))}: wanted an integer >="):
+        with pytest.raises(ProtocolError, match=f"{next(iter(wrong))}: expected an integer >="):
             make(**wrong).check()
 
 
@@ -454,7 +454,7 @@ class Right:
         for name, least in (("n_bits", 1), ("seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or value < least:
-                raise ProtocolError(f"{name}: wanted an integer >= {least}, came {value!r}")
+                raise ProtocolError(f"{name}: expected an integer >= {least}, got {value!r}")
 
     def to_arrays(self):
         if not hasattr(self, "W_"):

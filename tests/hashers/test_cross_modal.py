@@ -92,7 +92,7 @@ def test_rows_of_the_database_are_coded_by_themselves(name):
 def test_fewer_anchors_than_bits_are_refused_before_there_is_data(name):
     with pytest.raises(ProtocolError, match=r"^n_anchors: wanted at least n_bits = 16, came 15$"):
         registry.get("hasher", name)(16, n_anchors=15).check()
-    with pytest.raises(ProtocolError, match="regularisation: wanted a finite number > 0, came 0"):
+    with pytest.raises(ProtocolError, match="regularisation: expected a finite number > 0, got 0"):
         registry.get("hasher", name)(16, regularisation=0).check()
 
 

@@ -96,10 +96,10 @@ def test_too_few_planes_are_refused():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"alpha": 0.5}, "the number of clusters: wanted an integer >= 2, came 1"),
-        ({"alpha": np.nan}, "alpha: wanted a finite number > 0"),
-        ({"n_neighbors": 0}, "n_neighbors: wanted an integer >= 1"),
-        ({"n_iter": 0}, "n_iter: wanted an integer >= 1"),
+        ({"alpha": 0.5}, "the number of clusters: expected an integer >= 2, got 1"),
+        ({"alpha": np.nan}, "alpha: expected a finite number > 0"),
+        ({"n_neighbors": 0}, "n_neighbors: expected an integer >= 1"),
+        ({"n_iter": 0}, "n_iter: expected an integer >= 1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

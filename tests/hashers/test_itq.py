@@ -54,7 +54,7 @@ def test_exactly_n_iter_updates_are_made(monkeypatch, params, wanted):
 
 @pytest.mark.parametrize("n_iter", [0, 2.5])
 def test_n_iter_must_be_a_whole_number(n_iter):
-    with pytest.raises(ProtocolError, match="n_iter: wanted an integer >= 1"):
+    with pytest.raises(ProtocolError, match="n_iter: expected an integer >= 1"):
         ITQ(4, n_iter=n_iter).fit(X)
 
 

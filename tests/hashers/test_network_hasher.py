@@ -243,11 +243,11 @@ def test_the_convolutional_network_refuses_what_is_no_image():
     ("options", "message"),
     [
         ({"network": "cnn"}, "unknown network= 'cnn'.*; known: conv, linear, mlp"),
-        ({"epochs": 0}, "epochs: wanted an integer >= 1"),
-        ({"batch_size": 2}, "batch_size: wanted an integer >= 3"),  # of five rows one would be left alone
-        ({"learning_rate": 0}, "learning_rate: wanted a finite number > 0"),
-        ({"weight_decay": -1}, "weight_decay: wanted a finite number > 0"),
-        ({"patience": 0}, "patience: wanted an integer >= 1"),
+        ({"epochs": 0}, "epochs: expected an integer >= 1"),
+        ({"batch_size": 2}, "batch_size: expected an integer >= 3"),  # of five rows one would be left alone
+        ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
+        ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
+        ({"patience": 0}, "patience: expected an integer >= 1"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

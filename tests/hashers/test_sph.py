@@ -111,9 +111,9 @@ def test_too_few_rows_are_refused():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"max_iter": 0}, "max_iter: wanted an integer >= 1"),
-        ({"epsilon_mean": 0}, "epsilon_mean: wanted a finite number > 0"),
-        ({"epsilon_std": -1}, "epsilon_std: wanted a finite number > 0"),
+        ({"max_iter": 0}, "max_iter: expected an integer >= 1"),
+        ({"epsilon_mean": 0}, "epsilon_mean: expected a finite number > 0"),
+        ({"epsilon_std": -1}, "epsilon_std: expected a finite number > 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):
