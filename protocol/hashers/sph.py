@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
-from protocol.hashers._base import Hasher
-from protocol.hashers._distances import squared_distances
-from protocol.hashers._training import TrainingSet
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import squared_distances
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import register
 
 _N_START = 5  # training rows whose mean starts a centre

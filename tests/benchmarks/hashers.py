@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.hashers import TrainingSet, _rotation, dsh
-from protocol.hashers._rotation import random_rotation
-from protocol.hashers._training import project
+from protocol.hashers.linear_algebra import random_rotation
+from protocol.hashers.training_set import project
 from protocol.hashers.sph import SpH
 
 N_ROWS, N_FEATURES = 59_000, 512  # CIFAR-10's database as GIST

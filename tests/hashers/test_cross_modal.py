@@ -6,8 +6,8 @@ import pytest
 from protocol import registry, storage
 from protocol.checks import ProtocolError
 from protocol.hashers import packed_codes
-from protocol.hashers.cca_itq import CCAITQ
-from protocol.hashers.cvh import CVH
+from protocol.hashers.cross_modal.cca_itq import CCAITQ
+from protocol.hashers.cross_modal.cvh import CVH
 
 NAMES = [name for name in registry.names("hasher") if registry.get("hasher", name).supervision == "pairs"]
 RNG = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from protocol.hashers._distances import squared_distances
+from protocol.hashers.linear_algebra import squared_distances
 
 
 def test_hand_computed():

@@ -12,11 +12,11 @@ import pytest
 from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, _network_hasher
-from protocol.hashers._networks import network
-from protocol.hashers.buffer_zone import BufferZone
-from protocol.hashers.deep_squared import DeepSquared
-from protocol.hashers.deep_supervised import DeepSupervised
-from protocol.hashers.m_dsh import MDSH4, MDSH8, MDSH12
+from protocol.hashers.networks.architectures import network
+from protocol.hashers.networks.buffer_zone import BufferZone
+from protocol.hashers.networks.deep_squared import DeepSquared
+from protocol.hashers.networks.deep_supervised import DeepSupervised
+from protocol.hashers.networks.m_dsh import MDSH4, MDSH8, MDSH12
 
 WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")

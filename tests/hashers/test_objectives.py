@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from protocol.hashers._objectives import buffered, contrastive, shared_labels, squared  # noqa: E402
+from protocol.hashers.networks.objectives import buffered, contrastive, shared_labels, squared  # noqa: E402
 
 RNG = np.random.default_rng(0)
 CLASSES = np.array([0, 1, 0, 2, 1, 0, 2])

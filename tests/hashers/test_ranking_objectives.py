@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import codes
-from protocol.hashers._ranking_objectives import (
+from protocol.hashers.ranking.objectives import (
     ap_r,
     ap_s,
     binary_gains,

@@ -1,6 +1,6 @@
 import numpy as np
 
-from protocol.hashers._rotation import random_rotation
+from protocol.hashers.linear_algebra import random_rotation
 
 
 def test_orthogonal_and_drawn_from_the_generator():

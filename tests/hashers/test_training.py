@@ -3,7 +3,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.hashers import TrainingSet, _training
-from protocol.hashers._training import project
+from protocol.hashers.training_set import project
 
 AXES = np.array([[4, 3, 0], [4, -3, 0], [-4, 3, 0], [-4, -3, 0]], dtype=np.float32)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._distances import squared_distances
+from protocol.hashers.linear_algebra import squared_distances
 
 
 class Kernel(NamedTuple):

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
-from protocol.hashers._base import Hasher
-from protocol.hashers._canonical import CanonicalDirections, canonical_directions
-from protocol.hashers._kernel import Kernel, fit_kernel
-from protocol.hashers._training import TrainingSet
+from protocol.hashers.base import Hasher
+from protocol.hashers.cross_modal.canonical import CanonicalDirections, canonical_directions
+from protocol.hashers.cross_modal.kernel import Kernel, fit_kernel
+from protocol.hashers.training_set import TrainingSet
 
 
 class CrossModalHasher(Hasher):

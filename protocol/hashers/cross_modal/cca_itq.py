@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer
-from protocol.hashers._canonical import CanonicalDirections
-from protocol.hashers._cross_modal import CrossModalHasher
-from protocol.hashers._rotation import quantizing_rotation
+from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.hashers.cross_modal.base import CrossModalHasher
+from protocol.hashers.linear_algebra import quantizing_rotation
 from protocol.registry import register
 
 

@@ -1,7 +1,7 @@
 """TALR-AP: linear hash functions that climb tie-aware average precision, from class labels."""
 
-from protocol.hashers._ranking_objectives import ap_r, ap_s, binary_gains
-from protocol.hashers._talr import TALR
+from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
+from protocol.hashers.ranking.base import TALR
 from protocol.registry import register
 
 
@@ -30,7 +30,7 @@ class TALRAP(TALR):
     seed : int, default 0
         Seed of the start's rotation and of the minibatches.
     relaxation : {"simplified", "integral"}, default "simplified"
-        AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers._ranking_objectives`.
+        AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers.ranking.objectives`.
     alpha : float, default 1
         Scale of tanh at the first step, above 0. At the start a function has unit variance over the training rows, or
         what n_components leave of it where they are fewer than n_bits.

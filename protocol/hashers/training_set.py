@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, labels, matrix
-from protocol.hashers._supervision import Affinities
+from protocol.hashers.supervision import Affinities
 
 _TILE = 2048  # rows: a tile of 512 features is 4 MB, so centring it costs no trip to memory
 
@@ -117,6 +117,14 @@ class TrainingSet:
             total += float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
         return float(np.sqrt(total / self.X.size)) or 1.0
 
+    def check_n_bits(self, n_bits: int) -> None:
+        """Raise ProtocolError if there are fewer features than bits, for a hasher that makes a bit of one direction."""
+        n_features = self.X.shape[1]
+        if n_bits > n_features:
+            raise ProtocolError(
+                f"n_bits: expected at most {n_features} bits, since there are {n_features} features, got {n_bits}."
+            )
+
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.
 
@@ -140,12 +148,7 @@ class TrainingSet:
         hundreds of features that takes no longer than finding 64 of them alone, and the components of one length can't
         depend on which other lengths were asked for.
         """
-        n_features = self.X.shape[1]
-        if n_components > n_features:
-            raise ProtocolError(
-                f"n_bits: {n_components} bits need as many principal components, but there are {n_features} features; "
-                f"take n_bits <= {n_features}"
-            )
+        self.check_n_bits(n_components)
         directions, n_with_variance = self._decomposition
         leading = np.ascontiguousarray(directions[:, :n_components])
         return PrincipalComponents(self.mean, leading, max(0, n_components - n_with_variance))
@@ -167,12 +170,3 @@ class TrainingSet:
         largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=0)[None], axis=0)
         rounding = np.finfo(np.float32).eps * np.trace(scatter)
         return (directions * np.sign(largest)).astype(np.float32), int((variance > rounding).sum())
-
-
-def project(X: NDArray[np.float32], mean: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return ``(X - mean) @ directions``, shape (n, n_components), tile by tile."""
-    projected = np.empty((len(X), directions.shape[1]), dtype=np.float32)
-    for start in range(0, len(X), _TILE):
-        tile = slice(start, start + _TILE)
-        np.matmul(X[tile] - mean, directions, out=projected[tile])
-    return projected

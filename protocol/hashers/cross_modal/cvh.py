@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._canonical import CanonicalDirections
-from protocol.hashers._cross_modal import CrossModalHasher
+from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.hashers.cross_modal.base import CrossModalHasher
 from protocol.registry import register
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, known, positive_number
-from protocol.hashers._base import Hasher
-from protocol.hashers._progress import progress
-from protocol.hashers._ranking_objectives import Floats, Objective, relaxed_objective
-from protocol.hashers._rotation import quantizing_rotation
-from protocol.hashers._training import TrainingSet, project
+from protocol.hashers.base import Hasher
+from protocol.hashers.progress import progress
+from protocol.hashers.ranking.objectives import Floats, Objective, relaxed_objective
+from protocol.hashers.linear_algebra import project, quantizing_rotation
+from protocol.hashers.training_set import TrainingSet
 
 _MOMENTUM = 0.9
 _START_ITERATIONS = 50  # of ITQ, for the start

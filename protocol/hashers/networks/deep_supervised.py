@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from protocol.hashers._network_hasher import NO_PRETRAINING, NetworkHasher
-from protocol.hashers._objectives import contrastive
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import contrastive, shared_labels
 from protocol.registry import register
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ class DeepSupervised(NetworkHasher):
 
     decay = (0.6, 5)
 
-    def _loss(self, outputs: "Tensor", shared: "Tensor", epoch: int) -> "Tensor":
-        return contrastive(outputs, shared, margin=2 * self.n_bits)
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        return contrastive(outputs, shared_labels(labels), margin=2 * self.n_bits)
