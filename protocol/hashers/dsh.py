@@ -9,11 +9,10 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "dsh",
     source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
     deviations="As the reference MATLAB code (HABIR toolkit) for packed codes: planes are ranked by how evenly they "

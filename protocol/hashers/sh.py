@@ -10,11 +10,10 @@ from protocol.checks import ProtocolError
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "sh",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
     deviations="As the reference MATLAB code (HABIR toolkit), which is the authors' own, but the training mean is "

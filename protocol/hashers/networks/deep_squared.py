@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
 from protocol.hashers.networks.objectives import shared_labels, squared
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,8 +16,7 @@ DEVIATIONS = (
 _BETA_LAST = 1.005**400
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "deep_squared",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,

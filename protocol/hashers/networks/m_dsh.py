@@ -4,11 +4,10 @@ from typing import Any
 
 from protocol.checks import integer
 from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "m_dsh",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
     deviations=DEVIATIONS,
