@@ -135,7 +135,9 @@ class Hasher(abc.ABC):
             )
         missing = [name for name in self.learned if not hasattr(self, name)]
         if missing:
-            raise ProtocolError(f"{where}: expected the attributes in `learned` to be set, got no {', '.join(missing)}.")
+            raise ProtocolError(
+                f"{where}: expected the attributes in `learned` to be set, got no {', '.join(missing)}."
+            )
         lengths = self._lengths(n_features)
         for name, declared in self.learned.items():
             # In the memory order of a model from a file, so that products are rounded alike.
@@ -184,8 +186,7 @@ class Hasher(abc.ABC):
             if not isinstance(bits, np.ndarray) or bits.dtype != bool or bits.shape != shape:
                 got = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else type(bits).__name__
                 raise ProtocolError(
-                    f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got "
-                    f"{got}."
+                    f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got {got}."
                 )
             found[start : start + _BLOCK] = bits
         return found
@@ -274,7 +275,7 @@ class Hasher(abc.ABC):
                 raise ProtocolError(f"{where}: array {name!r}: expected finite numbers, got NaN or infinity.")
         return {name: np.require(array, requirements="C") for name, array in arrays.items()}
 
-    def _lengths(self, n_features: int) -> dict[str | int, int]:
+    def _lengths(self, n_features: int) -> dict[Any, Any]:
         """Return the lengths that the names in `learned` stand for, if parameters or the features determine them."""
         return {**self.get_params(), "d": n_features}
 
@@ -327,7 +328,7 @@ def _constructor_of(cls: type) -> inspect.Signature:
     return inspect.Signature([found for found in parameters.values() if found.kind is not found.VAR_KEYWORD])
 
 
-def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[str | int, int], where: str) -> None:
+def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:
     """Raise ProtocolError if an array is not as declared; the first array with a new name sets its length."""
     dtype, *shape = declared
     if array.ndim == len(shape):

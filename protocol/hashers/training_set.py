@@ -82,6 +82,7 @@ class TrainingSet:
 
     @functools.cached_property
     def labels(self) -> NDArray:
+        """`y` as class labels."""
         y = labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
             raise ProtocolError(f"labels: wanted two classes or more, came one for all {len(y)} training rows")
@@ -89,10 +90,12 @@ class TrainingSet:
 
     @functools.cached_property
     def affinities(self) -> Affinities:
+        """`y` as levels of relevance."""
         return Affinities(self._given("levels (n, n) as a sparse matrix, or class labels"), len(self.X))
 
     @functools.cached_property
     def pairs(self) -> NDArray[np.float32]:
+        """`y` as the other modality."""
         other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
         if len(other) != len(self.X):
             raise ProtocolError(f"pairs: wanted one per training row, {len(self.X)}, came {len(other)}")
@@ -107,10 +110,12 @@ class TrainingSet:
 
     @functools.cached_property
     def mean(self) -> NDArray[np.float32]:
+        """The mean of the rows."""
         return self.X.mean(axis=0, dtype=np.float64).astype(np.float32)
 
     @functools.cached_property
     def scale(self) -> float:
+        """The root mean square of the centred rows."""
         total = 0.0
         for start in range(0, len(self.X), _TILE):
             centred = self.X[start : start + _TILE] - self.mean

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 NO_PRETRAINING = (
     "No pre-trained network can be shipped: codes come from a head over any features, or from a convolutional network "
-    "trained from random weights on images of 32 x 32. Adam in place of stochastic gradient descent, so that objectives "
-    "of any scale learn at one rate; inputs are centred by the training mean and divided by their root mean square. "
+    "trained from random weights on images of 32 x 32. Adam in place of stochastic gradient descent, so that "
+    "objectives of any scale learn at one rate; inputs are centred by the training mean and divided by their root mean "
+    "square. "
 )
 _log = logging.getLogger(__name__)
 
@@ -39,8 +40,8 @@ class NetworkHasher(Hasher):
 
     A subclass writes ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
     writes ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to outputs
-    (n, n_bits). It may also replace `_initialise`, `_optimiser` and `_scheduler`. These methods import PyTorch
-    themselves, so that hashers can be listed without it.
+    (n, n_bits). It may also replace `_prepare`, `_initialise`, `_optimiser` and `_scheduler`. These methods import
+    PyTorch themselves, so that hashers can be listed without it.
 
     Parameters
     ----------
@@ -128,6 +129,9 @@ class NetworkHasher(Hasher):
             From 0.
         """
 
+    def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
+        """Compute from the training set what the loss needs; the first call of a fit."""
+
     def _network(self, n_features: int, n_bits: int) -> "Module":
         """Return the network to train; its weights are replaced by those of `_initialise`."""
         return architecture(self.network, n_features, n_bits)
@@ -183,6 +187,7 @@ class NetworkHasher(Hasher):
         identity = self._identity(training) if checkpoint else {}
         n_steps = ceil(len(training.X) / self.batch_size)
         with _deterministic(device), _generator_restored():
+            self._prepare(training, rng)
             network = self._module(training.X.shape[1])
             self._initialise(network, rng)
             run = _Run(self, network.to(device), training, device)
@@ -301,12 +306,14 @@ class _Run:
     def _expect(self, method: str, found: Any, shape: tuple[int, ...]) -> None:
         if getattr(found, "shape", None) != shape:
             got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
-            raise ProtocolError(f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}.")
+            raise ProtocolError(
+                f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
+            )
 
     def save(self, path: str | Path, identity: dict[str, Any]) -> None:
         """Write everything that later epochs depend on: tensors as arrays by name, the rest as JSON."""
         arrays: dict[str, NDArray] = {"losses": np.array(self.losses)}
-        parts = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
+        parts: dict[str, Any] = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
         state = {name: _packed(part.state_dict(), name, arrays) for name, part in parts.items()}
         passport = storage.passport("checkpoint", parameters=identity, inputs={}, state=state)
         storage.write(path, arrays, passport)

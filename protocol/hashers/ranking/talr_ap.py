@@ -1,7 +1,7 @@
 """TALR-AP: linear hash functions that climb tie-aware average precision, from class labels."""
 
-from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
 from protocol.hashers.ranking.base import TALR
+from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
 from protocol.registry import HasherRecord
 
 
