@@ -53,12 +53,12 @@ class Affinities:
             lowest = self._sparse.data.min(initial=0)
             if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
                 raise ProtocolError(
-                    f"affinities: wanted levels from 0, integers, of {n_rows} x {n_rows} pairs of training rows, came "
+                    f"affinities: expected levels from 0, integers, of {n_rows} x {n_rows} pairs of training rows, got "
                     f"shape {self._sparse.shape} of {y.dtype}, the lowest {lowest}"
                 )
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
-            raise ProtocolError(f"affinities: wanted a pair of related rows among {n_rows} training rows, came none")
+            raise ProtocolError(f"affinities: expected a pair of related rows among {n_rows} training rows, got none.")
 
     def among(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the levels of all pairs of the given training rows, shape (n_given, n_given)."""

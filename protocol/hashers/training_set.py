@@ -85,7 +85,7 @@ class TrainingSet:
         """`y` as class labels."""
         y = labels(self._given("integers (n,), or 0/1 (n, n_classes)"), len(self.X))
         if (y == y[0]).all():
-            raise ProtocolError(f"labels: wanted two classes or more, came one for all {len(y)} training rows")
+            raise ProtocolError(f"labels: expected two classes or more, got one for all {len(y)} training rows.")
         return y
 
     @functools.cached_property
@@ -98,14 +98,14 @@ class TrainingSet:
         """`y` as the other modality."""
         other = matrix(self._given("the other modality of each row (n, d')"), "pairs")
         if len(other) != len(self.X):
-            raise ProtocolError(f"pairs: wanted one per training row, {len(self.X)}, came {len(other)}")
+            raise ProtocolError(f"pairs: expected one per training row, {len(self.X)}, got {len(other)}.")
         return np.ascontiguousarray(other)
 
-    def _given(self, wanted: str) -> Any:
+    def _given(self, expected: str) -> Any:
         if self._y is None:
-            raise ProtocolError(f"call fit(X, y) with y = {wanted}; came none")
+            raise ProtocolError(f"expected fit(X, y) with y = {expected}, got no y.")
         if len(self.X) < 2:
-            raise ProtocolError("wanted at least 2 training rows, came 1")
+            raise ProtocolError("expected at least 2 training rows, got 1.")
         return self._y
 
     @functools.cached_property

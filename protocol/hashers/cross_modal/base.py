@@ -62,7 +62,7 @@ class CrossModalHasher(Hasher):
     def _check(self) -> None:
         positive_number(self.regularisation, "regularisation")
         if integer(self.n_anchors, "n_anchors") < self.n_bits:
-            raise ProtocolError(f"n_anchors: wanted at least n_bits = {self.n_bits}, came {self.n_anchors}")
+            raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits}, got {self.n_anchors}.")
 
     @abc.abstractmethod
     def _projections(

@@ -76,7 +76,7 @@ def test_a_modality_taken_for_the_other_is_refused(name):
         model.transform_database(IMAGE)
     with pytest.raises(ProtocolError, match="1 of 400 rows hold NaN or infinity, the first is row 7"):
         model.transform_database(np.where(np.arange(400)[:, None] == 7, np.nan, TEXT))
-    with pytest.raises(ProtocolError, match="transform_database came before fit"):
+    with pytest.raises(ProtocolError, match="transform_database was called before fit"):
         registry.get("hasher", name)().transform_database(TEXT)
 
 
@@ -90,7 +90,7 @@ def test_rows_of_the_database_are_coded_by_themselves(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_fewer_anchors_than_bits_are_refused_before_there_is_data(name):
-    with pytest.raises(ProtocolError, match=r"^n_anchors: wanted at least n_bits = 16, came 15$"):
+    with pytest.raises(ProtocolError, match=r"^n_anchors: expected at least n_bits = 16, got 15[.]$"):
         registry.get("hasher", name)(16, n_anchors=15).check()
     with pytest.raises(ProtocolError, match="regularisation: expected a finite number > 0, got 0"):
         registry.get("hasher", name)(16, regularisation=0).check()
