@@ -9,18 +9,18 @@ import tomllib
 import numpy as np
 import pytest
 
-from protocol import registry
+from protocol import registry, storage
 from protocol.checks import ProtocolError
-from protocol.hashers import TrainingSet, _network_hasher
-from protocol.hashers.networks.architectures import network
-from protocol.hashers.networks.buffer_zone import BufferZone
+from protocol.hashers import NetworkHasher, TrainingSet
+from protocol.hashers.networks import base
+from protocol.hashers.networks.architectures import architecture
 from protocol.hashers.networks.deep_squared import DeepSquared
 from protocol.hashers.networks.deep_supervised import DeepSupervised
-from protocol.hashers.networks.m_dsh import MDSH4, MDSH8, MDSH12
+from protocol.hashers.networks.m_dsh import MDSH
 
 WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
-NAMES = ["buffer_zone", "deep_squared", "deep_supervised", "m_dsh_12", "m_dsh_4", "m_dsh_8"]
+NAMES = ["buffer_zone", "csq", "deep_squared", "deep_supervised", "m_dsh"]
 
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 4, 240)
@@ -35,22 +35,27 @@ def mean_distances(hasher):
     return distance[similar].mean(), distance[~similar].mean()
 
 
+def model_bytes(hasher):
+    """Return the learned arrays of a model as bytes."""
+    return {name: array.tobytes() for name, array in hasher.to_arrays().items() if name != "model"}
+
+
 class KilledError(Exception):
     pass
 
 
 def broken_off(hasher, training, path, monkeypatch, *, after):
     """Fit until so many epochs are saved, then stop as a kill would."""
-    save, saved = _network_hasher._State.save, []
+    save, saved = base._Run.save, []
 
-    def save_and_stop(state, *arguments):
-        save(state, *arguments)
-        saved.append(len(state.losses))
+    def save_and_stop(run, *arguments):
+        save(run, *arguments)
+        saved.append(len(run.losses))
         if len(saved) == after:
             raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(_network_hasher._State, "save", save_and_stop)
+        patched.setattr(base._Run, "save", save_and_stop)
         with pytest.raises(KilledError):
             hasher.fit(training, checkpoint=path)
     return saved
@@ -67,42 +72,12 @@ def test_similar_rows_come_together_and_others_far_apart():
 
 
 @needs_torch
-def test_m_moves_similar_rows_apart():
+def test_the_margin_moves_similar_rows_apart():
     """Closest first: 0, 4, 8, 12 of 48 bits; beyond them the others."""
-    near, far = zip(
-        *(mean_distances(hasher(48, epochs=60)) for hasher in (DeepSquared, MDSH4, MDSH8, MDSH12)), strict=True
-    )
+    near, far = zip(*(mean_distances(MDSH(48, margin=margin, epochs=60)) for margin in (0, 4, 8, 12)), strict=True)
     assert near == tuple(sorted(near))
     assert near[3] - near[0] > 4
     assert min(far) > 2 * near[3]
-
-
-@needs_torch
-def test_the_buffer_zone_spreads_codes_of_a_class():
-    supervised, buffered = (hasher(24, epochs=60).fit(X, Y).transform(X) for hasher in (DeepSupervised, BufferZone))
-    assert len(np.unique(buffered, axis=0)) > 2 * len(np.unique(supervised, axis=0))
-
-
-@needs_torch
-def test_two_levels_of_labels_give_two_distances():
-    indicator = np.concatenate([np.eye(4, dtype=int)[Y], np.eye(2, dtype=int)[Y // 2]], axis=1)
-    codes = BufferZone(24, epochs=60).fit(X, indicator).transform(X)
-    distance, shared = (codes[:, None] != codes).sum(axis=2), indicator @ indicator.T
-    means = [distance[shared == level].mean() for level in (2, 1, 0)]
-    assert means == sorted(means)
-    assert means[2] > 2 * means[0]
-
-
-@needs_torch
-def test_odd_numbers_of_labels_are_refused():
-    odd = np.eye(4, dtype=int)[Y]
-    odd[0] = 0
-    with pytest.raises(
-        ProtocolError, match=r"BufferZone needs labels: wanted one for every row .*, came rows with 0 and 1$"
-    ):
-        BufferZone(8).fit(X, odd)
-    with pytest.raises(ProtocolError, match=r"two \(a class and its superclass\), came rows with 3$"):
-        BufferZone(8).fit(X, np.eye(4, dtype=int)[Y] ^ 1)
 
 
 @needs_torch
@@ -113,12 +88,102 @@ def test_a_training_that_was_broken_off_goes_on_to_the_same_result(tmp_path, mon
     saved = broken_off(DeepSquared(8, seed=5, epochs=5), training, path, monkeypatch, after=after)
     assert saved == [2 * epoch for epoch in range(1, after + 1)]  # two steps an epoch
     steps = []
-    step = _network_hasher._Run._step
-    monkeypatch.setattr(_network_hasher._Run, "_step", lambda run, *given: steps.append(1) or step(run, *given))
+    step = base._Run._step
+    monkeypatch.setattr(base._Run, "_step", lambda run, *given: steps.append(1) or step(run, *given))
     resumed = DeepSquared(8, seed=5, epochs=5).fit(training, checkpoint=path)
     assert len(steps) == 10 - 2 * after
-    assert resumed.parameters_.tobytes() == whole.parameters_.tobytes()
+    assert model_bytes(resumed) == model_bytes(whole)
     assert resumed.fit_record_ == whole.fit_record_
+
+
+class OwnNetwork(NetworkHasher):
+    """A module, an optimiser and a scheduler of its own, with buffers and random numbers of PyTorch's."""
+
+    def _network(self, n_features, n_bits):
+        from torch import nn
+
+        first = nn.Sequential(nn.BatchNorm1d(n_features), nn.Linear(n_features, 20), nn.BatchNorm1d(20), nn.ReLU())
+        return nn.Sequential(first, nn.Dropout(0.5), nn.Linear(20, n_bits))
+
+    def _optimiser(self, parameters):
+        from torch.optim import SGD
+
+        return SGD(parameters, lr=self.learning_rate, momentum=0.9)
+
+    def _scheduler(self, optimiser):
+        from torch.optim.lr_scheduler import MultiStepLR
+
+        return MultiStepLR(optimiser, [2, 4], gamma=0.5)
+
+    def _loss(self, outputs, labels, rows, epoch):
+        import torch
+
+        assert torch.equal(labels, torch.from_numpy(Y)[rows])
+        classes = torch.nn.functional.one_hot(labels, 4).repeat(1, self.n_bits // 4).float()
+        return torch.nn.functional.binary_cross_entropy_with_logits(outputs, classes) / (1 + epoch)
+
+
+@needs_torch
+def test_a_model_with_a_network_of_its_own_comes_back_from_a_file(tmp_path):
+    import torch
+
+    state = torch.random.get_rng_state()
+    hasher = OwnNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
+    codes = hasher.transform(X)
+    assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.99
+    assert hasher.scale_ == np.float32(TrainingSet(X).scale)
+    storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+    arrays = storage.read(tmp_path / "m.h5")
+    assert arrays["network_/0.0.num_batches_tracked"] == 80
+    back = OwnNetwork.from_arrays(arrays)
+    assert model_bytes(back) == model_bytes(hasher)
+    assert back.transform(X).tobytes() == codes.tobytes()
+    assert torch.equal(torch.random.get_rng_state(), state)
+    with pytest.raises(ProtocolError, match=r"array 'network_/2.weight': expected float32 of shape \(8, 20\), got"):
+        OwnNetwork.from_arrays(arrays | {"network_/2.weight": np.zeros((8, 21), dtype=np.float32)})
+    with pytest.raises(ProtocolError, match=r"model of OwnNetwork: expected the arrays .*, got mean_, "):
+        OwnNetwork.from_arrays({name: array for name, array in arrays.items() if name != "network_/2.bias"})
+
+
+@needs_torch
+@pytest.mark.parametrize("after", [1, 3])
+def test_dropout_buffers_momentum_and_schedule_resume_to_the_same_result(tmp_path, monkeypatch, after):
+    training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
+    whole = OwnNetwork(8, epochs=6).fit(training)
+    broken_off(OwnNetwork(8, epochs=6), training, path, monkeypatch, after=after)
+    assert model_bytes(OwnNetwork(8, epochs=6).fit(training, checkpoint=path)) == model_bytes(whole)
+    assert model_bytes(OwnNetwork(8, epochs=6, seed=1).fit(training)) != model_bytes(whole)
+
+
+@needs_torch
+def test_a_convolutional_training_resumes_to_the_same_result(tmp_path, monkeypatch):
+    images = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
+    training, path = TrainingSet(images, Y[:30]), tmp_path / "checkpoint"
+    hasher = DeepSquared(8, network="conv", epochs=3, batch_size=10)
+    whole = model_bytes(hasher.fit(training))
+    broken_off(hasher, training, path, monkeypatch, after=2)
+    assert model_bytes(hasher.fit(training, checkpoint=path)) == whole
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"_network": lambda self, d, n: max}, r"Wrong._network: expected a torch.nn.Module, got builtin_function"),
+        (
+            {"_network": lambda self, d, n: architecture("linear", d, n + 1)},
+            r"Wrong._network: expected a tensor of shape \(120, 8\), got shape \(120, 9\)",
+        ),
+        (
+            {"_loss": lambda self, outputs, labels, rows, epoch: outputs.mean(dim=1)},
+            r"Wrong._loss: expected a tensor of shape \(\), got shape \(120,\)",
+        ),
+        ({"_loss": lambda self, outputs, labels, rows, epoch: 0.5}, r"Wrong._loss: .* of shape \(\), got float"),
+    ],
+)
+def test_a_wrong_network_or_loss_is_refused_by_name(wrong, message):
+    with pytest.raises(ProtocolError, match=message):
+        type("Wrong", (DeepSquared,), wrong)(8).fit(X, Y)
 
 
 @needs_torch
@@ -136,19 +201,19 @@ def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog,
     elif change == "labels":
         y = np.roll(Y, 1)
     elif change == "hasher":
-        hasher = MDSH8(8, epochs=3)
+        hasher = MDSH(8, margin=0, epochs=3)
     else:
         path.write_bytes(path.read_bytes()[:-100])
     caplog.set_level(logging.INFO)
     found = hasher.fit(rows, y, checkpoint=path)
     assert "checkpoint not used" in caplog.text
-    assert found.parameters_.tobytes() == hasher.fit(rows, y).parameters_.tobytes()
+    assert model_bytes(found) == model_bytes(hasher.fit(rows, y))
 
 
 @needs_torch
 def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
     with pytest.raises(
-        ProtocolError, match=r"DeepSupervised, 8 bits: step 2 of 60: wanted a finite objective, came \w+, "
+        ProtocolError, match=r"DeepSupervised, 8 bits: step 2 of 60: expected a finite objective, got \w+, "
     ):
         DeepSupervised(8, learning_rate=1e30).fit(X, Y)
 
@@ -163,13 +228,16 @@ def test_no_part_of_an_epoch_is_a_single_row(n_rows):
 
 
 @needs_torch
-def test_early_stopping_is_off_unless_asked_for(monkeypatch):
-    losses = iter([3.0, 3.0, 2.0, 2.0, 2.5, 2.5, 2.2, 2.2])
-    monkeypatch.setattr(_network_hasher._Run, "_step", lambda *given: next(losses))
-    record = DeepSquared(8, epochs=8, patience=2).fit(X, Y).fit_record_
-    assert (record["epochs"], record["loss"]) == (4, [3.0, 2.2])
-    monkeypatch.setattr(_network_hasher._Run, "_step", lambda *given: 1.0)
-    assert DeepSquared(8, epochs=8).fit(X, Y).fit_record_["epochs"] == 8
+def test_training_stops_early_only_with_patience():
+    losses = [3.0, 2.0, 2.5, 2.25]
+
+    class Scripted(NetworkHasher):
+        def _loss(self, outputs, labels, rows, epoch):
+            return 0 * outputs.sum() + (losses[epoch] if self.patience else 1)
+
+    record = Scripted(8, epochs=8, patience=2).fit(X, Y).fit_record_
+    assert (record["epochs"], record["loss"]) == (4, [3.0, 2.25])
+    assert Scripted(8, epochs=8).fit(X, Y).fit_record_["epochs"] == 8
 
 
 @needs_torch
@@ -181,7 +249,7 @@ def test_threads_change_nothing_and_stay_as_they_were():
         for threads in (1, 2):
             torch.set_num_threads(threads)
             hasher = DeepSquared(8, epochs=2).fit(X, Y)
-            found.append(hasher.parameters_.tobytes() + hasher.transform(X).tobytes())
+            found.append((model_bytes(hasher), hasher.transform(X).tobytes()))
             assert torch.get_num_threads() == threads
             assert not torch.are_deterministic_algorithms_enabled()
     finally:
@@ -199,11 +267,9 @@ def test_the_scale_of_features_does_not_matter():
 @pytest.mark.parametrize("name", ["linear", "mlp"])
 def test_heads_are_matrix_products(name):
     hasher = DeepSquared(8, network=name, epochs=2).fit(X, Y)
-    layers, start = [], 0
-    for shape in network(name, 10, 8).shapes:
-        layers.append(hasher.parameters_[start : start + np.prod(shape)].reshape(shape).astype(float))
-        start += np.prod(shape)
-    assert start == len(hasher.parameters_)
+    layers = [array.astype(float) for key, array in hasher.to_arrays().items() if key.startswith("network_/")]
+    assert len(layers) == {"linear": 2, "mlp": 4}[name]
+    assert hasher.scale_ == 1
     outputs = X.astype(float) - hasher.mean_
     for weight, bias in zip(layers[::2], layers[1::2], strict=True):
         outputs = outputs @ weight.T + bias
@@ -224,7 +290,7 @@ def test_the_convolutional_network_sees_images():
     rows = images.reshape(48, -1).astype(np.float32)
     hasher = DeepSupervised(8, network="conv", epochs=20, batch_size=24).fit(rows, y)
     codes = hasher.transform(rows)
-    assert len(hasher.parameters_) == 2432 + 25632 + 51264 + 512500 + 4008
+    assert sum(parameter.numel() for parameter in hasher.network_.parameters()) == 595_836
     same = y[:, None] == y
     distance = (codes[:, None] != codes).sum(axis=2)
     assert distance[~same].min() > distance[same].max()
@@ -234,7 +300,7 @@ def test_the_convolutional_network_sees_images():
 @needs_torch
 def test_the_convolutional_network_refuses_what_is_no_image():
     with pytest.raises(
-        ProtocolError, match=r"network 'conv': wanted rows of 3072 features, images of 32 x 32 .* came 10;"
+        ProtocolError, match=r"network 'conv': expected rows of 3072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
     ):
         DeepSquared(8, network="conv").fit(X, Y)
 
