@@ -130,7 +130,7 @@ def test_a_model_with_a_network_of_its_own_comes_back_from_a_file(tmp_path):
     state = torch.random.get_rng_state()
     hasher = OwnNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
     codes = hasher.transform(X)
-    assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.99
+    assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.9
     assert hasher.scale_ == np.float32(TrainingSet(X).scale)
     storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
     arrays = storage.read(tmp_path / "m.h5")
