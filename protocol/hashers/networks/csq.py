@@ -34,18 +34,11 @@ class CSQ(NetworkHasher):
     lambda_1 : float, default 0.0001
         Weight of the quantization loss L_Q, at least 0.
 
-    Attributes
-    ----------
-    centres_ : ndarray of bool, shape (n_classes, n_bits)
-        The hash centres, in the order of the class labels.
-
     References
     ----------
     Yuan, Wang, Zhang, Tay, Jie, Liu, Feng, *Central Similarity Quantization for Efficient Image and Video Retrieval*,
     CVPR 2020, section 3, Algorithm 1.
     """
-
-    learned = {**NetworkHasher.learned, "centres_": ("bool", "n_classes", "n_bits")}
 
     def __init__(self, n_bits: int = 32, *, lambda_1: float = 1e-4, **options: Any) -> None:
         super().__init__(n_bits, **options)
@@ -59,8 +52,8 @@ class CSQ(NetworkHasher):
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
         y = training.labels
         has_label = y if y.ndim == 2 else y[:, None] == np.unique(y)
-        self.centres_ = hash_centres(has_label.shape[1], self.n_bits, rng)
-        votes = has_label @ np.where(self.centres_, 1.0, -1.0)
+        centres = hash_centres(has_label.shape[1], self.n_bits, rng)
+        votes = has_label @ np.where(centres, 1.0, -1.0)
         self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":

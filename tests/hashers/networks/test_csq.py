@@ -38,7 +38,7 @@ def test_without_enough_hadamard_rows_centres_are_random(n_classes, n_bits):
 def test_several_labels_vote_and_ties_are_random():
     y = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0]] * 50, dtype=bool)
     hasher = CSQ(16, epochs=1).fit(np.random.default_rng(0).normal(size=(200, 4)), y)
-    centres, targets = hasher.centres_, hasher._centre_of_row
+    centres, targets = hash_centres(3, 16, np.random.default_rng(0)), hasher._centre_of_row
     np.testing.assert_array_equal(targets[::4], np.broadcast_to(centres[0], (50, 16)))
     agreed = centres[0] == centres[1]
     np.testing.assert_array_equal(targets[1::4, agreed], np.broadcast_to(centres[0, agreed], (50, agreed.sum())))
@@ -69,5 +69,7 @@ def test_on_digits_it_beats_lsh_and_itq():
         scores[name] = mean(evaluate(counts, ["mAP"])["mAP"])
     assert scores["lsh"] < scores["itq"] < 0.7
     assert scores["csq"] > 0.95
-    nearest = distances(np.vstack([model.centres_, model.transform(X[query])]))[:10, 10:].argmin(axis=0)
+    nearest = distances(np.vstack([hash_centres(10, 16, np.random.default_rng(0)), model.transform(X[query])]))[
+        :10, 10:
+    ].argmin(axis=0)
     assert (nearest == y[query]).mean() > 0.95
