@@ -1,7 +1,9 @@
 """Checks at the door: every refusal says what is wrong, what was wanted and what came."""
 
 import difflib
+import numbers
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 
 class ProtocolError(ValueError):
     """Input that can't be used; its message is one line a user can act on."""
+
+
+def integer(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return `value` as an int if it is an integer of at least `minimum`; a bool is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ProtocolError(f"{name}: expected an integer >= {minimum}, got {value!r}.")
+    return int(value)
+
+
+def positive_number(value: Any, name: str) -> float:
+    """Return `value` as a float if it is a finite number above zero; a bool is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
+        raise ProtocolError(f"{name}: expected a finite number > 0, got {value!r}.")
+    return float(value)
 
 
 def known(name: str, names: Iterable[str], what: str) -> str:

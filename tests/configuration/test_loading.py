@@ -254,15 +254,15 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"hasher_options": {"itq": {"n_iter": 0}}},
-            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
         ),
         (
             {"hashers": ["dsh"], "n_bits": [2, 8], "hasher_options": {"dsh": {"alpha": 0.7}}},
-            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: wanted an integer >= 2, came 1",
+            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: expected an integer >= 2, got 1",
         ),
         (
             {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "wide"}}},
-            "hasher 'sklsh': option 'gamma': expected a number, got 'wide'",
+            "options of hasher 'sklsh' at 8 bits: gamma: expected a finite number > 0, got 'wide'",
         ),
         ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
         (
@@ -281,7 +281,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ({"hasher_grids": {"itq": {"n_iter": 5}}}, "hasher_grids.itq.n_iter: expected a non-empty list, got 5"),
         (
             {"hasher_grids": {"itq": {"n_iter": [5, 0]}}},
-            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "hasher_options": {"itq": {"n_iter": 50}}},

@@ -5,6 +5,23 @@ from protocol import checks
 from protocol.checks import ProtocolError
 
 
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, np.nan, "1", None])
+def test_integer_refuses(value):
+    with pytest.raises(ProtocolError, match=f"^n_bits: expected an integer >= 1, got {value!r}\\.$"):
+        checks.integer(value, "n_bits")
+
+
+def test_integer_takes_the_minimum_and_numpy_integers():
+    assert checks.integer(np.uint8(3), "cutoff", minimum=3) == 3
+    assert type(checks.integer(np.int64(0), "seed", minimum=0)) is int
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", True])
+def test_positive_number_refuses(value):
+    with pytest.raises(ProtocolError, match=f"^gamma: expected a finite number > 0, got {value!r}\\.$"):
+        checks.positive_number(value, "gamma")
+
+
 def test_known_name_comes_back():
     assert checks.known("itq", ["lsh", "itq"], "hasher") == "itq"
 
