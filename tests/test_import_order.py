@@ -27,7 +27,20 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "audit": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "cli": {"codes", "formats", "ranking", "metrics", "audit", "report", "evaluation", "claims"},
+    "configuration": {"datasets", "metrics", "selection", "splits"},
+    "cli": {
+        "codes",
+        "formats",
+        "datasets",
+        "splits",
+        "ranking",
+        "metrics",
+        "audit",
+        "report",
+        "evaluation",
+        "claims",
+        "configuration",
+    },
 }
 HEAVY = (
     "h5py",
