@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry
+from protocol import checks, registry
 from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
 
@@ -78,7 +78,7 @@ class Data:
         if self.images is None and not self.vectors:
             raise ProtocolError("the dataset has neither images nor vectors")
         if self.images is not None:
-            self._check_images(self.images)
+            checks.images(self.images, n_items=len(self.ids))
         for name, vectors in self.vectors.items():
             self._check_vectors(name, vectors)
         if self.labels is not None:
@@ -101,14 +101,6 @@ class Data:
         distinct, counts = np.unique(self.ids, return_counts=True)
         if len(distinct) < len(self.ids):
             raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} items; wanted unique ids")
-
-    def _check_images(self, images: Rows) -> None:
-        shape, dtype, n = images.shape, images.dtype, len(self.ids)
-        if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape or shape[0] != n:
-            raise ProtocolError(
-                "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty, one per id, "
-                f"n = {n}; came shape {shape} of {dtype}"
-            )
 
     def _check_vectors(self, name: str, vectors: Rows) -> None:
         shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)

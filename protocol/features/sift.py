@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import one_of
-from protocol.features._feature import Describe, Feature, Sliceable, at_least
+from protocol.checks import integer, one_of
+from protocol.features._feature import Describe, Feature, Sliceable
 from protocol.features._images import channels
 from protocol.formats.images import squares
 from protocol.registry import register
@@ -47,7 +47,7 @@ class Sift(Feature):
 
     def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
         one_of(items, ("image", "local"), "items")
-        at_least(16, image_size=image_size)
+        integer(image_size, "image_size", minimum=16)
         self.items = items
         self.image_size = image_size
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, integer
 from protocol.ranking._check import check_codes, check_relevance
 from protocol.ranking.relevance import Relevance
 
@@ -90,11 +90,8 @@ def bucket_search(
     """
     check_codes(query_codes, database_codes, n_bits)
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
-    if bits_per_table < 1 or n_tables < 1 or bits_per_table * n_tables > n_bits:
-        raise ProtocolError(
-            f"bucket search: wanted tables of at least 1 bit that fit into {n_bits} bits, "
-            f"came {n_tables} tables of {bits_per_table} bits"
-        )
+    integer(bits_per_table, "bits_per_table", maximum=n_bits)
+    integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
     tables = [
         _lookups(query, database)
         for query, database in zip(
@@ -158,8 +155,7 @@ def lookup_time(
         `n_bits` bits.
     """
     check_codes(query_codes, database_codes, n_bits)
-    if not 0 <= radius <= n_bits:
-        raise ProtocolError(f"lookup time: wanted a radius from 0 to {n_bits}, came {radius}")
+    integer(radius, "lookup time: radius", minimum=0, maximum=n_bits)
     ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
     if ball > _MOST_PROBES:
         raise ProtocolError(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError
+from protocol.checks import integer
 from protocol.ranking._bit_planes import BitPlanes
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._check import check_codes, check_relevance
@@ -92,8 +92,7 @@ def count(
     check_codes(query_codes, database_codes, n_bits)
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), len(database_codes), name)
-    if threads < 1:
-        raise ProtocolError(f"counting: threads must be at least 1, came {threads}")
+    integer(threads, "threads")
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     queries, items = codes.words(query_codes), codes.words(database_codes)
     columns = np.ascontiguousarray(items.T)

@@ -57,7 +57,7 @@ def test_refusals(query, database, n_bits, truth, message):
 
 
 def test_threads_below_one():
-    with pytest.raises(ProtocolError, match="threads must be at least 1, came 0"):
+    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
         count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 

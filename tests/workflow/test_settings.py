@@ -169,7 +169,7 @@ def test_the_leak_study_has_no_supervision_to_give(settings):
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
-            "image_size: wanted an integer of at least 1, came 0",
+            "image_size: expected an integer >= 1, got 0",
         ),
         (
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
@@ -214,7 +214,7 @@ def test_the_leak_study_has_no_supervision_to_give(settings):
         ),
         (
             {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
-            "n_words: wanted an integer of at least 1, came 'many'",
+            "n_words: expected an integer >= 1, got 'many'",
         ),
         (
             {"split_sizes": {"query": 5}},
