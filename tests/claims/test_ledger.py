@@ -264,7 +264,7 @@ def test_learned_hashers_and_their_features_have_a_place(tmp_path):
 
 
 def test_alexnet_rows_decide_the_tables_of_ramap(tmp_path):
-    cell = {"feature": "alexnet", "split": "ramap", "n_bits": 8}
+    cell = {"feature": "alexnet", "split": "cifar10_s1", "n_bits": 8}
     expected = BY_ID["S2-02"].expected
     rows = [
         cell | {"metric": f"mAP@{n}[retrieved]", "mean": m} for n, m in zip(expected["n"], expected["MAP"], strict=True)
@@ -404,7 +404,7 @@ def of_margins(**changed):
             for metric, mean in means.items()
             for n_bits in (48, 64)
         ]
-    return [row | {"split": "ramap"} for row in rows]
+    return [row | {"split": "cifar10_s1"} for row in rows]
 
 
 @pytest.mark.parametrize(
