@@ -7,13 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
 from protocol.features._images import channels
+from protocol.features._sift_layout import CELLS, LENGTH, ORIENTATIONS
 from protocol.formats.images import squares
-
-LENGTH = 128
-CELLS = 4  # a side of a patch
-ORIENTATIONS = 8
-CLIP = 0.2
-STEPS = 512  # whole numbers per unit of a descriptor's component, as Lowe's and OpenCV's
 
 
 def check_grid(*, grid: int, patch: int, image_size: int) -> None:

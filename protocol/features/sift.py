@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from protocol.checks import integer, one_of
 from protocol.features._feature import Describe, Feature, Sliceable
 from protocol.features._images import channels
+from protocol.features._sift_layout import LENGTH
 from protocol.formats.images import squares
 from protocol.registry import register
 
-_LENGTH = 128
 _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
 
@@ -54,7 +54,7 @@ class Sift(Feature):
     @property
     def dimension(self) -> int:
         """Length of a descriptor, 128."""
-        return _LENGTH
+        return LENGTH
 
     def _describer(self, images: Sliceable) -> Describe:
         import cv2
@@ -68,7 +68,7 @@ class Sift(Feature):
             if self.items == "image":
                 return detector.compute(grey, whole)[1]
             found = detector.detectAndCompute(grey, None)[1]
-            return np.empty((0, _LENGTH)) if found is None else found
+            return np.empty((0, LENGTH)) if found is None else found
 
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)
