@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-HALL = {"checks", "registry", "seeds", "storage"}
+HALL = {"checks", "registry", "seeds", "storage", "tables"}
 # A room may import the hall, itself, and the rooms named here.
 MAY_IMPORT = {
     "hall": set(),
