@@ -40,9 +40,9 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | i
     ]
 
 
-def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
+def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV, one row each, with the file they were made in; examples are joined by commas."""
-    rows = (one | {"examples": ", ".join(one["examples"])} for one in records(findings))  # type: ignore[arg-type]
+    rows = [one | {"examples": ", ".join(one["examples"])} for some in findings for one in records(some)]  # type: ignore[arg-type]
     tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows))
 
 

@@ -9,11 +9,10 @@ from protocol.checks import ProtocolError, integer
 from protocol.features._dense_sift import check_grid, describer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features._sift_layout import LENGTH
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "bow",
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",

@@ -8,13 +8,12 @@ from protocol.features._feature import Describe, Feature, Sliceable
 from protocol.features._images import channels
 from protocol.features._sift_layout import LENGTH
 from protocol.formats.images import squares
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "sift",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; OpenCV's "
     "implementation",

@@ -2,11 +2,10 @@
 
 import dataclasses
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits.cifar10_s1 import CIFAR10_S1
 
-CIFAR10_54K = register(
-    "split",
+CIFAR10_54K = SplitRecord(
     "cifar10_54k",
     source="DeepHash-pytorch, its dataset cifar10; in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the training set is no part of the database, which has 54,000 images",

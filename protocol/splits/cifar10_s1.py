@@ -1,10 +1,9 @@
 """CIFAR-10's first setting: 1,000 queries, the rest is the database, and 5,000 of it are the training set."""
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
-CIFAR10_S1 = register(
-    "split",
+CIFAR10_S1 = SplitRecord(
     "cifar10_s1",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, first setting; also Jiang, Li, Li, On "
     "the Evaluation Metric for Hashing (RAMAP), section 5.1",

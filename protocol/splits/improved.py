@@ -2,11 +2,10 @@
 
 import dataclasses
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits.standard import STANDARD
 
-IMPROVED = register(
-    "split",
+IMPROVED = SplitRecord(
     "improved",
     source="Moran 2016, thesis section 3.5.2, figure 3.7",
     summary="Improved: the database is held out; it shares no item with queries, training or validation sets",

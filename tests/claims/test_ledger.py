@@ -145,8 +145,8 @@ def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
     def wrong(counts, **options):
         return right.plugin(counts, **options) * 1.001 + 0.002
 
-    entry = registry.Entry("metric", metric, wrong, right.source, right.module, right.facts)
-    monkeypatch.setitem(registry._entries, ("metric", metric), entry)
+    entry = right.describing(wrong, right.module)
+    monkeypatch.setitem(registry._records, ("metric", metric), entry)
     registry._find.cache_clear()
     try:
         for number in numbers:
@@ -157,8 +157,8 @@ def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
 
 def test_a_contradicted_claim_would_be_reproduced_by_a_metric_that_says_so(monkeypatch):
     right = registry.entry("metric", "F1_micro@rR")
-    entry = registry.Entry("metric", right.name, lambda *_, **__: [0.78], right.source, right.module, right.facts)
-    monkeypatch.setitem(registry._entries, ("metric", right.name), entry)
+    entry = right.describing(lambda *_, **__: [0.78], right.module)
+    monkeypatch.setitem(registry._records, ("metric", right.name), entry)
     registry._find.cache_clear()
     try:
         assert BY_ID["S4-03"].judge(claims.Results()).status == REPRODUCED
