@@ -61,6 +61,14 @@ def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
         raise ProtocolError(f"{name}: bits are set after bit {n_bits}; is n_bits right?")
 
 
+def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> None:
+    """Raise ProtocolError unless both are packed codes of `n_bits` bits, at least one of each."""
+    for codes, name in ((query, "query codes"), (database, "database codes")):
+        check(codes, n_bits, name)
+        if not len(codes):
+            raise ProtocolError(f"{name}: expected at least one code, got none.")
+
+
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return packed codes as 64-bit words (n, ceil(n_bits / 64)), padded with zero bits, for fast xor and popcount."""
     padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer
-from protocol.datasets._rows import LazyRows
+from protocol.datasets._dataset import LazyRows
 from protocol.formats.images import read_image, square
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, number
-from protocol.datasets import Data
-from protocol.datasets._rows import LazyRows
+from protocol.datasets import Data, LazyRows
 from protocol.registry import DatasetRecord
 
 _BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are

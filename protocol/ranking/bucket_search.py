@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, integer
-from protocol.ranking._check import check_codes, check_relevance
-from protocol.ranking.relevance import Relevance
+from protocol.ranking.relevance import Relevance, check_relevance
 
 _MOST_PROBES = 10**6
 
@@ -88,7 +87,7 @@ def bucket_search(
     >>> found.true_positives, found.retrieved, found.relevant
     (array([1]), array([3]), array([2]))
     """
-    check_codes(query_codes, database_codes, n_bits)
+    codes.check_pair(query_codes, database_codes, n_bits)
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
     integer(bits_per_table, "bits_per_table", maximum=n_bits)
     integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
@@ -154,7 +153,7 @@ def lookup_time(
         If `radius` is out of range or its ball has more than a million codes, or the codes are no packed codes of
         `n_bits` bits.
     """
-    check_codes(query_codes, database_codes, n_bits)
+    codes.check_pair(query_codes, database_codes, n_bits)
     integer(radius, "lookup time: radius", minimum=0, maximum=n_bits)
     ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
     if ball > _MOST_PROBES:
