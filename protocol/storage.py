@@ -389,7 +389,9 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
     """
     flat: dict[str, Any] = {}
     for group, arrays in groups.items():
-        flat |= {f"{group}/{name}": own for name, own in arrays.items()} if isinstance(arrays, Mapping) else {group: arrays}
+        flat |= (
+            {f"{group}/{name}": own for name, own in arrays.items()} if isinstance(arrays, Mapping) else {group: arrays}
+        )
     return flat
 
 

@@ -1,6 +1,7 @@
 """The order of the rooms, and what each may import."""
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-HALL = {"checks", "registry", "seeds", "sources", "storage"}
+HALL = {"checks", "registry", "seeds", "sources", "storage", "tables"}
 # A room may import the hall, itself, and the rooms named here.
 MAY_IMPORT = {
     "hall": set(),
@@ -101,6 +102,27 @@ def test_rooms_import_only_what_lies_before_them(path):
 def test_the_rule_rejects_a_sibling():
     assert offences(PACKAGE / "hashers" / "itq.py", {"checks", "codes", "metrics"}) == {"metrics"}
     assert offences(PACKAGE / "storage.py", {"codes"}) == {"codes"}
+
+
+def modules_imported(path: Path) -> set[str]:
+    """Return the modules of the package that a file names in an import, wherever in the file it stands."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_no_modules_import_each_other():
+    files = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+    graph = {name: modules_imported(path) & set(files) for name, path in files.items()}
+    graphlib.TopologicalSorter(graph).prepare()
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(graph | {"protocol.checks": {"protocol.storage"}}).prepare()
 
 
 def test_nothing_in_the_package_knows_snakemake():

@@ -87,7 +87,7 @@ class Experiment:
 
     @property
     def data(self) -> str:
-        """The folder of the loaded dataset: its name, and a digest of its options and files if they are not the usual."""
+        """The folder of the loaded dataset: its name, and a digest of options and files that are not the usual ones."""
         name, options, mirror = (self.config[key] for key in ("dataset", "dataset_options", "mirror_sha256"))
         return _folder("dataset", name, options, **({"mirror_sha256": mirror} if mirror else {}))
 
@@ -160,7 +160,7 @@ class Experiment:
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
-    """Return a plug-in's name, with a digest of its options if these are not the defaults, and of what else there is."""
+    """Return a plug-in's name, with a digest of the options if they are not the defaults, and of `more`."""
     if options == filled(kind, plugin, {}) and not more:
         return plugin
     content = json.dumps({"options": options} | more, sort_keys=True, default=str)

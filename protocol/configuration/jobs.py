@@ -30,7 +30,9 @@ def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict
     found = {
         "download": len(registry.entry("dataset", experiment.config["dataset"]).files),
         "dataset": 1,
-        "feature_part": sum(number for number in map(partial(n_parts, experiment), experiment.extractions) if number > 1),
+        "feature_part": sum(
+            number for number in map(partial(n_parts, experiment), experiment.extractions) if number > 1
+        ),
         "feature": len(experiment.extractions),
     }
     if {"report", "paper"} & set(targets):

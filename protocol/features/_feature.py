@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import checks
 from protocol.checks import ProtocolError
-from protocol.features._images import check_images
 
 
 class Sliceable(Protocol):
@@ -25,13 +25,6 @@ class Sliceable(Protocol):
 
 Progress = Callable[[int], object]
 Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
-
-
-def at_least(least: int, **options: int) -> None:
-    """Raise ProtocolError if one of the named options is not an integer of at least `least`."""
-    for name, value in options.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ProtocolError(f"{name}: wanted an integer of at least {least}, came {value!r}")
 
 
 def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
@@ -80,7 +73,7 @@ class Feature(ABC):
 
     def _check(self, images: Sliceable) -> None:
         """Raise ProtocolError unless this feature can describe what `reads` names."""
-        check_images(images)
+        checks.images(images)
 
     @abstractmethod
     def _describer(self, images: Sliceable) -> Describe:

@@ -20,7 +20,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``, ``published``,
-        ``displayed``, ``provenance`` (the files whose provenance is printed) and ``times`` (Snakemake's benchmark files).
+        ``displayed``, ``provenance`` (the files whose provenance is printed), ``times`` (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
     """
@@ -68,7 +68,7 @@ def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
 
 
 def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the time and memory of every job: ``stage`` (the name of its benchmark file), ``seconds``, ``megabytes``."""
+    """Return time and memory of every job: ``stage`` (the name of its benchmark file), ``seconds``, ``megabytes``."""
     import pandas as pd
 
     rows = []
