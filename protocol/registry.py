@@ -1,9 +1,14 @@
-"""Finds the plug-ins: one file in a room's folder, one `register` call, no list to edit.
+"""The registry of plug-ins: a typed record for each kind, which registers the plug-in that it decorates.
 
-The name of a metric may hold numbers: ``mAP@K[all]`` is asked for as ``mAP@1000[all]``, ``precision@rR`` as
+A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
+
+The name of a metric may hold numbers: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
+import copy
+import dataclasses
+import difflib
 import functools
 import hashlib
 import importlib
@@ -14,26 +19,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, overload
 
 from protocol.checks import ProtocolError, known
 
-ROOMS = MappingProxyType(
-    {
-        "dataset": "datasets",
-        "feature": "features",
-        "ground_truth": "groundtruth",
-        "split": "splits",
-        "hasher": "hashers",
-        "metric": "metrics",
-    }
-)
+if TYPE_CHECKING:
+    from protocol.downloads import File
+
+Plugin = TypeVar("Plugin")
 _PACKAGE = Path(__file__).parent
-_FRONT_DOORS = {"cli.py", "__main__.py"}
+_ENTRY_POINTS = {"cli.py", "__main__.py"}
 _IMPORTED = re.compile(r"^\s*(?:from|import) protocol\.(\w+)", re.MULTILINE)
-_CHECKED = {"downloads"}  # what it gives is held against a checksum, so that other code there gives nothing else
-# What stands for a number in a registered name, and what is asked for in its place: the group's name is the keyword.
+_CHECKED = {"downloads"}  # its results are compared with checksums, so an edit there can't change them
+# The placeholders in registered names, and the numbers requested in their place: the group's name is the keyword.
 _NUMBERS = {
     "@K": "@(?P<cutoff>[1-9][0-9]*)",
     "@rR": "@r(?P<radius>[0-9]+)",
@@ -41,78 +40,265 @@ _NUMBERS = {
 }
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One plug-in: what `get` returns (`plugin`), and what it says of itself."""
+class _ChecksFields(type):
+    """The type of the record classes: refuses missing and unknown fields by the plug-in's file and the field's name."""
 
-    kind: str
-    name: str
-    plugin: Any
-    source: str
-    module: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    def __call__(cls, *names: str, **given: Any) -> Any:
+        fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
+        required = {name for name, f in fields.items() if f.default is dataclasses.MISSING}
+        name = names[0] if names else given.get("name", "")
+        if len(names) > 1:
+            raise _refused(cls, name, f"expected one argument without a keyword, the name, got {len(names)}")
+        for unknown in given.keys() - fields:
+            near = difflib.get_close_matches(unknown, fields, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known fields: {', '.join(sorted(fields))}."
+            raise _refused(cls, name, f"unknown field {unknown!r}. {hint}")
+        missing = sorted(required - given.keys() - ({"name"} if names else set()))
+        if missing:
+            raise _refused(cls, name, f"missing field{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}")
+        return super().__call__(*names, **given)
 
-    @property
-    def summary(self) -> str:
-        """The one-line meaning: the fact `summary` where several names share a plug-in, else the docstring's start."""
-        return self.facts.get("summary") or (inspect.getdoc(self.plugin) or "").split("\n")[0]
+
+def _refused(record: Any, name: str, problem: str) -> ProtocolError:
+    """Return the error of a record that is created in a plug-in's file."""
+    frame = sys._getframe(2)  # 0 is this function, 1 the check, 2 the file with the decorator
+    path = Path(frame.f_code.co_filename)
+    file = path.relative_to(_PACKAGE.parent).as_posix() if path.is_relative_to(_PACKAGE) else str(path)
+    return ProtocolError(f"{file}: {record.kind} {name!r}: {problem}")
 
 
-_entries: dict[tuple[str, str], Entry] = {}
-
-
-def register(kind: str, name: str, *, source: str, **facts: Any) -> Callable[[Any], Any]:
-    """Return a decorator that enters a plug-in under `name` and hands it back unchanged.
+@dataclass(frozen=True, eq=False)
+class Record(metaclass=_ChecksFields):
+    """What a plug-in declares, and the decorator that registers it.
 
     Parameters
     ----------
-    kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
     name : str
-        The field's name; what results and settings call it.
+        The name that config files, commands and results use.
     source : str
         Paper and equation, or the page that defines it.
-    **facts
-        What else the kind declares, for example ``deviations``, or ``range`` and ``empty`` of a metric.
+    summary : str, default=""
+        One line; by default the first line of the plug-in's docstring.
+
+    Attributes
+    ----------
+    kind : str
+        Such as ``"hasher"``; `package` is the package of this kind, such as ``"hashers"``.
+    plugin : object
+        The decorated class, function or object; None before the record has decorated it.
+    module : str
+        The plug-in's module; "" before.
 
     Raises
     ------
     ProtocolError
-        If the kind is unknown or another plug-in has the name.
+        If a field is missing or unknown; when it decorates, if another module has registered the same kind and name.
     """
-    known(kind, ROOMS, "kind")
-    module = sys._getframe(1).f_globals["__name__"]  # the plug-in's file, also where the plug-in is a plain object
 
-    def enter(plugin: Any) -> Any:
-        taken = _entries.get((kind, name))
+    kind: ClassVar[str]
+    package: ClassVar[str]
+
+    name: str
+    _: dataclasses.KW_ONLY
+    source: str
+    summary: str = ""
+    plugin: Any = field(default=None, init=False)
+    module: str = field(default="", init=False)
+
+    def __call__(self, plugin: Plugin) -> Plugin:
+        """Register a plug-in, and return it unchanged."""
+        module = sys._getframe(1).f_globals["__name__"]  # the plug-in's file, also if the plug-in is a plain object
+        taken = _records.get((self.kind, self.name))
         if taken is not None and taken.module != module:
-            raise ProtocolError(f"{kind} {name!r} is registered twice: in {taken.module} and in {module}")
-        _entries[kind, name] = Entry(kind, name, plugin, source, module, MappingProxyType(facts))
+            raise ProtocolError(
+                f"{self.kind} {self.name!r}: expected one plug-in of this name, got two: in {taken.module} and in "
+                f"{module}."
+            )
+        _records[self.kind, self.name] = self.describing(plugin, module)
         return plugin
 
-    return enter
+    def describing(self, plugin: Any, module: str) -> Self:
+        """Return a copy of the record that belongs to a plug-in; nothing is registered."""
+        described = copy.copy(self)
+        summary = self.summary or (inspect.getdoc(plugin) or "").split("\n")[0]
+        for name, value in (("plugin", plugin), ("module", module), ("summary", summary)):
+            object.__setattr__(described, name, value)
+        return described
+
+
+@dataclass(frozen=True, eq=False)
+class DatasetRecord(Record):
+    """What a dataset declares.
+
+    Parameters
+    ----------
+    files : tuple of File
+        The files to fetch; () if there are none.
+    statistics : mapping, or callable of the loader's options that returns one
+        The known facts, against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
+    user_files, user_folders : tuple of str
+        The options that name the user's own files and folders.
+    required : tuple of str
+        Those of them that must be given.
+    """
+
+    kind: ClassVar[str] = "dataset"
+    package: ClassVar[str] = "datasets"
+
+    files: "tuple[File, ...]" = field(kw_only=True)
+    statistics: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = field(kw_only=True)
+    user_files: tuple[str, ...] = field(default=(), kw_only=True)
+    user_folders: tuple[str, ...] = field(default=(), kw_only=True)
+    required: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FeatureRecord(Record):
+    """What a feature declares: how it deviates from its source."""
+
+    kind: ClassVar[str] = "feature"
+    package: ClassVar[str] = "features"
+
+    deviations: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GroundTruthRecord(Record):
+    """What a definition of relevance declares.
+
+    Parameters
+    ----------
+    deviations : str, default=""
+        From its source.
+    across_modalities : bool, default=False
+        Whether queries and database items may be of different modalities.
+    needs_labels : bool, default=False
+        Whether the items must have class labels.
+    """
+
+    kind: ClassVar[str] = "ground_truth"
+    package: ClassVar[str] = "groundtruth"
+
+    deviations: str = ""
+    across_modalities: bool = False
+    needs_labels: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SplitRecord(Record):
+    """What a split protocol declares: a summary, since a protocol is an object without a docstring of its own."""
+
+    kind: ClassVar[str] = "split"
+    package: ClassVar[str] = "splits"
+
+    summary: str = field()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HasherRecord(Record):
+    """What a hasher declares.
+
+    Parameters
+    ----------
+    deviations : str
+        From its source.
+    bits_within_features : bool
+        Whether a code can have no more bits than there are features.
+    random : bool
+        Whether the seed changes what is learned.
+    extra : str or None, default=None
+        The optional dependency of this package (an extra in ``pyproject.toml``) that it needs.
+    """
+
+    kind: ClassVar[str] = "hasher"
+    package: ClassVar[str] = "hashers"
+
+    deviations: str
+    bits_within_features: bool
+    random: bool
+    extra: str | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricRecord(Record):
+    """What a metric declares.
+
+    Parameters
+    ----------
+    range : tuple of two float
+        The smallest and the largest possible value.
+    better : {"higher", "lower"}
+    empty : str
+        When a value is undefined (0/0), and how it then counts.
+    ties : str
+        How items at equal distance are treated.
+    denominator : str
+        By what the value is divided.
+    beyond : str, default=""
+        What a cutoff or radius beyond the data means; required of names that hold one.
+    deviations : str, default=""
+        From its source.
+    """
+
+    kind: ClassVar[str] = "metric"
+    package: ClassVar[str] = "metrics"
+
+    range: tuple[float, float]
+    better: Literal["higher", "lower"]
+    empty: str
+    ties: str
+    denominator: str
+    beyond: str = ""
+    deviations: str = ""
+
+
+_CLASSES = (DatasetRecord, FeatureRecord, GroundTruthRecord, SplitRecord, HasherRecord, MetricRecord)
+PACKAGES = MappingProxyType({record.kind: record.package for record in _CLASSES})
+"""The package of each kind of plug-in."""
+_records: dict[tuple[str, str], Record] = {}
 
 
 @functools.cache
 def _scan(kind: str) -> None:
-    room = importlib.import_module(f"protocol.{ROOMS[known(kind, ROOMS, 'kind')]}")
-    for module in sorted(pkgutil.iter_modules(room.__path__), key=lambda found: found.name):
-        if not module.name.startswith("_"):
-            importlib.import_module(f"{room.__name__}.{module.name}")
+    """Import every public module of a kind's package and of its public sub-packages."""
+    _import_below(importlib.import_module(f"protocol.{PACKAGES[known(kind, PACKAGES, 'kind')]}"))
 
 
-def entries(kind: str) -> Iterator[Entry]:
-    """Yield the plug-ins of a kind, sorted by name."""
+def _import_below(package: ModuleType) -> None:
+    for found in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
+        if not found.name.startswith("_"):
+            module = importlib.import_module(f"{package.__name__}.{found.name}")
+            if found.ispkg:
+                _import_below(module)
+
+
+@overload
+def entries(kind: Literal["dataset"]) -> Iterator[DatasetRecord]: ...
+@overload
+def entries(kind: Literal["feature"]) -> Iterator[FeatureRecord]: ...
+@overload
+def entries(kind: Literal["ground_truth"]) -> Iterator[GroundTruthRecord]: ...
+@overload
+def entries(kind: Literal["split"]) -> Iterator[SplitRecord]: ...
+@overload
+def entries(kind: Literal["hasher"]) -> Iterator[HasherRecord]: ...
+@overload
+def entries(kind: Literal["metric"]) -> Iterator[MetricRecord]: ...
+@overload
+def entries(kind: str) -> Iterator[Record]: ...
+def entries(kind: str) -> Iterator[Any]:
+    """Yield the records of a kind's plug-ins, sorted by name."""
     _scan(kind)
-    yield from (entry for (of, _), entry in sorted(_entries.items()) if of == kind)
+    yield from (record for (of, _), record in sorted(_records.items(), key=lambda item: item[0]) if of == kind)
 
 
 def names(kind: str) -> list[str]:
     """Return the names of a kind's plug-ins, sorted."""
-    return [entry.name for entry in entries(kind)]
+    return [record.name for record in entries(kind)]
 
 
 def _pattern(name: str) -> str:
-    """Return the regular expression of what a registered name is asked for as, its numbers as named groups."""
+    """Return the regular expression of the requests that a registered name serves, with numbers as named groups."""
     pattern = re.escape(name)
     for mark, number in _NUMBERS.items():
         pattern = pattern.replace(mark, number)
@@ -120,20 +306,34 @@ def _pattern(name: str) -> str:
 
 
 @functools.cache
-def _find(kind: str, name: str) -> tuple[Entry, dict[str, float]]:
+def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
     _scan(kind)
-    if (kind, name) in _entries:
-        return _entries[kind, name], {}
-    for entry in entries(kind):
-        if match := re.fullmatch(_pattern(entry.name), name):
+    if (kind, name) in _records:
+        return _records[kind, name], {}
+    for record in entries(kind):
+        if match := re.fullmatch(_pattern(record.name), name):
             texts = match.groupdict()
-            return entry, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
+            return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
     known(name, names(kind), kind)
     raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - known() refuses first
 
 
-def entry(kind: str, name: str) -> Entry:
-    """Return what the plug-in called `name` says of itself; errors as `get`."""
+@overload
+def entry(kind: Literal["dataset"], name: str) -> DatasetRecord: ...
+@overload
+def entry(kind: Literal["feature"], name: str) -> FeatureRecord: ...
+@overload
+def entry(kind: Literal["ground_truth"], name: str) -> GroundTruthRecord: ...
+@overload
+def entry(kind: Literal["split"], name: str) -> SplitRecord: ...
+@overload
+def entry(kind: Literal["hasher"], name: str) -> HasherRecord: ...
+@overload
+def entry(kind: Literal["metric"], name: str) -> MetricRecord: ...
+@overload
+def entry(kind: str, name: str) -> Record: ...
+def entry(kind: str, name: str) -> Any:
+    """Return the record of the plug-in called `name`; errors as `get`."""
     return _find(kind, name)[0]
 
 
@@ -153,7 +353,7 @@ def get(kind: str, name: str) -> Any:
     found, numbers = _find(kind, name)
     if any(mark in name for mark in _NUMBERS):
         raise ProtocolError(
-            f"{kind} {name!r}: put a number where the name has K or R or beta, as in mAP@100[all] or F0.5@r2"
+            f"{kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
         )
     return functools.partial(found.plugin, **numbers) if numbers else found.plugin
 
@@ -167,7 +367,7 @@ def _digest(paths: list[Path]) -> str:
 
 def _with_imported_rooms(paths: list[Path]) -> set[Path]:
     """Return sources and those of the rooms they import, and so on, but for rooms of plug-ins and for `_CHECKED`."""
-    found, rooms = set(paths), set(ROOMS.values()) | _CHECKED
+    found, rooms = set(paths), set(PACKAGES.values()) | _CHECKED
     while paths:
         named = {name for path in paths if path.suffix == ".py" for name in _IMPORTED.findall(path.read_text())}
         paths = [path for room in sorted(named - rooms) for path in (_PACKAGE / room).glob("*.py")]
@@ -177,7 +377,7 @@ def _with_imported_rooms(paths: list[Path]) -> set[Path]:
 
 
 def _hall() -> list[Path]:
-    return [path for path in _PACKAGE.glob("*.py") if path.name not in _FRONT_DOORS]
+    return [path for path in _PACKAGE.glob("*.py") if path.name not in _ENTRY_POINTS]
 
 
 def digest(kind: str, *plugins: str) -> str:
@@ -192,7 +392,7 @@ def digest(kind: str, *plugins: str) -> str:
     ProtocolError
         If a name is unknown, so that a misspelt one fails before any job starts.
     """
-    room = _PACKAGE / ROOMS[known(kind, ROOMS, "kind")]
+    room = _PACKAGE / PACKAGES[known(kind, PACKAGES, "kind")]
     own = {Path(importlib.import_module(entry(kind, name).module).__file__ or "") for name in plugins}
     return _digest([*own, *room.glob("_*.py"), *_hall()])
 

@@ -45,8 +45,12 @@ HEAVY = (
 
 
 def imported_rooms(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Return what a file imports; imports for type checkers alone, which never run, are left out."""
+    found, tree = set(), ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    for node in ast.walk(tree):
         names = []
         if isinstance(node, ast.ImportFrom):
             names = (
@@ -93,7 +97,7 @@ def test_nothing_in_the_package_knows_snakemake():
 def test_listing_every_plug_in_imports_nothing_heavy():
     code = (
         "import sys; from protocol import registry\n"
-        "for kind in registry.ROOMS: list(registry.entries(kind))\n"
+        "for kind in registry.PACKAGES: list(registry.entries(kind))\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -117,12 +121,12 @@ def test_scripts_are_thin():
 )
 def test_a_rule_depends_on_the_sources_of_every_room_its_script_calls(script):
     """The digest in `params` is what makes an edit rerun a rule; a room left out of it leaves stale results."""
-    from protocol.registry import ROOMS
+    from protocol.registry import PACKAGES
 
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     (rule,) = [part for part in rules.split("\nrule ") if f'"../scripts/{script.name}"' in part]
-    kinds = {room: kind for kind, room in ROOMS.items()}
-    fetched = {f'{kinds[room]}"' for room in ROOMS.values() if f'registry.get("{kinds[room]}"' in script.read_text()}
+    kinds = {room: kind for kind, room in PACKAGES.items()}
+    fetched = {f'{kinds[room]}"' for room in PACKAGES.values() if f'registry.get("{kinds[room]}"' in script.read_text()}
     called = {f'{kinds.get(room, room)}"' for room in imported_rooms(script) - HALL - {"codes"}} | fetched
     if script.stem == "fetch":
         return  # a file that is checked by its digest can't be stale
@@ -136,8 +140,8 @@ def digested_rooms(rule: str) -> set[str]:
     """Return the names in the calls of room_digest, rooms by their kind."""
     import re
 
-    from protocol.registry import ROOMS
+    from protocol.registry import PACKAGES
 
-    kinds = {room: kind for kind, room in ROOMS.items()}
+    kinds = {room: kind for kind, room in PACKAGES.items()}
     named = {name for call in re.findall(r"room_digest\((.*?)\)", rule, re.S) for name in re.findall(r'"(\w+)"', call)}
-    return {kinds.get(name, name) for name in named} | (set(ROOMS) if "registry.ROOMS" in rule else set())
+    return {kinds.get(name, name) for name in named} | (set(PACKAGES) if "registry.PACKAGES" in rule else set())

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [*registry.ROOMS, "convention", "finding"])
+@pytest.mark.parametrize("kind", [*registry.PACKAGES, "convention", "finding"])
 def test_tables_are_those_of_the_registry(kind):
     (table,) = re.findall(rf"<!-- {kind} -->\n(.*?)\n<!-- end -->", README, re.S)
     assert table == markdown(kind), f"print it again with: protocol list {kind}s --markdown"
@@ -28,7 +28,7 @@ def test_the_first_two_sh_blocks_are_one_command_each():
 
 def test_the_hasher_it_shows_works(monkeypatch):
     (code,) = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
-    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    monkeypatch.setattr(registry, "_records", dict(registry._records))
     space = {"__name__": "protocol.hashers.sign"}
     exec(compile(ast.parse(code), "README.md", "exec"), space)
     X = np.random.default_rng(0).standard_normal((5, 4))

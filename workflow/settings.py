@@ -165,7 +165,7 @@ def _grid(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> Grid:
 
 def _check_names(config: Mapping[str, Any]) -> None:
     registry.get("dataset", config["dataset"])
-    files = [file.name for file in registry.entry("dataset", config["dataset"]).facts["files"]]
+    files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
     for file in config["mirror_sha256"]:
         known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
     for metric in (*config["metrics"], config["selection"]["metric"]):
@@ -262,7 +262,7 @@ def _check_modalities(grid: Grid, config: Mapping[str, Any]) -> None:
             wanted = "two, paired" if not crossed else "one"
             raise ProtocolError(f"hasher {name!r} learns from {wanted}, but {place}; name some of {', '.join(fit)}")
     for name in grid.ground_truths:
-        if crossed and not registry.entry("ground_truth", name).facts.get("across_modalities"):
+        if crossed and not registry.entry("ground_truth", name).across_modalities:
             raise ProtocolError(f"ground truth {name!r} compares vectors of one kind, but {place}; use 'class_label'")
 
 
@@ -322,7 +322,7 @@ def _dimension(grid: Grid, feature: Any, config: Mapping[str, Any]) -> int | Non
 def _check_lengths(grid: Grid, config: Mapping[str, Any]) -> None:
     dimension, *_ = dimensions(grid, config)
     for hasher in grid.hashers:
-        within = dimension is not None and registry.entry("hasher", hasher).facts["bits_within_features"]
+        within = dimension is not None and registry.entry("hasher", hasher).bits_within_features
         if within and max(grid.n_bits) > dimension:
             raise ProtocolError(
                 f"hasher {hasher!r} makes at most one bit per dimension: n_bits {max(grid.n_bits)} is above the "
@@ -355,7 +355,7 @@ def _check_selection(grid: Grid, config: Mapping[str, Any]) -> None:
     ground_truth, metric = config["selection"]["ground_truth"], config["selection"]["metric"]
     if ground_truth is not None:
         known(ground_truth, grid.ground_truths, f"ground truth of feature {grid.feature!r} in selection:")
-    if registry.entry("metric", metric).facts["better"] == "lower":
+    if registry.entry("metric", metric).better == "lower":
         raise ProtocolError(f"selection: metric {metric!r} can't choose the best: of it, less is better")
     _check_radius(grid, metric)
     for split in grid.splits:

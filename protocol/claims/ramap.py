@@ -19,7 +19,7 @@ _ROUNDING = 5e-5  # half a unit of the last printed digit
 _DIGITS = 2e-9  # tables are written with nine digits, so that two roundings can part equal values by 1e-9
 _PRECISIONS = (1896, 1651, 1433, 1261)  # of LSH at radius 0 to 3, printed with four digits
 _LAST = 1000  # at radius 8, where the ball is the whole database
-_ALEXNET = "4096-d AlexNet features of CIFAR-10, hashed by 8-bit LSH under the split `ramap`"
+_ALEXNET = "4096-d AlexNet features of CIFAR-10, hashed by 8-bit LSH under the split `cifar10_s1`"
 _EMPTY_IS_ZERO = "an empty ball has precision 0, and its query counts"
 
 
@@ -78,7 +78,9 @@ def same_map(results: Results) -> Values:
     return found | ({"n": cutoffs, "MAP": level} if level else {})
 
 
-def _lsh(results: Results, metrics: Sequence[str], *, feature: str = "alexnet", split: str = "ramap") -> list[float]:
+def _lsh(
+    results: Results, metrics: Sequence[str], *, feature: str = "alexnet", split: str = "cifar10_s1"
+) -> list[float]:
     """Return the means of 8-bit LSH on CIFAR-10; nothing where one is missing."""
     cell = {"dataset": "cifar10", "feature": feature, "ground_truth": "class_label", "split": split, "hasher": "lsh"}
     found = {row.metric: row.mean for row in results.rows(**cell, n_bits=8, extension="none", metric=metrics)}
@@ -386,8 +388,8 @@ def _against_the_extensions(results: Results) -> tuple[int, int]:
     "each kind.",
 )
 def setting() -> Values:
-    """Ask the split protocol `ramap` for the sizes it draws from CIFAR-10."""
-    sizes = registry.get("split", "ramap").sizes({}, n_items=60_000, n_classes=10)
+    """Ask the split protocol `cifar10_s1` for the sizes it draws from CIFAR-10."""
+    sizes = registry.get("split", "cifar10_s1").sizes({}, n_items=60_000, n_classes=10)
     return {
         "queries": sizes["query"],
         "per class": sizes["query"] / 10,
@@ -425,7 +427,7 @@ def squared_with_margins(results: Results) -> Readings:
     """Compare the means of the four objectives at every radius that the tables have, feature by feature."""
     tables: dict[str, dict[tuple[str, int, str], float]] = {}
     for row in results.rows(
-        dataset="cifar10", ground_truth="class_label", split="ramap", hasher=tuple(_MARGINS), extension="none"
+        dataset="cifar10", ground_truth="class_label", split="cifar10_s1", hasher=tuple(_MARGINS), extension="none"
     ):
         name = f"{row.feature} in place of AlexNet"
         tables.setdefault(name, {}).setdefault((row.metric, row.n_bits, row.hasher), row.mean)

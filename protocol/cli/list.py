@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from protocol.audit import Kind
     from protocol.evaluation import Convention
 
-_LISTS = {f"{kind}s": kind for kind in (*registry.ROOMS, "finding", "convention")}
+_LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention")}
 
 
 def listing(kinds: Sequence[str]) -> str:
@@ -46,14 +46,14 @@ def _rows(kind: str) -> list[list[str]]:
 def _files(dataset: Any) -> str:
     """Return the names of a dataset's files: those that are fetched, and with what to do those that are not."""
     named: dict[str, list[str]] = {}
-    for file in dataset.facts["files"]:
+    for file in dataset.files:
         named.setdefault(file.by_hand, []).append(file.name)
     parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in named.items()]
     return "; ".join(parts) or "none to fetch"
 
 
-def _entries(kind: str) -> "Iterator[registry.Entry | Convention | Kind]":
-    if kind in registry.ROOMS:
+def _entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
+    if kind in registry.PACKAGES:
         return registry.entries(kind)
     if kind == "finding":
         from protocol.audit import KINDS

@@ -1,6 +1,6 @@
 """What the datasets of this room share: what a loader returns, how it goes to disk, and the check of its statistics."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -146,7 +146,7 @@ def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
     ``per_class`` (items in every class), ``labels_per_item`` (the mean, to two decimals).
     """
-    known: Mapping[str, Any] | Callable[..., Mapping[str, Any]] = registry.entry("dataset", name).facts["statistics"]
+    known = registry.entry("dataset", name).statistics
     return dict(known(**options) if callable(known) else known)
 
 

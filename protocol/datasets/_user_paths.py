@@ -28,12 +28,12 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     ProtocolError
         If one is not there, or is something else; or if a required one is None.
     """
-    facts = registry.entry("dataset", name).facts
-    for option in facts.get("required", ()):
+    record = registry.entry("dataset", name)
+    for option in record.required:
         if options[option] is None:
             raise ProtocolError(f"dataset {name!r}: name what it is made of, dataset_options: {{{option}: PATH}}")
-    files = [_existing(name, option, options, Path.is_file, "a file") for option in facts.get("user_files", ())]
-    folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in facts.get("user_folders", ())]
+    files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
+    folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]
 
 

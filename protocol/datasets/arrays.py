@@ -12,7 +12,7 @@ from protocol.checks import labels as check_labels
 from protocol.datasets import Data, Rows
 from protocol.datasets._rows import LazyRows
 from protocol.formats.arrays import as_integers, map_array, path_of, read_array
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")
 
@@ -54,8 +54,7 @@ def _ids(file: str) -> NDArray[np.str_]:
         raise ProtocolError(f"{file}: wanted an id a line, which it can't be read as: {error}") from error
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "arrays",
     source="the user's own features",
     files=(),

@@ -8,15 +8,14 @@ import numpy as np
 from protocol.datasets import Data
 from protocol.datasets._cifar import read_archive
 from protocol.downloads import File
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-10-binary.tar.gz"
 TRAIN = ("data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5")
 TEST = "test_batch"
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "cifar10",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",

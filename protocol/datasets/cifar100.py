@@ -10,7 +10,7 @@ from protocol.checks import one_of
 from protocol.datasets import Data
 from protocol.datasets._cifar import read_archive
 from protocol.downloads import File
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 ARCHIVE = "cifar-100-binary.tar.gz"
 CLASSES = {"coarse": 20, "fine": 100}  # in the order of a record's bytes
@@ -29,8 +29,7 @@ def _statistics(labels: str) -> dict[str, Any]:
     }
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "cifar100",
     source="Krizhevsky 2009, Learning Multiple Layers of Features from Tiny Images, chapter 3; "
     "https://www.cs.toronto.edu/~kriz/cifar.html",

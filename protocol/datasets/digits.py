@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from protocol.datasets import Data
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "digits",
     source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
     "scikit-learn: https://archive.ics.uci.edu/dataset/80",

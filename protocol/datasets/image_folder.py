@@ -10,15 +10,14 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.datasets._image_files import files_below, image_rows, squares_of
 from protocol.formats.images import EXTENSIONS
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     return {"image_shape": squares_of(image_size)}
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "image_folder",
     source="the user's own images",
     files=(),

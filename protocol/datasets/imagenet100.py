@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.datasets._image_files import image_rows, squares_of
 from protocol.downloads import File
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 CLASSES = 100
 PARTS = ("database", "test", "train")
@@ -58,8 +58,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     }
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "imagenet100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists; images: "
     "Russakovsky et al. 2015, ImageNet Large Scale Visual Recognition Challenge, https://image-net.org",

@@ -8,13 +8,12 @@ import numpy as np
 from protocol.datasets import Data
 from protocol.downloads import File
 from protocol.formats.arrays import as_integers, read_array
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 FILE = "LabelMe_gist.mat"
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "labelme",
     source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
     "http://www.cs.toronto.edu/~norouzi/research/mlh/",

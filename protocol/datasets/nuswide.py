@@ -13,7 +13,7 @@ from protocol.datasets._rows import LazyRows
 from protocol.downloads import File
 from protocol.formats.archives import members
 from protocol.formats.arrays import read_integers
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsList.zip", "NUS_WID_Tags.zip"
 WORDS = "BoW_int.dat"
@@ -77,8 +77,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
     return LazyRows((len(keep), len(columns)), np.uint8, read)
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "nuswide",
     source="Chua et al. 2009, NUS-WIDE: A Real-World Web Image Database from National University of Singapore; "
     f"{_SITE}NUS-WIDE.html",

@@ -12,7 +12,7 @@ from protocol.datasets import Data
 from protocol.downloads import File
 from protocol.formats.archives import members
 from protocol.formats.fvecs import read_blocks
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 ARCHIVE = "sift.tar.gz"
 PARTS = ("base", "learn", "query")
@@ -30,8 +30,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
         yield block.astype(np.uint8)
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "sift1m",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V; "
     "http://corpus-texmex.irisa.fr/",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.datasets._rows import LazyRows
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 _BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are
 _CENTRES, _LABELS, _NOISE = range(3)
@@ -29,8 +29,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
     return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "synthetic",
     source="this project: no data of anyone's",
     files=(),

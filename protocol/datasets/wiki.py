@@ -10,7 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.downloads import File
 from protocol.formats.arrays import read_array
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 FEATURES = "raw_features.mat"
 LISTS = {"train": "trainset_txt_img_cat.list", "test": "testset_txt_img_cat.list"}
@@ -53,8 +53,7 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     return names, categories
 
 
-@register(
-    "dataset",
+@DatasetRecord(
     "wiki",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, section 4.1; "
     "http://www.svcl.ucsd.edu/projects/crossmodal/",

@@ -26,8 +26,8 @@ def table(evaluation: Evaluation) -> str:
     rules = find(evaluation.convention)
     rows = [("metric", "mean", "undefined", "ties", "denominator")]
     for name, mean in evaluation.metrics.items():
-        facts = registry.entry("metric", name).facts
-        rows.append((name, _number(mean), _undefined(evaluation, name), _brief(facts["ties"]), facts["denominator"]))
+        record = registry.entry("metric", name)
+        rows.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
     sizes = (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits; "
         f"convention {rules.name}"

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.features._dense_sift import LENGTH, check_grid, describer
 from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "bow",
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",

@@ -2,7 +2,7 @@
 
 from protocol.features._feature import Feature
 from protocol.features._own_vectors import OwnVectors
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 _SOURCE = "Moran 2016, thesis section 3.2.2; Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval"
 _DEVIATIONS = (
@@ -40,7 +40,7 @@ class CrossModal(OwnVectors):
         return {"": self, "database/": OwnVectors(name=self.database_name, n_components=self.database_n_components)}
 
 
-@register("feature", "image_to_text", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("image_to_text", source=_SOURCE, deviations=_DEVIATIONS)
 class ImageToText(CrossModal):
     """Image to text: queries are vectors of images, the database is vectors of texts, both the dataset's own.
 
@@ -68,7 +68,7 @@ class ImageToText(CrossModal):
         )
 
 
-@register("feature", "text_to_image", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("text_to_image", source=_SOURCE, deviations=_DEVIATIONS)
 class TextToImage(CrossModal):
     """Text to image: queries are vectors of texts, the database is vectors of images, both the dataset's own.
 

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.features._dense_sift import LENGTH, check_grid, describer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "dense_sift",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; on a grid as "
     "in Lazebnik, Schmid, Ponce 2006, Beyond Bags of Features, CVPR, section 4",

@@ -9,7 +9,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
 from protocol.features._images import COLOURS, channels
 from protocol.formats.images import squares
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
@@ -64,8 +64,7 @@ def _averaging(n: int, grid: int) -> NDArray[np.float32]:
     return (inside / inside.sum(axis=1, keepdims=True)).astype(np.float32)
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "gist",
     source="Oliva and Torralba 2001, Modeling the Shape of the Scene, IJCV 42(3), sections 3 and 4, with the filters "
     "and parameters of the authors' MATLAB code (LMgist)",

@@ -7,11 +7,10 @@ from protocol.checks import one_of
 from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
 from protocol.features._images import COLOURS, channels
 from protocol.formats.images import squares
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "pixels",
     source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
     deviations="values are not normalised: preprocessing steps do that",

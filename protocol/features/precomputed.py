@@ -1,11 +1,10 @@
 """Precomputed: vectors that the dataset brings along, as they are."""
 
 from protocol.features._own_vectors import OwnVectors
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "precomputed",
     source="the dataset's own vectors: its authors', or a user's, from any model",
     deviations="values are rounded to float32",

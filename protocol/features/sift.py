@@ -7,14 +7,13 @@ from protocol.checks import one_of
 from protocol.features._feature import Describe, Feature, Sliceable, at_least
 from protocol.features._images import channels
 from protocol.formats.images import squares
-from protocol.registry import register
+from protocol.registry import FeatureRecord
 
 _LENGTH = 128
 _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
 
-@register(
-    "feature",
+@FeatureRecord(
     "sift",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; OpenCV's "
     "implementation",

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, one_of
 from protocol.groundtruth._items import Items
 from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_within
-from protocol.registry import register
+from protocol.registry import GroundTruthRecord
 
 
-@register(
-    "ground_truth",
+@GroundTruthRecord(
     "epsilon_ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "

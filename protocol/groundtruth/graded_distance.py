@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.groundtruth._items import Items
 from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_within
-from protocol.registry import register
+from protocol.registry import GroundTruthRecord
 
 
-@register(
-    "ground_truth",
+@GroundTruthRecord(
     "graded_distance",
     source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
     deviations="Distances are compared with percentiles of distances; the released code compares squared distances "

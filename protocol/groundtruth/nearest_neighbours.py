@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.groundtruth._items import Items
 from protocol.groundtruth._neighbour_search import nearest
-from protocol.registry import register
+from protocol.registry import GroundTruthRecord
 
 
-@register(
-    "ground_truth",
+@GroundTruthRecord(
     "nearest_neighbours",
     source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
     deviations="All items as far as the k-th are relevant, where published lists cut ties at k.",

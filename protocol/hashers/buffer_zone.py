@@ -8,14 +8,13 @@ from protocol.checks import ProtocolError
 from protocol.hashers._network_hasher import NO_PRETRAINING, NetworkHasher
 from protocol.hashers._objectives import buffered
 from protocol.hashers._training import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "buffer_zone",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "

@@ -7,11 +7,10 @@ from protocol.hashers._base import whole
 from protocol.hashers._canonical import CanonicalDirections
 from protocol.hashers._cross_modal import CrossModalHasher
 from protocol.hashers._rotation import quantizing_rotation
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "cca_itq",
     source="Gong, Lazebnik, Gordo, Perronnin, Iterative Quantization, TPAMI 2013, section 3.2; directions scaled by "
     "their correlations as in the authors' code",

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.hashers._canonical import CanonicalDirections
 from protocol.hashers._cross_modal import CrossModalHasher
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "cvh",
     source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
     deviations="Only that the two modalities of an item belong together is known, the case in which the paper's "

@@ -1,11 +1,10 @@
 """Deep squared hashing: similar pairs on one code, dissimilar ones as far apart as codes can be."""
 
 from protocol.hashers._squared import DEVIATIONS, SquaredHasher
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "deep_squared",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,

@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING
 
 from protocol.hashers._network_hasher import NO_PRETRAINING, NetworkHasher
 from protocol.hashers._objectives import contrastive
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "deep_supervised",
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "

@@ -9,11 +9,10 @@ from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._distances import squared_distances
 from protocol.hashers._training import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "dsh",
     source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
     deviations="As the reference MATLAB code (HABIR toolkit) for packed codes: planes are ranked by how evenly they "

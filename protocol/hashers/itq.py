@@ -6,11 +6,10 @@ from numpy.typing import NDArray
 from protocol.hashers._base import Hasher, whole
 from protocol.hashers._rotation import quantizing_rotation
 from protocol.hashers._training import TrainingSet, project
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "itq",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
     deviations="Exactly n_iter = 50 updates of the rotation, as the paper and FAISS say; the reference MATLAB code "

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher
 from protocol.hashers._training import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "lsh",
     source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
     deviations="A projection of exactly zero gives 0 as in the reference MATLAB code (HABIR toolkit), where the paper "

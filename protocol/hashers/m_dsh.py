@@ -1,14 +1,11 @@
 """m-deep squared hashing: deep squared hashing whose similar pairs are m bits apart, m = 4, 8, 12."""
 
-from collections.abc import Callable
-
 from protocol.hashers._squared import DEVIATIONS, SquaredHasher
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-def _registered(m: int) -> Callable[[type], type]:
-    return register(
-        "hasher",
+def _registered(m: int) -> HasherRecord:
+    return HasherRecord(
         f"m_dsh_{m}",
         source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
         deviations=DEVIATIONS,

@@ -6,11 +6,10 @@ from numpy.typing import NDArray
 from protocol.hashers._base import Hasher
 from protocol.hashers._rotation import random_rotation
 from protocol.hashers._training import TrainingSet, project
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "pca_rr",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
     deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "

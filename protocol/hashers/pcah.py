@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher
 from protocol.hashers._training import TrainingSet, project
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "pcah",
     source="Wang, Zhang, Jing, Ma, AnnoSearch: Image Auto-Annotation by Search, CVPR 2006; "
     "PCA-Direct in Gong and Lazebnik, CVPR 2011, section 2.1",

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher
 from protocol.hashers._training import TrainingSet, project
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "sh",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
     deviations="As the reference MATLAB code (HABIR toolkit), which is the authors' own, but the training mean is "

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.hashers._base import Hasher, positive
 from protocol.hashers._training import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "sklsh",
     source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
     deviations="None in the maths. The kernel's gamma is fixed at 1 by default, as in the reference MATLAB code (HABIR "

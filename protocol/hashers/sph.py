@@ -7,15 +7,14 @@ from protocol.checks import ProtocolError
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._distances import squared_distances
 from protocol.hashers._training import TrainingSet
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 _N_START = 5  # training rows whose mean starts a centre
 _SLACK = 16 * np.finfo(np.float32).eps  # above the rounding of a squared distance, far below what tells rows apart
 _FAR = 1000.0  # times the farthest row: from there a sphere is a plane, and float32 distances lose their meaning
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "sph",
     source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
     deviations="Codes are compared by the plain Hamming distance, as everywhere in the reference MATLAB code (HABIR "

@@ -2,11 +2,10 @@
 
 from protocol.hashers._ranking_objectives import ap_r, ap_s, binary_gains
 from protocol.hashers._talr import TALR
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "talr_ap",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite: integrals have the limits of the midpoint rule. The "

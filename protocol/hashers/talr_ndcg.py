@@ -2,11 +2,10 @@
 
 from protocol.hashers._ranking_objectives import dcg_r, dcg_s, graded_gains
 from protocol.hashers._talr import TALR
-from protocol.registry import register
+from protocol.registry import HasherRecord
 
 
-@register(
-    "hasher",
+@HasherRecord(
     "talr_ndcg",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations="As talr_ap, but functions are of 32 principal components. Gains are not cut to 8 bits, and a query "

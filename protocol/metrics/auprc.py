@@ -1,7 +1,6 @@
 """Area under the micro precision-recall curve over the Hamming radius, by how the area is taken."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import one_of
 from protocol.metrics._pr_curve import pr_curve
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 RULES = ("trapezoid", "sum", "area")
 
@@ -73,32 +72,27 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
     return np.atleast_1d(np.trapezoid(precision, recall))
 
 
-_FACTS: dict[str, Any] = {
-    "source": "Moran 2016, thesis, section 3.6.3, eq. 3.11",
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "empty": "A radius with no item has precision 0, or is no point; without relevant items 0, or left out.",
-    "ties": "None: a ball holds all items at a distance or none.",
-    "denominator": "items in the balls of all queries (precision), relevant items of all queries (recall)",
-}
+_metric = partial(
+    MetricRecord,
+    source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A radius with no item has precision 0, or is no point; without relevant items 0, or left out.",
+    ties="None: a ball holds all items at a distance or none.",
+    denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
+)
 
-register(
-    "metric",
+_metric(
     "AUPRC[trapezoid]",
     deviations="The footnote's rule, with every radius 0..n_bits; the author's code leaves the last ones out.",
     summary="Area under the pooled precision-recall curve by trapezoids, from radius 0 on.",
-    **_FACTS,
 )(auprc)
-register(
-    "metric",
+_metric(
     "AUPRC[sum]",
     summary="Area under the pooled precision-recall curve by the printed sum, from radius 1 on.",
-    **_FACTS,
 )(partial(auprc, rule="sum"))
-register(
-    "metric",
+_metric(
     "AUPRC[area]",
     deviations="The curve is continued to recall 0, so that the ideal curve has area 1, as the text says.",
     summary="Area under the pooled precision-recall curve by trapezoids, from recall 0 on.",
-    **_FACTS,
 )(partial(auprc, rule="area"))

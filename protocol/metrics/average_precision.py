@@ -1,7 +1,6 @@
 """Average precision of the Hamming ranking, by what is done about ties, the cutoff and the denominator."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places
 from protocol.metrics._on_request import on_request
 from protocol.metrics._undefined import ratio, undefined
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
@@ -177,77 +176,62 @@ def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDA
 
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
 _ALL, _RETRIEVED, _MIN = "all relevant items", "relevant items among the top K", "min(all relevant items, K)"
-_FACTS: dict[str, Any] = {
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "empty": "A query without relevant items counts 0, or is left out.",
-}
+_metric = partial(
+    MetricRecord, range=(0.0, 1.0), better="higher", empty="A query without relevant items counts 0, or is left out."
+)
 _BEYOND = "K above the database is the whole database."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."
 
-register(
-    "metric",
+_metric(
     "mAP",
     source=f"{_TALR}, eq. 6",
     ties=_EXPECTED,
     denominator=_ALL,
     summary="Mean precision at the ranks of the relevant items, expected over ties.",
-    **_FACTS,
 )(average_precision)
-register(
-    "metric",
+_metric(
     "mAP[best]",
     source="Mean Local Group Average Precision, figure 2",
     ties="Relevant items first.",
     denominator=_ALL,
     summary="mAP if every tie were broken in favour of the relevant items.",
-    **_FACTS,
 )(partial(average_precision, ties="best"))
-register(
-    "metric",
+_metric(
     "mAP[worst]",
     source="Mean Local Group Average Precision, figure 2",
     ties="Relevant items last.",
     denominator=_ALL,
     summary="mAP if every tie were broken against the relevant items.",
-    **_FACTS,
 )(partial(average_precision, ties="worst"))
-register(
-    "metric",
+_metric(
     "mAP[index]",
     source="released code of GRH and MIH, which sort the distances stably; in none of the papers reproduced here",
     ties="In the order of the database.",
     denominator=_ALL,
     summary="mAP if every tie were broken by the items' places in the database.",
-    **_FACTS,
 )(partial(average_precision, ties="index"))
-register(
-    "metric",
+_metric(
     "mAP@K[all]",
     source=f"{_TALR}, eq. 17",
     ties=_EXPECTED,
     denominator=_ALL,
     beyond=_BEYOND,
     summary="mAP of the top K over all relevant items, found or not.",
-    **_FACTS,
 )(average_precision)
-register(
-    "metric",
+_metric(
     "mAP@K[retrieved]",
     source="Evaluation metrics (mAP@p, nDCG@p), eq. 2-5; Moran 2016, thesis, eq. 3.12",
     ties=_EXPECTED,
     denominator=_RETRIEVED,
     beyond=_BEYOND,
     summary="mAP of the top K over the relevant items among them.",
-    **_FACTS | {"empty": "A query without relevant items in the top K counts 0, or is left out."},
+    empty="A query without relevant items in the top K counts 0, or is left out.",
 )(partial(average_precision, denominator="retrieved"))
-register(
-    "metric",
+_metric(
     "mAP@K[min]",
     source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; in none of the papers reproduced here",
     ties=_EXPECTED,
     denominator=_MIN,
     beyond=_BEYOND,
     summary="mAP of the top K over as many relevant items as it could hold.",
-    **_FACTS,
 )(partial(average_precision, denominator="min"))

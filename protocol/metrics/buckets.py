@@ -1,6 +1,6 @@
 """How evenly the database is spread over its buckets, the items that share a code."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,20 +8,18 @@ from numpy.typing import NDArray
 from protocol.checks import one_of
 from protocol.metrics._undefined import EMPTY, ratio
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
-_FACTS: dict[str, Any] = {"ties": "None: the order of items plays no part."}
+_metric = partial(MetricRecord, ties="None: the order of items plays no part.")
 
 
-@register(
-    "metric",
+@_metric(
     "entropy",
     source="Shannon 1948, A Mathematical Theory of Communication, section 6; in none of the papers reproduced here",
     range=(0.0, float("inf")),
     better="higher",
     empty="Always defined.",
     denominator="None: in bits, not divided by the largest possible value.",
-    **_FACTS,
 )
 def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
     r"""Entropy of the code of a random database item, in bits.
@@ -67,15 +65,13 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
 
-@register(
-    "metric",
+@_metric(
     "collision",
     source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
     range=(0.0, 1.0),
     better="lower",
     empty="A database of one item has no pair: 0, or left out.",
     denominator="pairs of different database items",
-    **_FACTS,
 )
 def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
     r"""Chance that two different random database items share a code.
@@ -121,15 +117,13 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), empty=empty))
 
 
-@register(
-    "metric",
+@_metric(
     "largest_bucket",
     source="Mean Local Group Average Precision, eq. 10 (largest bucket), of the whole code space",
     range=(0.0, 1.0),
     better="lower",
     empty="Always defined.",
     denominator="items of the database",
-    **_FACTS,
 )
 def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the database in its fullest bucket.

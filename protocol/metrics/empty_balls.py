@@ -7,11 +7,10 @@ from protocol.checks import one_of
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import EMPTY
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 
-@register(
-    "metric",
+@MetricRecord(
     "empty@rR",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
     range=(0.0, 1.0),

@@ -1,7 +1,7 @@
 """The F-measure of the Hamming ball, per query and pooled."""
 
+from functools import partial
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,30 +10,31 @@ from protocol.checks import ProtocolError
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
-_FACTS: dict[str, Any] = {
-    "source": "Moran 2016, thesis, section 3.6.1, eq. 3.10",
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "ties": "None: a ball holds all items at a distance or none.",
-    "beyond": "R above n_bits is the whole database.",
-}
-_PER_QUERY: dict[str, Any] = {
-    "deviations": "The mean of each query's F, not the F of the mean precision and the mean recall.",
-    "empty": "A query with neither a relevant item nor an item in the ball counts 0, or is left out.",
-    "denominator": "items in the ball and beta^2 times all relevant items",
-    **_FACTS,
-}
-_POOLED: dict[str, Any] = {
-    "empty": "If no query has a relevant item or an item in its ball: 0, or left out.",
-    "denominator": "items in the balls and beta^2 times all relevant items, of all queries",
-    **_FACTS,
-}
+_metric = partial(
+    MetricRecord,
+    source="Moran 2016, thesis, section 3.6.1, eq. 3.10",
+    range=(0.0, 1.0),
+    better="higher",
+    ties="None: a ball holds all items at a distance or none.",
+    beyond="R above n_bits is the whole database.",
+)
+_per_query = partial(
+    _metric,
+    deviations="The mean of each query's F, not the F of the mean precision and the mean recall.",
+    empty="A query with neither a relevant item nor an item in the ball counts 0, or is left out.",
+    denominator="items in the ball and beta^2 times all relevant items",
+)
+_pooled = partial(
+    _metric,
+    empty="If no query has a relevant item or an item in its ball: 0, or left out.",
+    denominator="items in the balls and beta^2 times all relevant items, of all queries",
+)
 
 
-@register("metric", "F1@rR", summary="Harmonic mean of precision and recall within Hamming radius R.", **_PER_QUERY)
-@register("metric", "F_beta@rR", **_PER_QUERY)
+@_per_query("F1@rR", summary="Harmonic mean of precision and recall within Hamming radius R.")
+@_per_query("F_beta@rR")
 def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero") -> NDArray[np.float64]:
     r"""Weighted harmonic mean of precision and recall within Hamming radius R; beta is a number, as in F0.5@r2.
 
@@ -89,13 +90,11 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     return ratio((1 + beta**2) * counts.relevant_within[:, at], weighted, empty=empty)
 
 
-@register(
-    "metric",
+@_pooled(
     "F1_micro@rR",
     summary="Harmonic mean of the pooled precision and recall within Hamming radius R.",
-    **_POOLED,
 )
-@register("metric", "F_beta_micro@rR", **_POOLED)
+@_pooled("F_beta_micro@rR")
 def f_measure_micro(
     counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero"
 ) -> NDArray[np.float64]:

@@ -7,11 +7,10 @@ from protocol.checks import one_of
 from protocol.metrics._balls import nearest_radius, volumes
 from protocol.metrics._undefined import EMPTY
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 
-@register(
-    "metric",
+@MetricRecord(
     "lookups@rR",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
     range=(1.0, float("inf")),

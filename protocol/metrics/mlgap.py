@@ -6,11 +6,10 @@ from numpy.typing import NDArray
 from protocol.metrics._balls import mean_over_radii
 from protocol.metrics._on_request import on_request
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 
-@register(
-    "metric",
+@MetricRecord(
     "mLGAP@rR",
     source="Mean Local Group Average Precision, eq. 10-11",
     deviations="The paper leaves open what an empty ball has; here 0, or left out. It prints no radius in the name.",

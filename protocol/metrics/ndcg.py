@@ -1,6 +1,6 @@
 """Normalised discounted cumulative gain of the Hamming ranking, for graded relevance."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,35 +9,32 @@ from protocol.checks import ProtocolError, one_of
 from protocol.metrics._cutoff import hypergeometric, last_distance, places
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 IDEALS = ("database", "retrieved")
 _HIGHEST_LEVEL = 1000  # its gain still fits a float64
 _MOST_DRAWS = 1_000_000  # what a query may take: some megabytes and a tenth of a second
 _SOURCE = "Evaluation metrics (mAP@p, nDCG@p), eq. 6-9; He et al., Hashing as Tie-Aware Learning to Rank, eq. 7"
-_FACTS: dict[str, Any] = {
-    "source": _SOURCE,
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "empty": "A query without relevant items counts 0, or is left out.",
-    "ties": "Expected value over all orders of tied items, in closed form.",
-}
+_metric = partial(
+    MetricRecord,
+    source=_SOURCE,
+    range=(0.0, 1.0),
+    better="higher",
+    empty="A query without relevant items counts 0, or is left out.",
+    ties="Expected value over all orders of tied items, in closed form.",
+)
 
 
-@register(
-    "metric",
+@_metric(
     "nDCG",
     denominator="DCG of the best order of the whole database",
     summary="Discounted gain of the whole ranking over that of the best order, expected over ties.",
-    **_FACTS,
 )
-@register(
-    "metric",
+@_metric(
     "nDCG@K",
     denominator="DCG of the top K of the best order of the whole database",
     beyond="K above the database is the whole database.",
     summary="Discounted gain of the top K over that of the best order, expected over ties.",
-    **_FACTS,
 )
 def ndcg(
     counts: HammingCounts, *, cutoff: int | None = None, ideal: str = "database", empty: str = "zero"

@@ -1,6 +1,6 @@
 """Precision and recall of the Hamming ball, per query and pooled."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,26 +8,25 @@ from numpy.typing import NDArray
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
-_FACTS: dict[str, Any] = {
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "ties": "None: a ball holds all items at a distance or none.",
-    "beyond": "R above n_bits is the whole database.",
-}
+_metric = partial(
+    MetricRecord,
+    range=(0.0, 1.0),
+    better="higher",
+    ties="None: a ball holds all items at a distance or none.",
+    beyond="R above n_bits is the whole database.",
+)
 _RETRIEVED, _RELEVANT = "items in the ball", "relevant items of the whole database"
 _EMPTY_BALL = "A query with an empty ball counts 0, or is left out."
 _EMPTY_QUERY = "A query without relevant items counts 0, or is left out."
 
 
-@register(
-    "metric",
+@_metric(
     "precision@rR",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
     empty=_EMPTY_BALL,
     denominator=_RETRIEVED,
-    **_FACTS,
 )
 def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R that are relevant.
@@ -71,13 +70,11 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
     return ratio(counts.relevant_within[:, at], counts.retrieved_within[:, at], empty=empty)
 
 
-@register(
-    "metric",
+@_metric(
     "recall@rR",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
     empty=_EMPTY_QUERY,
     denominator=_RELEVANT,
-    **_FACTS,
 )
 def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that lie within Hamming radius R.
@@ -113,13 +110,11 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
     return ratio(counts.relevant_within[:, nearest_radius(counts, radius)], counts.n_relevant, empty=empty)
 
 
-@register(
-    "metric",
+@_metric(
     "precision_micro@rR",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
     empty="If the ball is empty for every query: 0, or left out.",
     denominator="items in the balls of all queries",
-    **_FACTS,
 )
 def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the items within Hamming radius R of any query that are relevant to it, all queries pooled.
@@ -159,13 +154,11 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
     return precision(counts.pooled(), radius=radius, empty=empty)
 
 
-@register(
-    "metric",
+@_metric(
     "recall_micro@rR",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
     empty="If no query has a relevant item: 0, or left out.",
     denominator="relevant items of all queries",
-    **_FACTS,
 )
 def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of all relevant pairs that lie within Hamming radius R, all queries pooled.

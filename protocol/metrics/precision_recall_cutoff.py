@@ -1,6 +1,6 @@
 """Precision and recall of the top K of the Hamming ranking, expected over ties."""
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,24 +8,23 @@ from numpy.typing import NDArray
 from protocol.metrics._cutoff import last_distance, places, ties_at
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 _TIES = "McSherry and Najork 2008, Computing IR Performance Measures Efficiently in the Presence of Tied Scores"
-_FACTS: dict[str, Any] = {
-    "range": (0.0, 1.0),
-    "better": "higher",
-    "ties": "Expected value over all orders of tied items, in closed form.",
-    "beyond": "K above the database is the whole database, in the denominator too.",
-}
+_metric = partial(
+    MetricRecord,
+    range=(0.0, 1.0),
+    better="higher",
+    ties="Expected value over all orders of tied items, in closed form.",
+    beyond="K above the database is the whole database, in the denominator too.",
+)
 
 
-@register(
-    "metric",
+@_metric(
     "P@K",
     source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
     empty="Always defined.",
     denominator="K",
-    **_FACTS,
 )
 def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top K items that are relevant, expected over ties.
@@ -73,13 +72,12 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     return ratio(_expected_relevant(counts, cutoff), places(counts, cutoff), empty=empty)
 
 
-@register(
-    "metric",
+@_metric(
     "R@K",
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
     empty="A query without relevant items counts 0, or is left out.",
     denominator="relevant items of the whole database",
-    **_FACTS | {"beyond": "K above the database is the whole database."},
+    beyond="K above the database is the whole database.",
 )
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that are among the top K, expected over ties.

@@ -5,11 +5,10 @@ from numpy.typing import NDArray
 
 from protocol.metrics._balls import mean_over_radii
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 
-@register(
-    "metric",
+@MetricRecord(
     "RAMAP@rR",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
     range=(0.0, 1.0),

@@ -6,11 +6,10 @@ from numpy.typing import NDArray
 from protocol.checks import one_of
 from protocol.metrics._undefined import EMPTY
 from protocol.ranking import HammingCounts
-from protocol.registry import register
+from protocol.registry import MetricRecord
 
 
-@register(
-    "metric",
+@MetricRecord(
     "utilisation",
     source="Mean Local Group Average Precision, section 3.3, figures 1 and 8",
     range=(0.0, 1.0),

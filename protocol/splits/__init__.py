@@ -11,7 +11,18 @@ from protocol.splits._files import (
     write_list,
     write_split,
 )
-from protocol.splits._protocol import DRAWN, PARTITIONS, VALIDATION, Drawn, Listed, Official, Rest, SplitProtocol
+from protocol.splits._protocol import (
+    DRAWN,
+    PARTITIONS,
+    VALIDATION,
+    Drawn,
+    Listed,
+    Official,
+    Rest,
+    SplitProtocol,
+    draw_of,
+    protocol_of,
+)
 
 __all__ = [
     "DRAWN",
@@ -22,8 +33,10 @@ __all__ = [
     "Official",
     "Rest",
     "SplitProtocol",
+    "draw_of",
     "list_paths",
     "places_of",
+    "protocol_of",
     "read_list",
     "read_lists",
     "read_parts",

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import registry
 from protocol.checks import ProtocolError, labels, n_classes
 from protocol.splits._balance import balanced_order, drawn_of_each_class
 
@@ -32,7 +33,7 @@ class Drawn:
         equally frequent, or none, any item is as likely as any other.
     per_class : int or None
         How many for each class; an item with several labels is drawn for one of them, and for no other. Without either,
-        the setting gives the size.
+        the experiment gives the size.
     """
 
     size: int | None = None
@@ -56,7 +57,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Rest:
-    """Every item that is in no partition which this one may not overlap."""
+    """Every item that is in no partition which this one, the database, may not overlap."""
 
 
 Partition = Drawn | Official | Listed | Rest
@@ -66,8 +67,9 @@ Partition = Drawn | Official | Listed | Rest
 class SplitProtocol:
     """A way to divide a dataset into partitions: where each comes from, how large it is, and which may overlap.
 
-    What is drawn depends on the seed and on the drawn partitions alone: with one seed, two protocols that draw the same
-    partitions have the same queries and the same training set, and differ in the others only.
+    What is drawn depends on the seed and on the drawn partitions alone: with one seed, protocols that draw the same
+    partitions have the same queries, validation sets and training set. Such protocols share a `draw`, and the pipeline
+    prepares, trains and encodes once for all of them; they differ in their database only.
 
     Parameters
     ----------
@@ -77,16 +79,19 @@ class SplitProtocol:
         The partitions that a partition may share items with; all others are disjoint. Default: none.
     n_items, n_classes : int or None
         Of the dataset that the protocol is made for; None: any.
+    draw : str
+        Name of everything but the database, for protocols that share it; default: the protocol shares it with none.
     """
 
     partitions: Mapping[str, Partition]
     may_overlap: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_items: int | None = None
     n_classes: int | None = None
+    draw: str = ""
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The partitions whose sizes the setting gives."""
+        """The partitions whose sizes the experiment gives."""
         return tuple(name for name, part in self.partitions.items() if part == Drawn())
 
     @property
@@ -119,7 +124,8 @@ class SplitProtocol:
         Parameters
         ----------
         given : mapping
-            The setting's sizes, of the partitions that are `open`, at least 1 each; others in it are not looked at.
+            Sizes of the partitions that are `open`, at least 1 each; a validation partition that is not given is
+            empty, and sizes of other partitions are ignored.
         n_items, n_classes : int or None
             Of the dataset; None: not known.
 
@@ -128,15 +134,15 @@ class SplitProtocol:
         ProtocolError
             If an open size is not given or below 1.
         """
-        missing = [name for name in self.open if given.get(name, 0) < 1]
-        if missing:
+        required = [name for name in self.open if name not in VALIDATION]
+        if any(given.get(name, 0) < 1 for name in required):
             raise ProtocolError(
-                f"split sizes: wanted at least 1 for each of {', '.join(self.open)}, came {dict(given) or 'none'}"
+                f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}"
             )
         found = {}
         for name, part in self.partitions.items():
             if part == Drawn():
-                found[name] = given[name]
+                found[name] = given.get(name, 0)
             elif isinstance(part, Drawn) and part.per_class and n_classes is not None:
                 found[name] = part.per_class * n_classes
             elif isinstance(part, Drawn | Official) and part.size:
@@ -154,17 +160,20 @@ class SplitProtocol:
         n_items: int | None,
         n_classes: int | None = None,
         official: Mapping[str, int] | None = None,
+        needed: Sequence[str] = PARTITIONS,
     ) -> None:
         """Raise ProtocolError, in one line, if the protocol can't be drawn from a dataset.
 
         Parameters
         ----------
         given : mapping
-            The setting's sizes, as for `sizes`.
+            As for `sizes`.
         n_items, n_classes : int or None
             Of the dataset; None: not known, or without labels.
         official : mapping of str to int, or None
             The sizes of its makers' parts; None: not known.
+        needed : sequence of str
+            The partitions that must not be left empty; default: all.
 
         Raises
         ------
@@ -181,9 +190,9 @@ class SplitProtocol:
                 held = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
                 raise ProtocolError(f"the split wants an official part {part.part!r} of {part.size:,}, came {held}")
         if n_items is not None:
-            self._check_room(sizes, n_items)
+            self._check_sizes(sizes, n_items, needed)
 
-    def _check_room(self, sizes: Mapping[str, int], n_items: int) -> None:
+    def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in self._of(Rest)}
         asked = " + ".join(f"{name} {size}" for name, size in taken.items())
         drawn = [name for name in self._of(Drawn) if name in sizes]
@@ -191,7 +200,7 @@ class SplitProtocol:
         if sum(sizes[name] for name in (*drawn, *held)) > n_items:
             raise ProtocolError(f"the split asks for {asked} = {sum(taken.values())} items, but there are {n_items}")
         for name in self._of(Rest):
-            if sizes.get(name, 1) < 1:
+            if name in needed and sizes.get(name, 1) < 1:
                 raise ProtocolError(f"the {name} is empty: {asked} = {sum(taken.values())} takes all {n_items} items")
 
     def split(
@@ -204,7 +213,7 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> dict[str, NDArray[np.int64]]:
-        """Draw one run.
+        """Return one run: all that `drawn` returns, and the database.
 
         Parameters
         ----------
@@ -214,7 +223,7 @@ class SplitProtocol:
         seed : int
             Of this run; it alone tells one run from another.
         sizes : mapping
-            Items in each partition that is `open`, at least 1.
+            Items in each partition that is `open`, as for `sizes`.
         official : mapping of str to ndarray of int64
             Row numbers of the parts that the dataset's makers named.
         lists : mapping of str to ndarray of int64
@@ -223,7 +232,7 @@ class SplitProtocol:
         Returns
         -------
         dict of str to ndarray of int64
-            Row numbers, ascending, under `PARTITIONS`; none in those that the protocol has not.
+            Row numbers, ascending, under `PARTITIONS`; empty for the partitions that the protocol does not have.
 
         Raises
         ------
@@ -231,21 +240,58 @@ class SplitProtocol:
             As `check`; if a class has fewer items than are drawn for it, official parts share items that they may not
             share, or a list is missing.
         """
+        parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+        return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
+
+    def drawn(
+        self,
+        n_items: int,
+        y: NDArray | None,
+        *,
+        seed: int,
+        sizes: Mapping[str, int] = _NOTHING,
+        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the partitions of one run but the database; parameters and errors as for `split`.
+
+        Protocols with the same `draw` return the same here, also where one of them leaves no item for its database.
+        """
+        return self._draw(DRAWN, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
+
+    def _draw(
+        self,
+        needed: Sequence[str],
+        n_items: int,
+        y: NDArray | None,
+        *,
+        seed: int,
+        sizes: Mapping[str, int],
+        official: Mapping[str, NDArray[np.int64]],
+        lists: Mapping[str, NDArray[np.int64]],
+    ) -> dict[str, NDArray[np.int64]]:
         classes = None if y is None else labels(y, n_items)
-        self.check(
-            sizes,
-            n_items=n_items,
-            n_classes=n_classes(classes),
-            official={name: len(rows) for name, rows in official.items()},
-        )
+        parts_of_makers = {name: len(rows) for name, rows in official.items()}
+        self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=parts_of_makers, needed=needed)
         parts = self._official(official) | self._lists(lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
         pool = _without(n_items, taken)
         if self.balanced:
             parts |= self._drawn(pool, None if classes is None else classes[pool], sizes, np.random.default_rng(seed))
-        for name in self._of(Rest):
-            parts[name] = _without(n_items, [rows for other, rows in parts.items() if not self.overlaps(name, other)])
-        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in PARTITIONS}
+        return {name: np.sort(parts.get(name, _NO_ROWS)) for name in DRAWN}
+
+    def database(
+        self,
+        parts: Mapping[str, NDArray[np.int64]],
+        n_items: int,
+        *,
+        official: Mapping[str, NDArray[np.int64]] = _NOTHING,
+        lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
+    ) -> NDArray[np.int64]:
+        """Return the row numbers of the database, ascending, given the other partitions as `drawn` returns them."""
+        if isinstance(self.partitions.get("database"), Rest):
+            return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
+        return np.sort((self._official(official) | self._lists(lists)).get("database", _NO_ROWS))
 
     def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         found = {name: official[part.part] for name, part in self._of(Official).items()}
@@ -289,3 +335,13 @@ def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int
     for rows in parts:
         left[rows] = False
     return np.flatnonzero(left)
+
+
+def draw_of(split: str) -> str:
+    """Return the name of the draw of a registered split protocol: its own where it shares the draw with no other."""
+    return registry.get("split", split).draw or split
+
+
+def protocol_of(draw: str) -> SplitProtocol:
+    """Return a protocol that makes the draw: the first of those that share it, by name."""
+    return next(registry.get("split", split) for split in registry.names("split") if draw_of(split) == draw)

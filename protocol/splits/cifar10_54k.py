@@ -2,12 +2,11 @@
 
 import dataclasses
 
-from protocol.registry import register
-from protocol.splits._cifar10 import TRAIN_IN_DATABASE
+from protocol.registry import SplitRecord
+from protocol.splits.cifar10_s1 import CIFAR10_S1
 
-CIFAR10_54K = register(
-    "split",
+CIFAR10_54K = SplitRecord(
     "cifar10_54k",
     source="DeepHash-pytorch, its dataset cifar10; in none of the papers reproduced here",
     summary="CIFAR-10 as in `cifar10_s1`, but the training set is no part of the database, which has 54,000 images",
-)(dataclasses.replace(TRAIN_IN_DATABASE, may_overlap={}))
+)(dataclasses.replace(CIFAR10_S1, may_overlap={}))

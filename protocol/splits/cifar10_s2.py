@@ -3,11 +3,10 @@
 The authors' released code draws 1,000 queries of each class at random instead; here it is as the paper has it.
 """
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
 
-CIFAR10_S2 = register(
-    "split",
+CIFAR10_S2 = SplitRecord(
     "cifar10_s2",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, second setting",
     summary="CIFAR-10: the 10,000 official test images are the queries, the 50,000 others database and training set",

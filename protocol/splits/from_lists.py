@@ -1,10 +1,9 @@
 """Anyone's split: a file for each partition. What the lists share is for the audit to judge, not refused here."""
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol
 
-FROM_LISTS = register(
-    "split",
+FROM_LISTS = SplitRecord(
     "from_lists",
     source="the user's own lists",
     summary="Anyone's split, a file for each partition: lists of ids with or without labels, or row numbers",

@@ -1,10 +1,9 @@
 """LabelMe: 2,000 queries, the rest is the database, and 5,000 of it are the training set."""
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
-LABELME_2K = register(
-    "split",
+LABELME_2K = SplitRecord(
     "labelme_2k",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1",
     summary="LabelMe: 2,000 queries, 20,019 in the database, 5,000 of it to train on, all at random",

@@ -3,11 +3,10 @@
 An image drawn for one concept often shows others, so a partition has more images of most concepts than were drawn.
 """
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
-NUSWIDE_21 = register(
-    "split",
+NUSWIDE_21 = SplitRecord(
     "nuswide_21",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, and the authors' code (split_nus.m)",
     summary="NUS-WIDE, 21 concepts: 100 queries and 500 training images of each, 193,734 in the database",

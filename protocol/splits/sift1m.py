@@ -1,10 +1,9 @@
 """SIFT1M by the parts of its corpus: base is searched, learn is learned from, query asks."""
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
 
-SIFT1M = register(
-    "split",
+SIFT1M = SplitRecord(
     "sift1m",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V",
     summary="SIFT1M by its own parts: 10,000 queries, a database of 1,000,000, 100,000 others to train on",

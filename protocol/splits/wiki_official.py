@@ -3,11 +3,10 @@
 The authors rank the test items for each other; here no query's own pair is in the database.
 """
 
-from protocol.registry import register
+from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
 
-WIKI_OFFICIAL = register(
-    "split",
+WIKI_OFFICIAL = SplitRecord(
     "wiki_official",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
     summary="Wiki: the 693 official test items are the queries, the 2,173 others database and training set",

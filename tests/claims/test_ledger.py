@@ -145,8 +145,8 @@ def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
     def wrong(counts, **options):
         return right.plugin(counts, **options) * 1.001 + 0.002
 
-    entry = registry.Entry("metric", metric, wrong, right.source, right.module, right.facts)
-    monkeypatch.setitem(registry._entries, ("metric", metric), entry)
+    entry = right.describing(wrong, right.module)
+    monkeypatch.setitem(registry._records, ("metric", metric), entry)
     registry._find.cache_clear()
     try:
         for number in numbers:
@@ -157,8 +157,8 @@ def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
 
 def test_a_contradicted_claim_would_be_reproduced_by_a_metric_that_says_so(monkeypatch):
     right = registry.entry("metric", "F1_micro@rR")
-    entry = registry.Entry("metric", right.name, lambda *_, **__: [0.78], right.source, right.module, right.facts)
-    monkeypatch.setitem(registry._entries, ("metric", right.name), entry)
+    entry = right.describing(lambda *_, **__: [0.78], right.module)
+    monkeypatch.setitem(registry._records, ("metric", right.name), entry)
     registry._find.cache_clear()
     try:
         assert BY_ID["S4-03"].judge(claims.Results()).status == REPRODUCED
@@ -264,7 +264,7 @@ def test_learned_hashers_and_their_features_have_a_place(tmp_path):
 
 
 def test_alexnet_rows_decide_the_tables_of_ramap(tmp_path):
-    cell = {"feature": "alexnet", "split": "ramap", "n_bits": 8}
+    cell = {"feature": "alexnet", "split": "cifar10_s1", "n_bits": 8}
     expected = BY_ID["S2-02"].expected
     rows = [
         cell | {"metric": f"mAP@{n}[retrieved]", "mean": m} for n, m in zip(expected["n"], expected["MAP"], strict=True)
@@ -404,7 +404,7 @@ def of_margins(**changed):
             for metric, mean in means.items()
             for n_bits in (48, 64)
         ]
-    return [row | {"split": "ramap"} for row in rows]
+    return [row | {"split": "cifar10_s1"} for row in rows]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_help_teaches(arguments):
 def test_list_shows_every_plug_in_with_its_source(capsys):
     assert main(["list"]) == 0
     out = capsys.readouterr().out
-    for kind in registry.ROOMS:
+    for kind in registry.PACKAGES:
         for entry in registry.entries(kind):
             assert f"  {entry.name} " in out
             assert entry.summary in out
@@ -35,12 +35,12 @@ def test_list_says_what_files_a_dataset_needs_and_how_to_get_those_that_are_not_
     assert main(["list", "datasets", *how]) == 0
     out = capsys.readouterr().out
     for entry in registry.entries("dataset"):
-        for file in entry.facts["files"]:
+        for file in entry.files:
             assert file.name in out
             assert file.by_hand in out
     assert "ConceptsList.zip, NUS_WID_Tags.zip; BoW_int.dat (by hand: unpack it from" in out
     assert "raw_features.mat, trainset_txt_img_cat.list, testset_txt_img_cat.list (by hand: take it out of" in out
-    assert out.count("none to fetch") == sum(not entry.facts["files"] for entry in registry.entries("dataset")) > 0
+    assert out.count("none to fetch") == sum(not entry.files for entry in registry.entries("dataset")) > 0
 
 
 def test_list_of_one_kind_shows_that_kind_only(capsys):

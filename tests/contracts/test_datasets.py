@@ -11,7 +11,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.datasets import Data, check_statistics
 from protocol.downloads import File
-from protocol.registry import Entry
+from protocol.registry import DatasetRecord
 
 FACTS = {"n", "classes", "image_shape", "dimensions", "partitions", "per_class", "labels_per_item"}
 
@@ -22,20 +22,18 @@ def check_facts(entry):
     first, *options = inspect.signature(entry.plugin).parameters.values()
     assert first.name == "paths"
     assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in options), "options: keyword, default"
-    check_files(entry.facts["files"])
+    check_files(entry.files)
     statistics = statistics_of(entry)
     assert set(statistics) <= FACTS, "only facts that are checked"
     assert statistics.get("n", 1) > 0
     assert statistics.get("classes", 0) >= 0
     assert len(statistics.get("image_shape", (1, 1))) in (2, 3)
-    assert set(entry.facts.get("user_files", ())) | set(entry.facts.get("user_folders", ())) <= {
-        p.name for p in options
-    }
+    assert {*entry.user_files, *entry.user_folders} <= {p.name for p in options}
 
 
 def statistics_of(entry):
     """Return what is known of a dataset under the options it has by default."""
-    known = entry.facts["statistics"]
+    known = entry.statistics
     options = list(inspect.signature(entry.plugin).parameters.values())[1:]
     return known(**{p.name: p.default for p in options}) if callable(known) else known
 
@@ -64,9 +62,7 @@ def test_facts(name):
 
 
 WITHOUT_FILES = [
-    entry.name
-    for entry in registry.entries("dataset")
-    if not any(entry.facts.get(kind) for kind in ("files", "user_files", "user_folders"))
+    entry.name for entry in registry.entries("dataset") if not (entry.files or entry.user_files or entry.user_folders)
 ]
 
 
@@ -83,8 +79,8 @@ def test_datasets_without_files_load_and_match_their_statistics(name):
 def test_digits_and_cifar10_are_there():
     assert {"cifar10", "digits"} <= set(registry.names("dataset"))
     assert "digits" in WITHOUT_FILES
-    cifar10 = registry.entry("dataset", "cifar10").facts
-    assert cifar10["statistics"]["n"] == cifar10["statistics"]["classes"] * cifar10["statistics"]["per_class"] == 60_000
+    statistics = registry.entry("dataset", "cifar10").statistics
+    assert statistics["n"] == statistics["classes"] * statistics["per_class"] == 60_000
 
 
 def wrong(paths):
@@ -98,7 +94,7 @@ STATISTICS = MappingProxyType({"n": 2, "classes": 2, "image_shape": (8, 8)})
 
 def entry_of(**facts):
     facts = {"files": (GOOD_FILE,), "statistics": STATISTICS} | facts
-    return Entry("dataset", "wrong", wrong, "a page", "tests", facts)
+    return DatasetRecord("wrong", source="a page", **facts).describing(wrong, "tests")
 
 
 def test_complete_facts_pass():

@@ -10,7 +10,7 @@ from protocol import registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
 from protocol.features._images import check_images
-from protocol.registry import Entry
+from protocol.registry import FeatureRecord
 
 
 def colour():
@@ -24,7 +24,7 @@ def taken(feature):
 
 def check_facts(entry):
     assert entry.source, "a feature names its source"
-    assert isinstance(entry.facts["deviations"], str), "a feature states its deviations"
+    assert isinstance(entry.deviations, str), "a feature states its deviations"
     assert entry.summary, "a feature has a one-line meaning"
 
 
@@ -251,10 +251,10 @@ def test_a_wrong_constructor_is_rejected(wrong):
         check_constructor(wrong)
 
 
-@pytest.mark.parametrize(("source", "facts"), [("", {"deviations": ""}), ("a paper", {"deviations": None})])
-def test_incomplete_facts_are_rejected(source, facts):
+@pytest.mark.parametrize(("source", "deviations"), [("", ""), ("a paper", None)])
+def test_incomplete_facts_are_rejected(source, deviations):
     with pytest.raises(AssertionError):
-        check_facts(Entry("feature", "plain", Plain, source, "tests", facts))
+        check_facts(FeatureRecord("plain", source=source, deviations=deviations).describing(Plain, "tests"))
 
 
 def test_images_of_both_forms_pass():

@@ -381,7 +381,7 @@ PLAIN = [
 
 
 TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-HASHERS = [pytest.param(entry.name, marks=[TORCH] * ("extra" in entry.facts)) for entry in registry.entries("hasher")]
+HASHERS = [pytest.param(entry.name, marks=[TORCH] * (entry.extra is not None)) for entry in registry.entries("hasher")]
 
 
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
@@ -406,13 +406,13 @@ def test_a_diverging_training_stops_with_its_step(name):
 
 @pytest.mark.parametrize("name", HASHERS)
 def test_the_seed_matters_where_the_registration_says_so(name):
-    check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["random"])
+    check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).random)
 
 
 @pytest.mark.parametrize("name", HASHERS)
 def test_bits_beyond_the_features_as_the_registration_says(name):
     check_bits_beyond_features(
-        taught(registry.get("hasher", name)), registry.entry("hasher", name).facts["bits_within_features"]
+        taught(registry.get("hasher", name)), registry.entry("hasher", name).bits_within_features
     )
 
 
@@ -420,7 +420,7 @@ def test_bits_beyond_the_features_as_the_registration_says(name):
 def test_the_registration_names_source_and_deviations(name):
     entry = registry.entry("hasher", name)
     assert entry.source
-    assert entry.facts["deviations"]
+    assert entry.deviations
     assert entry.summary.endswith(".")
 
 

@@ -75,12 +75,12 @@ def follows_a_permutation_of_the_queries(metric):
 
 
 def says_what_it_is(entry):
-    low, high = entry.facts["range"]
+    low, high = entry.range
     assert low < high
-    assert entry.facts["better"] in ("higher", "lower")
+    assert entry.better in ("higher", "lower")
     has_number = any(mark in entry.name for mark in ("@K", "@rR"))
     facts = ("empty", "ties", "denominator", *(["beyond"] if has_number else []))
-    for text in (entry.source, entry.summary, *(entry.facts[fact] for fact in facts)):
+    for text in (entry.source, entry.summary, *(getattr(entry, fact) for fact in facts)):
         assert isinstance(text, str)
         assert text.strip()
     assert "\n" not in entry.summary
@@ -106,7 +106,7 @@ def test_all_the_metrics_are_found():
 def test_contract(name, check):
     metric = registry.get("metric", name)
     if check is stays_in_its_range:
-        low, high = registry.entry("metric", name).facts["range"]
+        low, high = registry.entry("metric", name).range
         check(metric, low, high)
     else:
         check(metric)
@@ -179,6 +179,4 @@ def test_wrong_facts_are_rejected(change):
     good = registry.entry("metric", "mAP@K[all]")
     says_what_it_is(good)
     with pytest.raises(AssertionError):
-        says_what_it_is(
-            registry.Entry("metric", "wrong@K", good.plugin, good.source, good.module, {**good.facts, **change})
-        )
+        says_what_it_is(replace(good, name="wrong@K", **change))

@@ -121,12 +121,15 @@ def test_classes_of_different_sizes_are_told():
 @pytest.fixture
 def own(monkeypatch):
     """A dataset whose options name a file and a folder of the user's."""
-    from types import MappingProxyType
-
-    facts = MappingProxyType(
-        {"user_files": ("features", "labels"), "user_folders": ("folder",), "required": ("folder",)}
+    entry = registry.DatasetRecord(
+        "own",
+        source="x",
+        files=(),
+        statistics={},
+        user_files=("features", "labels"),
+        user_folders=("folder",),
+        required=("folder",),
     )
-    entry = registry.Entry("dataset", "own", None, "x", "tests", facts)
     monkeypatch.setattr(registry, "entry", lambda kind, name: entry)
 
 

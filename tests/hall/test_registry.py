@@ -19,13 +19,13 @@ def test_every_plug_in_is_found(kind, names):
     assert names <= set(registry.names(kind))
 
 
-@pytest.mark.parametrize("kind", registry.ROOMS)
+@pytest.mark.parametrize("kind", registry.PACKAGES)
 def test_every_plug_in_says_what_it_is_and_where_from(kind):
     for entry in registry.entries(kind):
         assert entry.summary
         assert "\n" not in entry.summary
         assert entry.source
-        assert entry.module.startswith(f"protocol.{registry.ROOMS[kind]}.")
+        assert entry.module.startswith(f"protocol.{registry.PACKAGES[kind]}.")
 
 
 def test_a_number_in_a_name_becomes_a_keyword():
@@ -49,11 +49,82 @@ def test_misspelt_names_and_kinds_list_the_known():
 
 
 def test_two_files_can_not_claim_one_name():
-    space = {"__name__": "elsewhere", "register": registry.register}
-    with pytest.raises(
-        ProtocolError, match=r"hasher 'itq' is registered twice: in protocol\.hashers\.itq and in elsewhere"
-    ):
-        exec("register('hasher', 'itq', source='x')(object)", space)
+    space = {"__name__": "elsewhere", "record": hasher("itq")}
+    with pytest.raises(ProtocolError) as error:
+        exec("record(object)", space)
+    assert str(error.value) == (
+        "hasher 'itq': expected one plug-in of this name, got two: in protocol.hashers.itq and in elsewhere."
+    )
+
+
+def hasher(name, **fields):
+    return registry.HasherRecord(
+        name, **{"source": "a page", "deviations": "", "bits_within_features": False, "random": True} | fields
+    )
+
+
+def test_a_record_describes_its_plug_in_and_returns_it(records):
+    class Mine:
+        """The first line.
+
+        And another one.
+        """
+
+    assert hasher("mine")(Mine) is Mine
+    record = records["hasher", "mine"]
+    assert (record.plugin, record.module, record.summary) == (Mine, __name__, "The first line.")
+    assert (record.kind, record.package, record.random, record.extra) == ("hasher", "hashers", True, None)
+    assert hasher("mine", summary="Given.").describing(Mine, "here").summary == "Given."
+
+
+@pytest.fixture
+def records(monkeypatch):
+    """The registered records, of which a test may change a copy."""
+    monkeypatch.setattr(registry, "_records", dict(registry._records))
+    yield registry._records
+    registry._find.cache_clear()
+
+
+WRONG_FIELDS = {
+    "source='x', bits_within_features=False, random=True": "missing field 'deviations'",
+    "source='x', deviations=''": "missing fields 'bits_within_features', 'random'",
+    "source='x', deviatons='', bits_within_features=False, random=True": "unknown field 'deviatons'. Did you mean "
+    "'deviations'?",
+    "source='x', deviations='', bits_within_features=False, random=True, paper=1": "unknown field 'paper'. Known "
+    "fields: bits_within_features, deviations, extra, name, random, source, summary.",
+    "'x', deviations=''": "expected one argument without a keyword, the name, got 2",
+    "source='x', deviations='', bits_within_features=False, random=True, module='x'": "unknown field 'module'",
+}
+
+
+@pytest.mark.parametrize(("fields", "problem"), WRONG_FIELDS.items())
+def test_a_wrong_field_is_one_line_with_the_file_and_the_field(fields, problem):
+    path = registry._PACKAGE / "hashers" / "mine.py"
+    code = f"from protocol.registry import HasherRecord\n\n@HasherRecord('mine', {fields})\nclass Mine: ...\n"
+    with pytest.raises(ProtocolError) as error:
+        exec(compile(code, str(path), "exec"), {"__name__": "protocol.hashers.mine"})
+    assert str(error.value).startswith(f"protocol/hashers/mine.py: hasher 'mine': {problem}")
+    assert "\n" not in str(error.value)
+
+
+def test_a_record_without_a_name_and_a_file_outside_the_package_are_refused_as_well():
+    with pytest.raises(ProtocolError, match=rf"^{__file__}: feature '': missing field 'name'"):
+        registry.FeatureRecord(source="a page", deviations="")
+    with pytest.raises(ProtocolError, match=r"split 'x': missing field 'summary'"):
+        registry.SplitRecord("x", source="a page")
+
+
+def test_sub_packages_are_scanned_but_for_private_modules(tmp_path, monkeypatch):
+    code = "from protocol.registry import FeatureRecord\nFeatureRecord({!r}, source='x', deviations='')(object())\n"
+    for file in ("made/plain.py", "made/deep/inside.py", "made/_hidden.py", "made/_private/inside.py"):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(code.format(file))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_records", {})
+    registry._import_below(__import__("made"))
+    assert [record.name for record in registry._records.values()] == ["made/deep/inside.py", "made/plain.py"]
 
 
 def test_digest_follows_the_plug_in_its_room_and_the_hall_only(tmp_path, monkeypatch):

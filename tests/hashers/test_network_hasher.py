@@ -267,8 +267,8 @@ def test_without_pytorch_one_line_says_what_to_install(name, monkeypatch):
 
 def test_what_needs_the_extra_says_so(root):
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert extras[registry.entry("hasher", "deep_squared").facts["extra"]] == ["torch>=2.3"]
-    assert [entry.name for entry in registry.entries("hasher") if "extra" in entry.facts] == NAMES
+    assert extras[registry.entry("hasher", "deep_squared").extra] == ["torch>=2.3"]
+    assert [entry.name for entry in registry.entries("hasher") if entry.extra] == NAMES
 
 
 def test_pytorch_is_not_imported_until_a_network_is_trained():

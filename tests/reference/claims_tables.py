@@ -37,7 +37,7 @@ def main(mirror: Path) -> None:
 
 
 def _loaded(mirror: Path, dataset: str, **options: str) -> datasets.Data | None:
-    paths = {file.name: mirror / dataset / file.name for file in registry.entry("dataset", dataset).facts["files"]}
+    paths = {file.name: mirror / dataset / file.name for file in registry.entry("dataset", dataset).files}
     return datasets.load(dataset, paths, options) if all(path.exists() for path in paths.values()) else None
 
 

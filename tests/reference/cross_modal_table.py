@@ -41,7 +41,7 @@ class Wiki:
     """The runs of the setting, from the folder with the dataset's files."""
 
     def __init__(self, folder: Path) -> None:
-        files = registry.entry("dataset", "wiki").facts["files"]
+        files = registry.entry("dataset", "wiki").files
         self.data = datasets.load("wiki", {file.name: folder / file.name for file in files}, {})
 
     @functools.cache  # noqa: B019 - there is one Wiki, for as long as the process runs

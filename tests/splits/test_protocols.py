@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol
+from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol, draw_of, protocol_of
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 RNG = np.random.default_rng(0)
@@ -34,7 +34,6 @@ CASES = {
     "standard": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_950}),
     "improved": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_620}),
     "cifar10_s1": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
-    "ramap": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
     "cifar10_54k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 54_000}),
     "cifar10_s2": (
         60_000,
@@ -70,11 +69,10 @@ CASES = {
 }
 # What each has in its database beside what is only there; all other partitions are disjoint.
 IN_DATABASE = {
-    name: {"train"}
-    for name in ("cifar10_s1", "ramap", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100", "wiki_official")
+    name: {"train"} for name in ("cifar10_s1", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100", "wiki_official")
 }
 IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
-FROM_SEED = ["standard", "improved", "cifar10_s1", "ramap", "cifar10_54k", "nuswide_21", "labelme_2k"]
+FROM_SEED = ["standard", "improved", "cifar10_s1", "cifar10_54k", "nuswide_21", "labelme_2k"]
 
 
 @functools.cache
@@ -118,7 +116,7 @@ def test_the_sizes_it_tells_before_drawing_are_those_it_draws(name):
 
 
 @pytest.mark.parametrize(("name", "part", "number"), [("query", "query", 100), ("train", "train", 500)])
-@pytest.mark.parametrize("protocol", ["cifar10_s1", "ramap", "cifar10_54k"])
+@pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k"])
 def test_cifar10_has_as_many_of_each_class_as_the_papers_say(protocol, name, part, number):
     assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
 
@@ -151,12 +149,69 @@ def test_the_same_seed_gives_the_same_bytes_another_seed_another_draw(name):
     assert bool(differ) == (name in FROM_SEED)
 
 
-def test_protocols_that_draw_the_same_partitions_share_the_draw():
-    first, *others = (draw(name, seed=0) for name in ("cifar10_s1", "ramap", "cifar10_54k"))
-    for other in others:
-        for part in ("query", "train"):
-            np.testing.assert_array_equal(first[part], other[part])
-    assert set(others[1]["database"]) == set(first["database"]) - set(first["train"])
+SHARED = {
+    name: [split for split in registry.names("split") if registry.get("split", split).draw == name]
+    for name in {registry.get("split", split).draw for split in registry.names("split")} - {""}
+}
+
+
+def test_which_protocols_share_a_draw():
+    assert SHARED == {"thesis": ["improved", "standard"], "cifar10_1k_5k": ["cifar10_54k", "cifar10_s1"]}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_protocols_that_share_a_draw_differ_in_the_database_only(name):
+    drawn = [
+        registry.get("split", split).drawn(
+            CASES[split][0], CASES[split][1], sizes=GIVEN, official=CASES[split][2], seed=3
+        )
+        for split in SHARED[name]
+    ]
+    for part in DRAWN:
+        for other in drawn[1:]:
+            np.testing.assert_array_equal(drawn[0][part], other[part])
+    declared = [registry.get("split", split) for split in SHARED[name]]
+    for other in declared[1:]:
+        assert (other.n_items, other.n_classes) == (declared[0].n_items, declared[0].n_classes)
+        for a, b in itertools.combinations(DRAWN, 2):
+            assert other.overlaps(a, b) == declared[0].overlaps(a, b)
+
+
+def test_no_draw_has_the_name_of_a_protocol():
+    assert not set(SHARED) & set(registry.names("split"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_split_is_the_draw_and_the_database(name):
+    n_items, y, official, _ = CASES[name]
+    protocol = registry.get("split", name)
+    parts = protocol.drawn(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=0)
+    assert set(parts) == set(DRAWN)
+    whole = parts | {"database": protocol.database(parts, n_items, official=official)}
+    for part, rows in draw(name).items():
+        np.testing.assert_array_equal(rows, whole[part])
+
+
+def test_a_protocol_draws_even_where_its_own_database_would_be_empty():
+    sizes = {"query": 50, "train": 50}
+    with pytest.raises(ProtocolError, match="the database is empty"):
+        registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
+    parts = protocol_of("thesis").drawn(100, None, sizes=sizes, seed=0)
+    assert len(registry.get("split", "standard").database(parts, 100)) == 50
+
+
+def test_the_draw_of_a_protocol_is_its_own_where_it_shares_it_with_none():
+    assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
+    assert protocol_of("sift1m") is registry.get("split", "sift1m")
+
+
+def test_validation_partitions_without_sizes_are_empty():
+    protocol, sizes = registry.get("split", "improved"), {"query": 50, "train": 200}
+    parts = protocol.split(2_000, None, sizes=sizes, seed=0)
+    assert {part: len(rows) for part, rows in parts.items()} == {
+        "query": 50, "validation_query": 0, "validation_database": 0, "train": 200, "database": 1_750,
+    }  # fmt: skip
+    assert protocol.sizes(sizes, n_items=2_000) == {part: len(rows) for part, rows in parts.items()}
 
 
 SMALL = st.integers(0, 2**32 - 1)

@@ -99,8 +99,8 @@ def test_an_empty_database_is_refused():
 
 
 @pytest.mark.parametrize("sizes", [{**SIZES, "train": 0}, {"query": 5}, {}])
-def test_sizes_must_be_those_of_the_four_partitions(sizes):
-    with pytest.raises(ProtocolError, match="wanted at least 1 for each of query, validation_query"):
+def test_queries_and_training_set_must_have_sizes(sizes):
+    with pytest.raises(ProtocolError, match="expected at least 1 for each of query, train, got"):
         draw("standard", sizes=sizes)
 
 

@@ -22,12 +22,10 @@ import numpy as np
 
 from protocol.datasets import Data
 from protocol.downloads import File
-from protocol.registry import register
+from protocol.registry import DatasetRecord
 
 
-@register(
-    "dataset",
-    "made",
+@DatasetRecord("made",
     source="this test",
     files=(
         File("known.bin", ("{address}/known.bin",), "{sha256}", {size}),

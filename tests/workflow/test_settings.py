@@ -34,7 +34,7 @@ def dataset_of(name):
 def lacks_pytorch(text):
     """Whether a setting names a hasher of the extra `learned`, which isn't installed."""
     used = {hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])}
-    learned = any("extra" in registry.entry("hasher", hasher).facts for hasher in used)
+    learned = any(registry.entry("hasher", hasher).extra is not None for hasher in used)
     return learned and importlib.util.find_spec("torch") is None
 
 
@@ -72,7 +72,7 @@ def test_every_shipped_setting_can_be_planned(project, name):
     done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     setting = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
-    has_files = bool(registry.entry("dataset", setting["dataset"]).facts["files"])
+    has_files = bool(registry.entry("dataset", setting["dataset"]).files)
     assert ("fetch" in done.stdout) == has_files
     assert ("search" in done.stdout) == ("choices" in done.stdout) == ("hasher_grids" in setting)
     for rule in ("dataset", "extract", "split", "hash", "count", "page"):
@@ -195,7 +195,7 @@ def test_the_leak_study_has_no_supervision_to_give(settings):
         ({"ground_truths": ["class"]}, "unknown ground_truth 'class'"),
         ({"splits": ["improve"]}, "unknown split 'improve'"),
         ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),
-        ({"metrics": ["mAP@K[all]"]}, r"metric 'mAP@K\[all\]': put a number where the name has K or R"),
+        ({"metrics": ["mAP@K[all]"]}, r"metric 'mAP@K\[all\]': expected a number in place of K, R or beta"),
         ({"metrics": ["precision@r9"]}, "metric 'precision@r9': radius 9 is above n_bits 8"),
         (
             {"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}},

@@ -34,7 +34,7 @@ try:
     USER_FILES, USER_FOLDERS = datasets.user_paths(
         SET["dataset"], SET["dataset_options"]
     )
-    FILES = DATASET.facts["files"]
+    FILES = DATASET.files
     PLACE = Place(
         SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]
     )

@@ -110,7 +110,7 @@ rule page:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
         # The page prints what every plug-in says of itself.
-        code=room_digest("report", "metrics", *registry.ROOMS.values()),
+        code=room_digest("report", "metrics", *registry.PACKAGES.values()),
     message:
         "report: {output.report}"
     script:
@@ -140,7 +140,7 @@ rule draw:
     params:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
-        code=room_digest("report", "metrics", *registry.ROOMS.values()),
+        code=room_digest("report", "metrics", *registry.PACKAGES.values()),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"
     script:

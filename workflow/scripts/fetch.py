@@ -8,7 +8,7 @@ from protocol.downloads import Place, fetch, require_local
 
 def main(job):
     """Fetch the file that the wildcard names; offline, every file that the dataset lacks is named at once."""
-    files = {file.name: file for file in registry.entry("dataset", job.params.dataset).facts["files"]}
+    files = {file.name: file for file in registry.entry("dataset", job.params.dataset).files}
     sources = {key: job.config[key] for key in ("mirror", "mirror_sha256", "offline")}
     place = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)
     require_local(files.values(), place)

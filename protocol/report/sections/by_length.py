@@ -46,7 +46,7 @@ def _shows(results: Results) -> str:
     rows = rows.dropna(subset="mean")
     if rows.empty:
         return f"{results.metric} is undefined everywhere here."
-    lower_is_better = registry.entry("metric", results.metric).facts["better"] == "lower"
+    lower_is_better = registry.entry("metric", results.metric).better == "lower"
     ranked = rows.sort_values("mean", ascending=lower_is_better, kind="stable")
     best, worst = ranked.iloc[0], ranked.iloc[-1]
     says = f"{best['hasher']} has the best {results.metric}, {spread(best['mean'], best['std'])}"

@@ -15,11 +15,11 @@ def section(results: Results) -> Section:
         _table(results, truth, split, own)
         for (truth, split), own in rows.groupby(["ground_truth", "split"], sort=False)
     ]
-    facts = registry.entry("metric", results.metric).facts
+    record = registry.entry("metric", results.metric)
     empty = "counts 0" if results.setting["empty"] == "zero" else "leaves its query out"
     says = (
-        f"Conventions of {results.metric}: ties: {facts['ties'].rstrip('.').lower()}; denominator: "
-        f"{facts['denominator']}; an undefined value {empty}."
+        f"Conventions of {results.metric}: ties: {record.ties.rstrip('.').lower()}; denominator: "
+        f"{record.denominator}; an undefined value {empty}."
     )
     return Section("headline", "The answer", [_what(results), _best(results), says], tables=tables)
 
@@ -37,7 +37,7 @@ def _best(results: Results) -> str:
 
 
 def _lower(results: Results) -> bool:
-    return bool(registry.entry("metric", results.metric).facts["better"] == "lower")
+    return registry.entry("metric", results.metric).better == "lower"
 
 
 def _what(results: Results) -> str:

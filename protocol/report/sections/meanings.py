@@ -19,10 +19,7 @@ def section(results: Results) -> Section:
         else "the query is left out of the mean"
     )
     entries = {entry.name: entry for entry in (registry.entry("metric", name) for name in setting["metrics"])}
-    metrics = [
-        [m.name, m.summary, m.facts["ties"], m.facts["denominator"], m.facts["empty"], m.source]
-        for m in entries.values()
-    ]
+    metrics = [[m.name, m.summary, m.ties, m.denominator, m.empty, m.source] for m in entries.values()]
     tables = [
         Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),
         Table(
@@ -45,7 +42,7 @@ def _plugins(results: Results, kind: str) -> Table:
         "name": [entry.name for entry in entries],
         "meaning": [entry.summary for entry in entries],
         "source": [entry.source for entry in entries],
-        "deviations": [entry.facts.get("deviations", "") for entry in entries],
+        "deviations": [getattr(entry, "deviations", "") for entry in entries],
         "options": [
             ", ".join(f"{option} = {value}" for option, value in _options(results, kind, name).items())
             for name in names
