@@ -10,18 +10,18 @@ import copy
 import dataclasses
 import difflib
 import functools
-import hashlib
 import importlib
 import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, overload
 
+from protocol import sources
 from protocol.checks import ProtocolError, known
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Plugin = TypeVar("Plugin")
 _PACKAGE = Path(__file__).parent
-_ENTRY_POINTS = {"cli.py", "__main__.py"}
-_IMPORTED = re.compile(r"^\s*(?:from|import) protocol\.(\w+)", re.MULTILINE)
-_CHECKED = {"downloads"}  # its results are compared with checksums, so an edit there can't change them
 # The placeholders in registered names, and the numbers requested in their place: the group's name is the keyword.
 _NUMBERS = {
     "@K": "@(?P<cutoff>[1-9][0-9]*)",
@@ -358,46 +355,25 @@ def get(kind: str, name: str) -> Any:
     return functools.partial(found.plugin, **numbers) if numbers else found.plugin
 
 
-def _digest(paths: list[Path]) -> str:
-    content = hashlib.sha256()
-    for path in sorted(_with_imported_rooms(paths)):
-        content.update(str(path.relative_to(_PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return content.hexdigest()[:16]
+def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
+    """Return a digest of scripts, modules and plug-ins, and of all code of this package that they import.
 
-
-def _with_imported_rooms(paths: list[Path]) -> set[Path]:
-    """Return sources and those of the rooms they import, and so on, but for rooms of plug-ins and for `_CHECKED`."""
-    found, rooms = set(paths), set(PACKAGES.values()) | _CHECKED
-    while paths:
-        named = {name for path in paths if path.suffix == ".py" for name in _IMPORTED.findall(path.read_text())}
-        paths = [path for room in sorted(named - rooms) for path in (_PACKAGE / room).glob("*.py")]
-        rooms |= named
-        found.update(paths)
-    return found
-
-
-def _hall() -> list[Path]:
-    return [path for path in _PACKAGE.glob("*.py") if path.name not in _ENTRY_POINTS]
-
-
-def digest(kind: str, *plugins: str) -> str:
-    """Return a digest of the sources behind plug-ins.
-
-    These are their files, their room's private modules, the rooms that these import, and the hall.
-    Snakemake does not see an edit inside an imported package; a rule that takes this as a parameter reruns when, and
-    only when, code it depends on changed.
+    Parameters
+    ----------
+    *starts : str or Path
+        Scripts and modules, as of `protocol.sources.digest`.
+    **plugins
+        By kind, a name or several; metrics with or without their numbers.
 
     Raises
     ------
     ProtocolError
-        If a name is unknown, so that a misspelt one fails before any job starts.
+        If a module, a kind or a name is unknown, so that a misspelt one fails before any job starts.
+
+    Examples
+    --------
+    >>> code_digest("protocol.seeds", hasher="lsh", metric=["mAP", "P@5"]) != code_digest("protocol.seeds", hasher="sh")
+    True
     """
-    room = _PACKAGE / PACKAGES[known(kind, PACKAGES, "kind")]
-    own = {Path(importlib.import_module(entry(kind, name).module).__file__ or "") for name in plugins}
-    return _digest([*own, *room.glob("_*.py"), *_hall()])
-
-
-def room_digest(*rooms: str) -> str:
-    """Return a digest of every source in the named folders of the package (``"ranking"``, ...), as `digest`."""
-    files = [path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix in (".py", ".j2")]
-    return _digest(files + _hall())
+    pairs = [(kind, name) for kind, given in plugins.items() for name in ([given] if isinstance(given, str) else given)]
+    return sources.digest(*starts, *(entry(kind, name).module for kind, name in pairs))

@@ -7,6 +7,7 @@ The passport says what made the file (name, parameters, seed), from what (digest
 
 import contextlib
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ import platform
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,16 +169,24 @@ def passport(
     """
     passports = {name: read_passport(path) for name, path in inputs.items()}
     inherited = (note for source in passports.values() for note in source["notes"])
-    versions = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
     return {
         "maker": maker,
         "parameters": dict(parameters),
         "seed": seed,
         "inputs": {name: source["digest"] for name, source in passports.items()},
-        "versions": versions,
+        "versions": dict(_versions()),
         "notes": list(dict.fromkeys([*inherited, *notes])),
         **more,
     }
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that results depend on; PyTorch only if it is installed."""
+    found = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
+    with contextlib.suppress(PackageNotFoundError):
+        found["torch"] = version("torch")
+    return found
 
 
 class Writer:

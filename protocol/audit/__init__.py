@@ -4,6 +4,7 @@ from protocol.audit.audit import Findings, about, audit_split, audit_splits, n_e
 from protocol.audit.copies import equal_content, first_equal, stored_copies, within_distance
 from protocol.audit.findings import Finding
 from protocol.audit.kinds import KINDS, Kind
+from protocol.audit.libraries import audit_libraries
 from protocol.audit.pairs import audit_pairs, read_pairs
 from protocol.audit.passports import LEARNING, TEST, audit_fit, audit_learned, audit_selection
 from protocol.audit.reading import Run, known_dataset, read_dataset, read_lists, read_runs
@@ -24,6 +25,7 @@ __all__ = [
     "about",
     "audit_fit",
     "audit_learned",
+    "audit_libraries",
     "audit_pairs",
     "audit_relevance",
     "audit_selection",

@@ -56,7 +56,7 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
         "unused-items (--ids or --labels)": dataset.n_items is None,
         "not-reproducible (a seed, and the dataset it was drawn from)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
-        "what was fitted on it (the pipeline's target audit)": True,
+        "what was fitted on it, mixed-libraries (the pipeline's target audit)": True,
     }
     return [f"{sizes}; {declared}", "Not looked for: " + "; ".join(what for what, is_so in missing.items() if is_so)]
 

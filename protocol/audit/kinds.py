@@ -171,5 +171,12 @@ KINDS = (
         "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
         f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
     ),
+    Kind(
+        "mixed-libraries",
+        "Files of one experiment were made with different versions of a library.",
+        "These files were made with {versions} of {library}, so a difference between results may come from the "
+        "library; `snakemake --forceall` makes all of them with the installed version.",
+        "Not treated in the papers, which name no versions.",
+    ),
 )
 """In the order in which they are told: leaks first."""

@@ -40,12 +40,13 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | i
     ]
 
 
-def write_findings(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
+def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV, one row each, with the file they were made in; examples are joined by commas."""
+    rows = [row for some in findings for row in records(some)]
     with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(row | {"examples": ", ".join(row["examples"])} for row in records(findings))  # type: ignore[arg-type]
+        writer.writerows(row | {"examples": ", ".join(row["examples"])} for row in rows)  # type: ignore[arg-type]
 
 
 def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:

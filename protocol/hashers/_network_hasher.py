@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry, storage
+from protocol import sources, storage
 from protocol.checks import ProtocolError, one_of
 from protocol.hashers._base import Hasher, positive, whole
 from protocol.hashers._networks import NETWORKS, Network, network
@@ -169,7 +169,9 @@ class NetworkHasher(Hasher):
             "parameters": self.get_params(),
             "rows": storage.array_digest(training.X),
             "labels": storage.array_digest(training.labels),
-            "code": registry.room_digest("hashers"),
+            "code": sources.digest(
+                *(own.__module__ for own in type(self).__mro__ if own.__module__.startswith("protocol."))
+            ),
             "torch": str(torch.__version__),
         }
         return json.loads(json.dumps(identity, default=np.generic.item))

@@ -1,5 +1,6 @@
 """Every kind of finding has a split that fires it and nothing else, and every protocol one on which nothing fires."""
 
+import csv
 import dataclasses
 
 import numpy as np
@@ -18,6 +19,7 @@ from protocol.audit import (
     about,
     audit_fit,
     audit_learned,
+    audit_libraries,
     audit_relevance,
     audit_selection,
     audit_split,
@@ -27,6 +29,7 @@ from protocol.audit import (
     first_equal,
     n_errors,
     within_distance,
+    write_findings,
 )
 from protocol.audit.kinds import find
 from protocol.checks import ProtocolError
@@ -460,12 +463,61 @@ def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
         assert (finding.name, finding.severity, finding.examples) == ("truth-leak", "error", (place,))
 
 
+# Libraries
+
+
+@pytest.fixture
+def made_with(tmp_path, monkeypatch):
+    """Write files, each with its own versions of libraries, and return their paths."""
+
+    def write(versions):
+        paths = {}
+        for name, own in versions.items():
+            paths[name] = str(tmp_path / f"{name}.h5")
+            passport = storage.passport(name, parameters={}, inputs={})
+            storage.write(paths[name], {"x": np.arange(3)}, passport | {"versions": own})
+        return paths
+
+    return write
+
+
+def test_files_of_one_version_are_clean_and_so_is_what_a_file_does_not_record(made_with):
+    versions = {"numpy": "2.1", "python": "3.12", "hashing-protocol": "0.1"}
+    paths = made_with({"features": versions, "codes": versions | {"torch": "2.3", "hashing-protocol": "0.2"}})
+    assert audit_libraries(paths.values()) == audit_libraries([]) == {}
+
+
+def test_files_of_several_versions_are_a_warning_for_each_library(made_with):
+    old, new = {"numpy": "2.1", "python": "3.12"}, {"numpy": "2.2", "python": "3.12"}
+    paths = made_with({"features": old, "codes": new, "splits": old, "counts": new | {"python": "3.13"}, "more": old})
+    findings = audit_libraries(paths.values())
+    assert list(findings) == [paths["codes"], paths["counts"]]
+    (numpy,), (python,) = findings.values()
+    assert (numpy.name, numpy.severity, numpy.count) == ("mixed-libraries", "warning", 2)
+    assert numpy.examples == (f"2.1: {paths['features']}", f"2.2: {paths['codes']}")
+    assert numpy.consequence.startswith("These files were made with 2.1 and 2.2 of numpy, so a difference")
+    assert (python.count, python.examples) == (1, (f"3.12: {paths['features']}", f"3.13: {paths['counts']}"))
+
+
+def test_mixed_libraries_are_rows_after_the_other_findings(made_with, tmp_path):
+    paths = made_with({"a": {"numpy": "2.1"}, "b": {"numpy": "2.2"}})
+    leak = audit_fit({"maker": "preprocessing", "fitted_on": ""}, np.zeros((2, 2)))
+    write_findings(tmp_path / "audit.csv", {paths["b"]: leak}, audit_libraries(paths.values()))
+    with open(tmp_path / "audit.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["file"], row["finding"]) for row in rows] == [
+        (paths["b"], "preprocessing-leak"),
+        (paths["b"], "mixed-libraries"),
+    ]
+    assert rows[1]["examples"] == f"2.1: {paths['a']}, 2.2: {paths['b']}"
+
+
 # The kinds
 
 
 def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
-    others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split"}
+    others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
@@ -484,4 +536,4 @@ def test_errors_are_counted_and_what_was_not_looked_for_is_said():
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
     _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True)
-    assert unseen == "Not looked for: what was fitted on it (the pipeline's target audit)"
+    assert unseen == "Not looked for: what was fitted on it, mixed-libraries (the pipeline's target audit)"

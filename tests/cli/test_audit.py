@@ -137,7 +137,7 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     assert names(*paths) == (0, [])
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
-    unseen = "near-duplicate (--features); pair-split (--pairs); what was fitted on it (the pipeline's target audit)"
+    unseen = "near-duplicate (--features); pair-split (--pairs); what was fitted on it, mixed-libraries (the pipeline's target audit)"
     assert f"Not looked for: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}

@@ -125,35 +125,3 @@ def test_sub_packages_are_scanned_but_for_private_modules(tmp_path, monkeypatch)
     monkeypatch.setattr(registry, "_records", {})
     registry._import_below(__import__("made"))
     assert [record.name for record in registry._records.values()] == ["made/deep/inside.py", "made/plain.py"]
-
-
-def test_digest_follows_the_plug_in_its_room_and_the_hall_only(tmp_path, monkeypatch):
-    import shutil
-
-    copy = tmp_path / "protocol"
-    shutil.copytree(registry._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(registry, "_PACKAGE", copy)
-    for name in ("hashers.itq", "hashers.lsh", "datasets.cifar10"):
-        module = __import__("importlib").import_module(f"protocol.{name}")
-        monkeypatch.setattr(module, "__file__", str(copy / f"{name.replace('.', '/')}.py"))
-
-    def digests():
-        plugins = [("hasher", "itq"), ("hasher", "lsh"), ("dataset", "cifar10")]
-        return *(registry.digest(*plugin) for plugin in plugins), registry.room_digest("ranking")
-
-    def changed_by(path):
-        before = digests()
-        with open(copy / path, "a") as file:
-            file.write("# edited\n")
-        return [a != b for a, b in zip(before, digests(), strict=True)]
-
-    assert changed_by("hashers/itq.py") == [True, False, False, False]
-    assert changed_by("hashers/_base.py") == [True, True, False, False]
-    assert changed_by("ranking/counting.py") == [False, False, False, True]
-    assert changed_by("codes.py") == [True, True, True, True]
-    assert changed_by("cli.py") == [False, False, False, False]
-    assert changed_by("metrics/ramap.py") == [False, False, False, False]
-    assert changed_by("datasets/_cifar.py") == [False, False, True, False]
-    assert changed_by("datasets/digits.py") == [False, False, False, False]
-    assert changed_by("formats/archives.py") == [False, False, True, False]  # a room that the dataset's room imports
-    assert changed_by("downloads/_fetch.py") == [False, False, False, False]  # gives what its checksum says or nothing

@@ -20,7 +20,11 @@ rule findings:
     resources:
         **NEEDS["findings"],
     params:
-        code=room_digest("audit", "features", "groundtruth", "splits"),
+        code=registry.code_digest(
+            SCRIPTS / "findings.py",
+            feature=SETTING.grids,
+            split=registry.names("split"),
+        ),
     message:
         "audit: every split of the setting"
     script:

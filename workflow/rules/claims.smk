@@ -15,7 +15,7 @@ rule ledger:
     resources:
         **NEEDS["ledger"],
     params:
-        code=room_digest("claims", "metrics", "groundtruth", "splits", "hashers"),
+        code=registry.code_digest(SCRIPTS / "claims.py", **ALL_PLUGINS),
     message:
         "claims: {output.claims}"
     script:

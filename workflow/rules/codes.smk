@@ -22,7 +22,7 @@ rule hash:
         steps=lambda wc: grid(wc).steps,
         hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
         seeds=model_seeds,
-        code=lambda wc: digest("hasher", wc.hasher) + digest("feature", wc.feature),
+        code=lambda wc: code("hash.py", hasher=wc.hasher, feature=wc.feature),
     message:
         "codes: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:

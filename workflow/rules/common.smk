@@ -52,8 +52,15 @@ pathvars:
     benchmarks="<results>/benchmarks",
 
 
-digest = functools.cache(registry.digest)
-room_digest = functools.cache(registry.room_digest)
+SCRIPTS = Path(workflow.basedir, "workflow/scripts")
+# All plug-ins of some kinds, for scripts that find them by names in results.
+ALL_PLUGINS = {kind: registry.names(kind) for kind in registry.PACKAGES}
+
+
+@functools.cache
+def code(script, **plugins):
+    """A digest of a script, of the plug-ins that its rule uses, by kind, and of all the code that these import."""
+    return registry.code_digest(SCRIPTS / script, **plugins)
 
 
 wildcard_constraints:

@@ -52,7 +52,7 @@ rule dataset:
         dataset=SET["dataset"],
         options=SET["dataset_options"],
         folders=lambda wc: [datasets.folder_digest(path) for path in USER_FOLDERS],
-        code=digest("dataset", SET["dataset"]),
+        code=code("dataset.py", dataset=SET["dataset"]),
     message:
         "dataset: {params.dataset}"
     script:

@@ -20,7 +20,7 @@ rule count:
             for s in ([0] if name == "none" else SET["extension_bits"])
         ],
         index_order=need_index_order(SET["metrics"]),
-        code=room_digest("ranking"),
+        code=code("count.py"),
     message:
         "counts: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:
@@ -49,7 +49,7 @@ rule score:
         dataset=SET["dataset"],
         metrics=SET["metrics"],
         empty=SET["empty"],
-        code=digest("metric", *SET["metrics"]) + room_digest("ranking"),
+        code=code("score.py", metric=tuple(SET["metrics"])),
     message:
         "metrics: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split"
     script:
@@ -72,7 +72,7 @@ rule collect:
     resources:
         **NEEDS["collect"],
     params:
-        code=room_digest("report"),
+        code=code("collect.py"),
     message:
         "tables: {output.metrics} and {output.summary}"
     script:

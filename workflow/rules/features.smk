@@ -14,7 +14,7 @@ rule extract:
         **NEEDS["extract"],
     params:
         options=lambda wc: grid(wc).options,
-        code=lambda wc: digest("feature", wc.feature),
+        code=lambda wc: code("extract.py", feature=wc.feature),
     message:
         "features: {wildcards.feature}"
     script:
@@ -42,7 +42,7 @@ rule preprocess:
         seed=lambda wc: derive(
             SET["seed"], SET["dataset"], "preprocess", wc.feature, int(wc.run)
         ),
-        code=lambda wc: digest("feature", wc.feature),
+        code=lambda wc: code("preprocess.py", feature=wc.feature),
     message:
         "preprocessing: {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:

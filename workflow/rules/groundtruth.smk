@@ -22,8 +22,11 @@ rule relevance:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
         seed=truth_seed,
-        code=lambda wc: digest("ground_truth", *grid(wc).ground_truths)
-        + digest("feature", wc.feature),
+        code=lambda wc: code(
+            "relevance.py",
+            ground_truth=tuple(grid(wc).ground_truths),
+            feature=wc.feature,
+        ),
     message:
         "ground truth: {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:

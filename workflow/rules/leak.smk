@@ -19,7 +19,7 @@ rule leak_halves:
             key: size for key, size in leak_study().items() if key != "controls"
         },
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "leak", int(wc.run)),
-        code=room_digest("studies"),
+        code=code("halves.py"),
     message:
         "leak: two databases, run {wildcards.run}"
     script:
@@ -103,10 +103,9 @@ rule leak_scores:
             for size in leak_study()["train_per_class"]
             for n_bits in grid(wc).n_bits
         },
-        code=lambda wc: digest("hasher", wc.hasher)
-        + digest("feature", wc.feature)
-        + digest("metric", "mAP")
-        + room_digest("studies", "ranking"),
+        code=lambda wc: code(
+            "leak.py", hasher=wc.hasher, feature=wc.feature, metric="mAP"
+        ),
     message:
         "leak: {wildcards.hasher} on {wildcards.feature}, run {wildcards.run}"
     script:
@@ -134,7 +133,7 @@ rule leak_tables:
     params:
         setting=SET["setting"],
         study=lambda wc: leak_study(),
-        code=room_digest("report"),
+        code=code("leak_tables.py"),
     message:
         "leak: {output.summary}"
     script:

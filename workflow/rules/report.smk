@@ -81,7 +81,7 @@ rule display:
             "lsh" if "lsh" in grid(wc).hashers else grid(wc).hashers[0]
         ),
         empty=SET["empty"],
-        code=room_digest("report", "metrics", "ranking"),
+        code=code("display.py"),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:
@@ -110,7 +110,7 @@ rule page:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
         # The page prints what every plug-in says of itself.
-        code=room_digest("report", "metrics", *registry.PACKAGES.values()),
+        code=registry.code_digest(SCRIPTS / "page.py", **ALL_PLUGINS),
     message:
         "report: {output.report}"
     script:
@@ -140,7 +140,7 @@ rule draw:
     params:
         setting=SHOWN_SETTING,
         benchmarks=benchmarks,
-        code=room_digest("report", "metrics", *registry.PACKAGES.values()),
+        code=registry.code_digest(SCRIPTS / "paper.py", **ALL_PLUGINS),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"
     script:

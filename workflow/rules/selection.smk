@@ -32,11 +32,13 @@ rule search:
         truth_seed=truth_seed,
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).steps,
-        code=lambda wc: digest("hasher", wc.hasher)
-        + digest("feature", wc.feature)
-        + digest("ground_truth", criterion(wc)["ground_truth"])
-        + digest("metric", criterion(wc)["metric"])
-        + room_digest("selection", "ranking"),
+        code=lambda wc: code(
+            "search.py",
+            hasher=wc.hasher,
+            feature=wc.feature,
+            ground_truth=criterion(wc)["ground_truth"],
+            metric=criterion(wc)["metric"],
+        ),
     message:
         "selection: {wildcards.hasher} on {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:
@@ -58,7 +60,7 @@ rule choices:
     resources:
         **NEEDS["choices"],
     params:
-        code=room_digest("selection"),
+        code=code("choices.py"),
     message:
         "table: {output.table}"
     script:

@@ -22,7 +22,7 @@ rule split:
         },
         lists=lambda wc: SET["split_options"][wc.split],
         seed=lambda wc: derive(SET["seed"], SET["dataset"], "split", int(wc.run)),
-        code=lambda wc: digest("split", wc.split),
+        code=lambda wc: code("split.py", split=wc.split),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
     script:

@@ -27,8 +27,11 @@ rule supervise:
         options=lambda wc: grid(wc).options,
         steps=lambda wc: grid(wc).preprocessing,
         seed=truth_seed,
-        code=lambda wc: digest("ground_truth", SUPERVISING[wc.supervision])
-        + digest("feature", wc.feature),
+        code=lambda wc: code(
+            "supervise.py",
+            ground_truth=SUPERVISING[wc.supervision],
+            feature=wc.feature,
+        ),
     message:
         "supervision: {wildcards.supervision} of {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
     script:

@@ -31,7 +31,7 @@ def main(job):
         findings[truth] = audit.audit_fit(storage.read_passport(truth), vectors["train"])
         findings[truth] += audit.audit_truth(storage.grouped(storage.read(truth)), queries)
         findings |= {file: audit.audit_learned(storage.read_passport(file), vectors, y) for file in own}
-    audit.write_findings(job.output.findings, findings)
+    audit.write_findings(job.output.findings, findings, audit.audit_libraries(job.input))
 
 
 if __name__ == "__main__":

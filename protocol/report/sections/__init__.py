@@ -1,33 +1,51 @@
 """The sections of the report, a file for each."""
 
-import importlib
-
 from protocol.report.figure import Section
 from protocol.report.results import Results
+from protocol.report.sections import (
+    by_length,
+    claims,
+    code_use,
+    conventions,
+    extensions,
+    headline,
+    loaded,
+    lookups,
+    meanings,
+    options,
+    partitions,
+    pr_curves,
+    provenance,
+    published,
+    retrieved,
+    splits_compared,
+    ties,
+    time_spent,
+)
 
 ORDER = (
-    "headline",
-    "by_length",
-    "pr_curves",
-    "ties",
-    "conventions",
-    "splits_compared",
-    "extensions",
-    "lookups",
-    "code_use",
-    "retrieved",
-    "loaded",
-    "partitions",
-    "options",
-    "published",
-    "claims",
-    "time_spent",
-    "meanings",
-    "provenance",
+    headline,
+    by_length,
+    pr_curves,
+    ties,
+    conventions,
+    splits_compared,
+    extensions,
+    lookups,
+    code_use,
+    retrieved,
+    loaded,
+    partitions,
+    options,
+    published,
+    claims,
+    time_spent,
+    meanings,
+    provenance,
 )
 
 
 def sections(results: Results) -> list[Section]:
     """Return every section in the order of the page; one that a setting can't have is left out, or says why."""
-    made = (importlib.import_module(f"{__name__}.{name}").section(results) for name in ORDER)
+    made = (module.section(results) for module in ORDER)
     return [section for section in made if section is not None]

@@ -1,0 +1,196 @@
+"""Digests of source files together with every module of this package that they import, directly or not.
+
+Snakemake does not see an edit inside an imported package. A rule that takes the digest of its script and of its
+plug-ins (`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs changed.
+
+Imports are found in the syntax tree. The standard library's modulefinder was considered, but it compiles and follows
+every library, and adds all that a package's ``__init__`` imports to whatever is imported from the package.
+"""
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol.checks import ProtocolError
+
+_ROOT = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parent.name
+# Modules that can't change a result: downloads are compared with checksums, and digests only decide what is rerun.
+_LEFT_OUT = ("downloads", "sources")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+_Import = tuple[str, str | None]
+"""A module and the name that is imported from it; None for the module itself."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file: the digest of its content, what it imports anywhere, and where its global names come from."""
+
+    digest: str
+    imports: tuple[_Import, ...]
+    origins: dict[str, _Import | None]
+    """By global name: the import that binds it, or None for what the file defines itself."""
+    templates: bool
+    """Whether it renders the templates next to it and below."""
+
+
+def digest(*starts: str | Path) -> str:
+    """Return a digest of files and of all modules of this package that they import, directly or not.
+
+    Parameters
+    ----------
+    *starts : str or Path
+        Modules by their dotted names, and scripts by their paths, which end in ``.py``. A script's folder is not part
+        of the digest, so a moved checkout has the same digests.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits. The order of `starts` plays no part. Files are read once per process.
+
+    Raises
+    ------
+    ProtocolError
+        If a module does not exist, or a package does not define a name that is imported from it.
+
+    Notes
+    -----
+    Imports inside functions count, those under ``if TYPE_CHECKING`` don't. ``from protocol.hashers import Hasher`` is
+    followed to the module that defines ``Hasher`` and not to the others that ``hashers/__init__.py`` imports. Plug-ins
+    are found by name at run time, so a caller adds them. Where a module imports jinja2,
+    the templates in its folder count.
+
+    Examples
+    --------
+    >>> digest("protocol.seeds", "protocol.codes") == digest("protocol.codes", "protocol.seeds")
+    True
+    """
+    return _digest(frozenset(map(str, starts)), _ROOT)
+
+
+def files(*starts: str | Path) -> list[str]:
+    """Return the files behind `digest`, sorted: those of the package with its name, scripts without a folder."""
+    return sorted(_contents(frozenset(map(str, starts)), _ROOT))
+
+
+@functools.cache
+def _digest(starts: frozenset[str], root: Path) -> str:
+    content = hashlib.sha256()
+    for file, digest in sorted(_contents(starts, root).items()):
+        content.update(f"{file}\0{digest}\0".encode())
+    return content.hexdigest()[:16]
+
+
+def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
+    """Return the digest of every file that is reached, by its name."""
+    found: dict[str, str] = {}
+    waiting, seen = set(starts), set(starts)
+    while waiting:
+        start = waiting.pop()
+        script = Path(start) if start.endswith(".py") else None
+        path = script or _existing(start, root, by="code digest")
+        source = _read(path, "" if script else start)
+        found[path.name if script else path.relative_to(root).as_posix()] = source.digest
+        if source.templates:
+            found |= _templates(path.parent, root)
+        imported = set().union(*(_modules(one, root, by=start) for one in source.imports))
+        waiting |= imported - seen
+        seen |= imported
+    return found
+
+
+def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
+    """Return the modules of this package that an import stands for: none, or the one that defines the name."""
+    wanted = imported
+    for _ in range(100):  # a name that two packages import from each other is nowhere defined
+        module, name = imported
+        if module.split(".")[0] != _PACKAGE or module.split(".")[1:2] in ([left] for left in _LEFT_OUT):
+            return set()
+        path = _existing(module, root, by=by)
+        if name is None and module == _PACKAGE:
+            raise ProtocolError(f"{by}: expected `from {module} import NAME`, whose files can be found, got `import`.")
+        if name is None or path.name != "__init__.py":
+            return {module}
+        origins = _read(path, module).origins
+        origin = origins.get(name, imported)
+        if origin == imported:  # not bound in `__init__`, or as the module in it
+            origin = (f"{module}.{name}", None)
+            if _path(origin[0], root) is None:
+                break
+        elif origin is None or origin[0].split(".")[0] != _PACKAGE:
+            return {module}
+        imported = origin
+    raise ProtocolError(f"{by}: expected a name that {wanted[0]} defines or a module in it, got {wanted[1]!r}.")
+
+
+def _existing(module: str, root: Path, *, by: str) -> Path:
+    path = _path(module, root)
+    if path is None:
+        raise ProtocolError(f"{by}: expected a module of the package {_PACKAGE!r}, got {module!r}.")
+    return path
+
+
+@functools.cache
+def _path(module: str, root: Path) -> Path | None:
+    """Return the file of a module of this package; None if there is none."""
+    base = root.joinpath(*module.split("."))
+    return next((path for path in (base / "__init__.py", base.with_suffix(".py")) if path.is_file()), None)
+
+
+@functools.cache
+def _read(path: Path, module: str) -> _Source:
+    content = path.read_bytes()
+    tree = ast.parse(content, str(path))
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    imports = [imported for statement in _statements(tree) for _, imported in _imported(statement, package) if imported]
+    origins: dict[str, _Import | None] = {}
+    for statement in _statements(tree, into_functions=False):
+        origins |= dict(_bound(statement, package))
+    templates = any(imported[0] == "jinja2" for imported in imports)
+    return _Source(hashlib.sha256(content).hexdigest(), tuple(dict.fromkeys(imports)), origins, templates)
+
+
+def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
+    """Yield the statements below a node, but for those that only type checkers read."""
+    for block in _BLOCKS:
+        if block == "body" and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        for statement in getattr(node, block, ()):
+            yield statement
+            if into_functions or not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from _statements(statement, into_functions=into_functions)
+
+
+def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:
+    """Yield the local name and the import of everything that an import statement binds."""
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            yield alias.asname or alias.name.split(".")[0], (alias.name, None)
+    elif isinstance(statement, ast.ImportFrom):
+        parents = package.split(".")[: len(package.split(".")) - statement.level + 1] if statement.level else []
+        module = ".".join([*parents, *([statement.module] if statement.module else [])])
+        for alias in statement.names:
+            yield alias.asname or alias.name, (module, None if alias.name == "*" else alias.name)
+
+
+def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | None]]:
+    """Yield the global names that a statement binds, with the import that they come from or None."""
+    yield from _imported(statement, package)
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield statement.name, None
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            yield from ((part.id, None) for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+@functools.cache
+def _templates(folder: Path, root: Path) -> dict[str, str]:
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*.j2")
+    }
