@@ -1,3 +1,12 @@
+# The plug-ins that the claims name.
+CLAIMED = {
+    "metric": tuple(registry.names("metric")),
+    "split": tuple(registry.names("split")),
+    "ground_truth": ("epsilon_ball",),
+    "hasher": ("buffer_zone",),
+}
+
+
 rule claims:
     """Judge the claims of the papers on the experiment's rows, and where it has none on the stored reference results."""
     input:
@@ -16,7 +25,7 @@ rule claims:
         mem_mb=memory("claims"),
         runtime=minutes("claims"),
     params:
-        code=code("claims.py"),
+        code=code("claims.py", **CLAIMED),
     message:
         "claims: {output.claims}"
     script:

@@ -484,5 +484,6 @@ PLUGINS = {
     "supervision": ("ground_truth", lambda wildcards: [supervising_plugin(wildcards)]),
     "hasher": ("hasher", lambda wildcards: [hasher_plugin(wildcards)]),
     "selection": ("ground_truth", lambda wildcards: [selecting_plugin(wildcards)]),
+    "mAP": ("metric", lambda wildcards: ["mAP"]),
     "selection metric": ("metric", lambda wildcards: [selecting_metric(wildcards)]),
 }

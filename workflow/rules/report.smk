@@ -58,7 +58,7 @@ REPORT_PLUGINS = {
     "split": EXPERIMENT.splits,
     "ground_truth": tuple(use.plugin for use in EXPERIMENT.ground_truths.values()),
     "hasher": tuple(use.plugin for use in EXPERIMENT.hashers.values()),
-    "metric": tuple(CONFIG["metrics"]),
+    "metric": tuple(registry.names("metric")),
 }
 
 
@@ -91,7 +91,7 @@ rule display:
         n_bits=n_bits_of,
         extended=extended_hasher,
         empty=CONFIG["empty"],
-        code=code("display.py"),
+        code=code("display.py", metric=tuple(registry.names("metric"))),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:
