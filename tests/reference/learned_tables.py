@@ -44,8 +44,8 @@ cell, as the pipeline writes them. **No number here is one of the papers' traine
 be shipped, and these trainings took seconds to half an hour of a processor, not hundreds of epochs
 of a GPU.
 
-- RAMAP, section 5.2: 5,000 training images, split `ramap`; the paper fine-tunes a pre-trained AlexNet for 400 epochs of
-  gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
+- RAMAP, section 5.2: 5,000 training images, split `cifar10_s1`; the paper fine-tunes a pre-trained AlexNet for 400
+  epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
   {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32,
   from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
@@ -70,17 +70,17 @@ def main() -> None:
 
 def _introduction(metrics: pd.DataFrame) -> str:
     options = {
-        "ramap": _fits(RAMAP / "gist" / "ramap" / "run0" / "deep_squared")["48"]["options"],
-        "ramap_images": _fits(RAMAP_IMAGES / "pixels" / "ramap" / "run0" / "deep_squared")["48"]["options"],
+        "ramap": _fits(RAMAP / "gist" / "cifar10_s1" / "run0" / "deep_squared")["48"]["options"],
+        "ramap_images": _fits(RAMAP_IMAGES / "pixels" / "cifar10_s1" / "run0" / "deep_squared")["48"]["options"],
         "mlgap": _fits(MLGAP / "gist" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
         "images": _fits(MLGAP_IMAGES / "pixels" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
     }
-    n_runs = metrics[metrics["split"] == "ramap"].groupby("feature")["run"].nunique()
+    n_runs = metrics[metrics["split"] == "cifar10_s1"].groupby("feature")["run"].nunique()
     return INTRODUCTION.format(n_runs=n_runs, **options)
 
 
 def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
-    scores = summary[summary["split"] == "ramap"].set_index(["feature", "n_bits", "metric", "hasher"]).sort_index()
+    scores = summary[summary["split"] == "cifar10_s1"].set_index(["feature", "n_bits", "metric", "hasher"]).sort_index()
     parts = []
     for feature in SQUARED:
         parts += [f"## RAMAP, section 5.2: {feature}"]
@@ -95,7 +95,7 @@ def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
 
 def _by_run(metrics: pd.DataFrame, feature: str) -> pd.DataFrame:
     """Return the scores of RAMAP's methods over a feature, a row for every length, metric and run."""
-    ours = metrics[(metrics["split"] == "ramap") & (metrics["feature"] == feature)]
+    ours = metrics[(metrics["split"] == "cifar10_s1") & (metrics["feature"] == feature)]
     return ours.pivot_table(index=["n_bits", "metric", "run"], columns="hasher", values="value")
 
 
@@ -139,7 +139,7 @@ def _ordered(scores: pd.DataFrame, sign: int) -> int:
 
 def _first_hits(feature: str, n_bits: int) -> list[str]:
     """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
-    cells, rows = SQUARED[feature] / feature / "ramap", []
+    cells, rows = SQUARED[feature] / feature / "cifar10_s1", []
     for hasher in M:
         radius = np.concatenate([_first_radius(path, n_bits) for path in sorted(cells.glob(f"run*/{hasher}"))])
         median = int(np.median(radius))
@@ -210,7 +210,7 @@ def _times() -> list[str]:
 
 
 def _passport() -> list[str]:
-    passport = storage.read_passport(RAMAP / "gist" / "ramap" / "run0" / "deep_squared" / "codes.h5")
+    passport = storage.read_passport(RAMAP / "gist" / "cifar10_s1" / "run0" / "deep_squared" / "codes.h5")
     versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
     notes = "\n".join(f"- {note}" for note in passport["notes"])
     settings = "- settings: " + ", ".join(f"`workflow/config/{run.name}.yaml`" for run in RUNS) + ", seed 0"
