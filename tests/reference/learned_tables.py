@@ -45,9 +45,10 @@ be shipped, and these trainings took seconds to half an hour of a processor, not
 of a GPU.
 
 - RAMAP, section 5.2: 5,000 training images, split `cifar10_s1`; the paper fine-tunes a pre-trained AlexNet for 400
-  epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
-  {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32,
-  from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
+  epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in
+  batches of {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images
+  of 32 x 32, from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]},
+  {n_runs[pixels]} run.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
   two linear layers over 512-d GIST, {mlgap[epochs]} epochs of Adam in batches of {mlgap[batch_size]}. `pixels`: the
   network described, three convolutions and two linear layers, from nothing as there, {images[epochs]} epochs of Adam in
