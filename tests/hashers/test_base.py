@@ -66,7 +66,7 @@ def test_a_failed_fit_leaves_an_unfitted_hasher():
 
 
 def test_another_width_than_in_fit_is_refused():
-    with pytest.raises(ProtocolError, match="wanted 6 features as in fit, came 5"):
+    with pytest.raises(ProtocolError, match="expected 6 features as in fit, got 5"):
         LSH(8).fit(X).transform(X[:, :5])
 
 

@@ -66,9 +66,9 @@ def test_levels_that_are_no_levels_are_refused():
 
 def test_supervision_is_looked_at_when_asked_for():
     training = TrainingSet(np.ones((3, 2)), "anything")
-    with pytest.raises(ProtocolError, match="labels: wanted integers"):
+    with pytest.raises(ProtocolError, match="labels: expected integers"):
         training.labels  # noqa: B018
-    with pytest.raises(ProtocolError, match="pairs: wanted numbers"):
+    with pytest.raises(ProtocolError, match="pairs: expected numbers"):
         training.pairs  # noqa: B018
     pairs = TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs
     assert pairs.dtype == np.float32

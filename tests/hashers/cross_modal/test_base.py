@@ -70,11 +70,13 @@ def test_both_sides_come_back_from_a_file_and_from_the_seed(name, tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_modality_taken_for_the_other_is_refused(name):
     model = fitted(name)
-    with pytest.raises(ProtocolError, match="wanted 30 features as in fit, came 6"):
+    with pytest.raises(ProtocolError, match="expected 30 features as in fit, got 6"):
         model.transform(TEXT)
-    with pytest.raises(ProtocolError, match="wanted 6 features as in fit, came 30"):
+    with pytest.raises(ProtocolError, match="expected 6 features as in fit, got 30"):
         model.transform_database(IMAGE)
-    with pytest.raises(ProtocolError, match="1 of 400 rows hold NaN or infinity, the first is row 7"):
+    with pytest.raises(
+        ProtocolError, match="expected finite numbers, got NaN or infinity in 1 of 400 rows, first in row 7"
+    ):
         model.transform_database(np.where(np.arange(400)[:, None] == 7, np.nan, TEXT))
     with pytest.raises(ProtocolError, match="transform_database was called before fit"):
         registry.get("hasher", name)().transform_database(TEXT)
