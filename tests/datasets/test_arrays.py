@@ -83,7 +83,7 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
         ({}, "name the file of the features"),
         ({"features": "x.npz"}, "wanted x.npz:KEY, came no key; it has: train, y"),
         ({"features": "x.npz:y"}, "wanted features (n, d), came shape (6,)"),
-        ({"features": "x.npy", "labels": "short.txt"}, "short.txt: wanted one per item, 6, came 2"),
+        ({"features": "x.npy", "labels": "short.txt"}, "short.txt: expected 6, one per item, got 2"),
         ({"features": "x.npy", "labels": "half.txt"}, "half.txt: wanted whole numbers, came 0.5"),
         ({"features": "x.npy", "ids": "short.txt"}, "n = 2; came shape (6, 4)"),
         ({"features": "x.npy", "ids": "same.txt"}, "ids: '1' names 6 items; wanted unique ids"),
@@ -103,7 +103,14 @@ def test_what_does_not_fit_is_one_line(files, options, message):
     assert "\n" not in str(error.value)
 
 
-def test_the_registered_dataset_checks_nothing_it_can_not_know(files):
+def test_the_header_of_a_file_is_known_before_it_is_read(files):
     options = {"features": str(files / "x.npy"), "labels": None, "ids": None}
-    assert datasets.statistics("arrays", options) == {}
-    assert len(datasets.load("arrays", {}, options).ids) == 6
+    known = datasets.statistics("arrays", options)
+    width = known["dimensions"]["features"]
+    assert known == {
+        "arrays": ("vectors/features",),
+        "labelled": False,
+        "n": 6,
+        "dimensions": {"features": width},
+    }
+    assert datasets.load("arrays", {}, options).vectors["features"].shape == (6, width)
