@@ -1,6 +1,8 @@
 """Files of models and codes: what of an earlier run stays as it is, and the codes of one split."""
 
 import logging
+import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,12 +32,14 @@ def unchanged(models: str | Path, codes: str | Path, made_of: Mapping[int, Mappi
     Parameters
     ----------
     models, codes : path
-        The two files of an earlier run; they may be missing. A damaged file is logged, and nothing of it is returned.
+        The two outputs of the job, whose earlier versions are read where `keep` left them. If one is missing, or was
+        altered, which is logged, nothing is returned.
     made_of : mapping of int to mapping
         For each code length everything that its model and codes depend on, JSON-able: the code, the seed, the options,
         and the digests of the inputs. An earlier model is returned only if it was made of the same.
     """
-    if not (Path(models).exists() and Path(codes).exists()):
+    models, codes = earlier(models), earlier(codes)
+    if not (models.exists() and codes.exists()):
         return {}
     try:
         fits = storage.read_passport(models)["fits"]
@@ -46,6 +50,21 @@ def unchanged(models: str | Path, codes: str | Path, made_of: Mapping[int, Mappi
         return {}
     _log.info("kept from an earlier run: models of %s bits", ", ".join(map(str, same)) or "no")
     return {n_bits: Stored(fits[str(n_bits)], learned[str(n_bits)], packed[str(n_bits)]) for n_bits in same}
+
+
+def earlier(path: str | Path) -> Path:
+    """Return the second name of a file, under which it stays when Snakemake deletes the first to run the job again."""
+    return Path(f"{path}.earlier")
+
+
+def keep(path: str | Path) -> None:
+    """Give a finished file its second name. It takes no space where the file system has hard links, else a copy's."""
+    with storage.replacing(earlier(path)) as temporary:
+        temporary.unlink()
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
 
 
 def trained(

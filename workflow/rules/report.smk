@@ -1,3 +1,4 @@
+PUBLISHED = ("workflow/published/cifar10_gist.csv",)
 # What the figures are drawn from besides the summary, by feature and split.
 DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
 
@@ -42,7 +43,7 @@ REPORTED = {
     "claims": "<results>/claims.json",
     "selection": SELECTION_TABLE,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": PUBLISHED,
+    "published": [source(path) for path in PUBLISHED],
     "displayed": displayed(),
     "provenance": SHOWN,
     "times": TIMED,

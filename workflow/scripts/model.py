@@ -4,7 +4,7 @@ import numpy as np
 
 from protocol import registry, storage
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, unchanged
+from protocol.hashers import TrainingSet, checkpoints, keep, supervision_from_file, trained, unchanged
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
 
@@ -19,7 +19,10 @@ def main(job):
         made_of[n_bits] = {"code": p.code, "seed": seed, "options": options, "inputs": read}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
-    rows, kept = storage.read(job.input.draw, ["train", "query"]), unchanged(job.output.models, job.output.codes, made_of)
+    rows, kept = (
+        storage.read(job.input.draw, ["train", "query"]),
+        unchanged(job.output.models, job.output.codes, made_of),
+    )
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
@@ -37,9 +40,10 @@ def main(job):
         fitted_on=storage.array_digest(training.X),
     )
     models = {n_bits: own.model for n_bits, own in stored.items()}
-    codes = {n_bits: own.codes for n_bits, own in stored.items()}
-    storage.write(job.output.models, storage.flattened(models), passport)
-    storage.write(job.output.codes, storage.flattened(codes | {"image": image}), passport)
+    codes = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
+    for path, arrays in ((job.output.models, models), (job.output.codes, codes)):
+        storage.write(path, storage.flattened(arrays), passport)
+        keep(path)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from protocol.report.results import Results
 def section(results: Results) -> Section:
     """Return the provenance of the files of run 0 and the whole configuration."""
     text = (
-        "Every file records what made it, from which inputs and with which seed. These are the files of run 0; those of "
-        "the other runs have the same records."
+        "Every file records what made it, from which inputs and with which seed. These are the files of run 0; those "
+        "of the other runs have the same records."
     )
     files = [
         {"path": path, "digest": passport["digest"][:16]}
