@@ -102,8 +102,8 @@ class Hasher(abc.ABC):
             What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
             not need is ignored.
         checkpoint : path, optional
-            Where a hasher with `checkpoints` leaves its state as it trains, and goes on from if the file is there from
-            a training that was broken off; whoever gives the path removes the file. Others ignore it.
+            Where a hasher with `checkpoints` saves its state as it trains, and from where it resumes a training that
+            was interrupted; the caller removes the file. Other hashers ignore it.
 
         Returns
         -------

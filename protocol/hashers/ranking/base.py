@@ -1,4 +1,4 @@
-"""What the two hashers of TALR share: linear hash functions that climb a ranking metric of their own minibatches."""
+"""The base class of TALR's two hashers: linear hash functions that maximise a ranking metric of their minibatches."""
 
 import abc
 import math
