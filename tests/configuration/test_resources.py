@@ -36,7 +36,9 @@ def test_needs_grow_with_the_dataset_and_the_attempt(loaded):
             assert need(large, rule)[key] >= need(small, rule)[key]
             assert need(small, rule, attempt=2)[key] == pytest.approx(2 * need(small, rule)[key], abs=1)
     matrix = 900_000 * 128 * 4 / 2**20
-    assert need(large, "ground_truth")["mem_mb"] - need(small, "ground_truth")["mem_mb"] == pytest.approx(4 * matrix, abs=1)
+    assert need(large, "ground_truth")["mem_mb"] - need(small, "ground_truth")["mem_mb"] == pytest.approx(
+        4 * matrix, abs=1
+    )
     assert need(large, "count")["runtime"] > need(small, "count")["runtime"]
 
 
@@ -71,7 +73,9 @@ def test_a_selection_trains_a_network_for_each_point(loaded):
     rest = NEEDS["selection"].minutes + NEEDS["selection"].minutes_per_million * 0.06
     one = loaded("cifar10_mlgap_images", hasher_options={"deep_supervised": {"network": "conv", "epochs": 60}})
     of_model = need(one, "model", hasher="deep_supervised")["runtime"] - 30 - 120 * 0.06
-    assert need(experiment, "selection", hasher="deep_supervised")["runtime"] - rest == pytest.approx(of_model, rel=0.05)
+    assert need(experiment, "selection", hasher="deep_supervised")["runtime"] - rest == pytest.approx(
+        of_model, rel=0.05
+    )
 
 
 def test_affinities_grow_with_the_square_of_the_training_rows(loaded):

@@ -112,7 +112,10 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
             "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and itq with "
             "{'n_iter': 6}.",
         ),
-        ({"hashers": ["itq", {"use": "itq"}]}, "hashers: expected each name once, got 'itq' twice; give one use a name"),
+        (
+            {"hashers": ["itq", {"use": "itq"}]},
+            "hashers: expected each name once, got 'itq' twice; give one use a name",
+        ),
         ({"hashers": ["itq", "itq"]}, "hashers: expected each name once, got 'itq' twice"),
         ({"hashers": [ITQ_5 | {"name": "ITQ5"}]}, "hasher 'ITQ5': expected a name of lower-case letters, digits and _"),
         ({"hashers": [ITQ_5 | {"name": "itq-5"}]}, "hasher 'itq-5': expected a name of lower-case letters"),

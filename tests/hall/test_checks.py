@@ -67,3 +67,10 @@ def test_label_matrix_becomes_bool():
 def test_rows_refuses(index, message):
     with pytest.raises(ProtocolError, match=message):
         checks.rows(index, 4, "train")
+
+
+def test_the_near_name_is_found_whatever_the_case():
+    with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'itq'\?"):
+        checks.known("ITQ", ["lsh", "itq"], "hasher")
+    with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'mAP'\?"):
+        checks.known("MAP", ["mAP", "nDCG"], "metric")
