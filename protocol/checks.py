@@ -1,7 +1,9 @@
-"""Checks at the door: every refusal says what is wrong, what was wanted and what came."""
+"""Checks of arguments, options and arrays: each error names what is wrong, what was expected and the value."""
 
 import difflib
+import numbers
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +11,51 @@ from numpy.typing import ArrayLike, NDArray
 
 class ProtocolError(ValueError):
     """Input that can't be used; its message is one line a user can act on."""
+
+
+def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return `value` as an int if it is an integer from `minimum` to `maximum`; a bool is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is anything else.
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < minimum or (maximum is not None and value > maximum):
+        allowed = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+        raise ProtocolError(f"{name}: expected an integer {allowed}, got {value!r}.")
+    return int(value)
+
+
+def number(value: Any, name: str) -> float:
+    """Return `value` as a float if it is a finite number of at least zero; a bool is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is anything else.
+    """
+    if not _is_real(value) or not 0 <= value < np.inf:
+        raise ProtocolError(f"{name}: expected a finite number >= 0, got {value!r}.")
+    return float(value)
+
+
+def positive_number(value: Any, name: str) -> float:
+    """Return `value` as a float if it is a finite number above zero; a bool is not one.
+
+    Raises
+    ------
+    ProtocolError
+        If it is anything else.
+    """
+    if not _is_real(value) or not 0 < value < np.inf:
+        raise ProtocolError(f"{name}: expected a finite number > 0, got {value!r}.")
+    return float(value)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def known(name: str, names: Iterable[str], what: str) -> str:
@@ -39,17 +86,42 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
     """
     array = np.asarray(X)
     if array.dtype.kind not in "fiub":
-        raise ProtocolError(f"{name}: wanted numbers, came dtype {array.dtype}")
+        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
     if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: wanted a non-empty matrix (n, d), came shape {array.shape}")
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
     array = array.astype(np.float32, copy=False)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
         bad = np.flatnonzero(~finite)
-        raise ProtocolError(f"{name}: {bad.size} of {len(array)} rows hold NaN or infinity, the first is row {bad[0]}")
+        raise ProtocolError(
+            f"{name}: expected finite numbers, got NaN or infinity in {bad.size} of {len(array)} rows, "
+            f"first in row {bad[0]}."
+        )
     if n_features is not None and array.shape[1] != n_features:
-        raise ProtocolError(f"{name}: wanted {n_features} features as in fit, came {array.shape[1]}")
+        raise ProtocolError(f"{name}: expected {n_features} features as in fit, got {array.shape[1]}.")
     return array
+
+
+def images(array: Any, name: str = "images", *, n_items: int | None = None) -> None:
+    """Raise ProtocolError unless `array` holds `n_items` images, or any number of them, and none is empty.
+
+    Parameters
+    ----------
+    array : array of uint8, shape (n, height, width) or (n, height, width, 3)
+        Grey, or red, green and blue. It is not read, only its shape and dtype are.
+    name : str, default="images"
+        The name in the error message.
+    n_items : int, optional
+        The expected number of images.
+    """
+    shape, dtype = np.shape(array), getattr(array, "dtype", type(array).__name__)
+    right = dtype == np.uint8 and len(shape) in (3, 4) and shape[3:] in ((), (3,)) and 0 not in shape
+    if not right or n_items not in (None, shape[0]):
+        n = "n" if n_items is None else n_items
+        raise ProtocolError(
+            f"{name}: expected uint8 ({n}, height, width) or ({n}, height, width, 3), not empty, "
+            f"got shape {shape} of {dtype}."
+        )
 
 
 def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
@@ -63,13 +135,15 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     array = np.asarray(y)
     if array.ndim not in (1, 2) or array.dtype.kind not in "iub":
         raise ProtocolError(
-            f"{name}: wanted integers (n,) or a 0/1 matrix (n, n_classes), came shape {array.shape} of {array.dtype}"
+            f"{name}: expected integers (n,) or a 0/1 matrix (n, n_classes), got shape {array.shape} of {array.dtype}."
         )
     if len(array) != n_items:
-        raise ProtocolError(f"{name}: wanted one per item, {n_items}, came {len(array)}")
+        raise ProtocolError(f"{name}: expected {n_items}, one per item, got {len(array)}.")
     if array.ndim == 2:
         if array.size and not np.isin(array, (0, 1)).all():
-            raise ProtocolError(f"{name}: a label matrix holds 0 and 1 only, came values up to {array.max()}")
+            raise ProtocolError(
+                f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}."
+            )
         array = array.astype(bool)
     return array
 
@@ -91,12 +165,12 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
     """
     array = np.asarray(index)
     if array.size == 0:
-        raise ProtocolError(f"{name}: the partition is empty")
+        raise ProtocolError(f"{name}: expected at least one row number, got none.")
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise ProtocolError(f"{name}: wanted row numbers (n,), came shape {array.shape} of {array.dtype}")
+        raise ProtocolError(f"{name}: expected row numbers (n,), got shape {array.shape} of {array.dtype}.")
     if array.min() < 0 or array.max() >= n_items:
         raise ProtocolError(
-            f"{name}: row numbers run from {array.min()} to {array.max()}, but there are {n_items} items"
+            f"{name}: expected row numbers from 0 to {n_items - 1}, got {array.min()} to {array.max()}."
         )
     return array.astype(np.int64, copy=False)
 

@@ -7,7 +7,7 @@ j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pac
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, integer, known
 
 EXTENSIONS = ("none", "same", "different")
 
@@ -50,8 +50,7 @@ def unpack(codes: NDArray[np.uint8], n_bits: int) -> NDArray[np.bool_]:
 
 def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
     """Raise ProtocolError unless `codes` are packed codes of `n_bits` bits with zeros after the last."""
-    if n_bits < 1:
-        raise ProtocolError(f"{name}: n_bits must be at least 1, came {n_bits}")
+    integer(n_bits, f"{name}: n_bits")
     width = -(-n_bits // 8)
     if codes.ndim != 2 or codes.dtype != np.uint8 or codes.shape[1] != width:
         raise ProtocolError(
@@ -60,6 +59,14 @@ def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
     spare = 8 * width - n_bits
     if spare and (codes[:, -1] >> (8 - spare)).any():
         raise ProtocolError(f"{name}: bits are set after bit {n_bits}; is n_bits right?")
+
+
+def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> None:
+    """Raise ProtocolError unless both are packed codes of `n_bits` bits, at least one of each."""
+    for codes, name in ((query, "query codes"), (database, "database codes")):
+        check(codes, n_bits, name)
+        if not len(codes):
+            raise ProtocolError(f"{name}: expected at least one code, got none.")
 
 
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:

@@ -172,8 +172,8 @@ class GroundTruthRecord(Record):
     needs_labels : bool, default=False
         Whether the items must have class labels.
     check : callable or None, default=None
-        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many training
-        rows and database items; a size is None where it is not known yet. The ground truth itself calls it, too.
+        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many
+        training rows and database items; a size is None where it is not known yet. The ground truth itself calls it, too.
     """
 
     kind: ClassVar[str] = "ground_truth"

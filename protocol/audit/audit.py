@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from protocol.audit.classes import audit_classes
 from protocol.audit.copies import Copied, audit_copies
 from protocol.audit.declared import audit_seed, audit_sizes
-from protocol.audit.entries import audit_entries
 from protocol.audit.findings import Finding
-from protocol.audit.overlaps import audit_overlaps
+from protocol.audit.overlaps import audit_entries, audit_overlaps
 from protocol.audit.reading import UNDECLARED, Run
 from protocol.audit.runs import audit_runs
 

@@ -1,12 +1,12 @@
 """Findings for a terminal, a pull request, a script, and the pipeline's table."""
 
-import csv
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from protocol import tables
 from protocol.audit.findings import Finding
 from protocol.audit.kinds import KINDS
 from protocol.storage import replacing
@@ -42,11 +42,8 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | i
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV, one row each, with the file they were made in; examples are joined by commas."""
-    rows = [row for some in findings for row in records(some)]
-    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row | {"examples": ", ".join(row["examples"])} for row in rows)  # type: ignore[arg-type]
+    rows = [one | {"examples": ", ".join(one["examples"])} for some in findings for one in records(some)]  # type: ignore[arg-type]
+    tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows))
 
 
 def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
@@ -94,14 +91,12 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
         if not made:
             parts.append("Clean.\n")
             continue
-        parts += [
-            "| severity | finding | count | examples | consequence | in the papers |",
-            "|---|---|---:|---|---|---|",
+        header = ("severity", "finding", "count", "examples", "consequence", "in the papers")
+        rows = [
+            (one.severity, f"`{one.name}`", f"{one.count:,}", _named(one), one.consequence, one.treatment)
+            for _, one in ordered({file: made})
         ]
-        for _, one in ordered({file: made}):
-            cells = (one.severity, f"`{one.name}`", f"{one.count:,}", _named(one), one.consequence, one.treatment)
-            parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-        parts.append("")
+        parts += [tables.markdown(header, rows, numbers=["count"]), ""]
     return "\n".join([*parts, summary(findings)])
 
 

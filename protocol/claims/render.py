@@ -2,9 +2,10 @@
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from protocol import tables
 from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, STATUSES
 
 _SHORT = dict(zip(STATUSES, ("reproduced", "by convention", "contradicted", "not run"), strict=True))
@@ -65,16 +66,11 @@ def markdown(entries: Entries) -> str:
         for entry in entries
         if entry["status"] == CONTRADICTED
     ]
-    parts = [_markdown_table(["paper", *STATUSES, "claims"], rows)]
+    parts = [tables.markdown(["paper", *STATUSES, "claims"], rows)]
     if contradicted:
-        parts.append(_markdown_table([CONTRADICTED, "place", "claim", "expected", "ours, as printed"], contradicted))
+        parts.append(tables.markdown([CONTRADICTED, "place", "claim", "expected", "ours, as printed"], contradicted))
     return "\n\n".join(parts)
 
 
 def _first_reading(ours: str) -> str:
     return ours.split(BETWEEN_READINGS)[0].removeprefix(f"{AS_PRINTED}: ")
-
-
-def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
-    return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])

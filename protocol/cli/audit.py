@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, number
 
 if TYPE_CHECKING:
     from protocol.audit import Dataset, Run
@@ -124,9 +124,6 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
 
 def _distance(text: str) -> float:
     try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"wanted a distance of at least 0, came {text}")
-    return value
+        return number(float(text), "distance")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

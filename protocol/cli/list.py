@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol import registry
+from protocol import registry, tables
 from protocol.checks import known
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ def markdown(kind: str) -> str:
     """Return what there is of a kind as the README's table: name, one line, source; and of a dataset its files."""
     source = "how the papers treat it" if kind == "finding" else "source"
     header = ["name", "what it is", source, *(["files"] if kind == "dataset" else [])]
-    rows = [f"| `{name}` | {' | '.join(others)} |" for name, *others in _rows(kind)]
-    return "\n".join([f"| {' | '.join(header)} |", "|---" * len(header) + "|", *rows])
+    return tables.markdown(header, [[f"`{name}`", *others] for name, *others in _rows(kind)])
 
 
 def _rows(kind: str) -> list[list[str]]:

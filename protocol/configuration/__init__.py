@@ -3,7 +3,7 @@
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.jobs import jobs
 from protocol.configuration.loading import DEFAULT, load
-from protocol.configuration.resources import need
+from protocol.configuration.resources import n_parts, need
 from protocol.configuration.yaml_files import check_files, read
 
-__all__ = ["DEFAULT", "Experiment", "FeaturePlan", "Use", "check_files", "jobs", "load", "need", "read"]
+__all__ = ["DEFAULT", "Experiment", "FeaturePlan", "Use", "check_files", "jobs", "load", "n_parts", "need", "read"]

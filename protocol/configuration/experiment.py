@@ -1,10 +1,14 @@
 """The experiment that a config file describes: which plug-ins it uses, with which options, and their combinations."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from protocol import datasets, registry
+from protocol.configuration.options import filled
+from protocol.splits import draw_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,11 @@ class FeaturePlan:
     def steps(self) -> dict[str, list[str]]:
         """The preprocessing of each modality, by the keys of `Feature.modalities`."""
         return {"": self.preprocessing, "database/": self.database_preprocessing}
+
+    @property
+    def extraction(self) -> str:
+        """The folder of what is extracted: the plug-in, and a digest of its options if they are not the defaults."""
+        return _folder("feature", self.plugin, self.options)
 
     @cached_property
     def modalities(self) -> dict[str, Any]:
@@ -76,10 +85,33 @@ class Experiment:
         """Whether the dataset has class labels; None if only its files tell."""
         return self.facts.get("labelled", True if "classes" in self.facts else None)
 
+    @property
+    def data(self) -> str:
+        """The folder of the loaded dataset: its name, and a digest of options and files that are not the usual ones."""
+        name, options, mirror = (self.config[key] for key in ("dataset", "dataset_options", "mirror_sha256"))
+        return _folder("dataset", name, options, **({"mirror_sha256": mirror} if mirror else {}))
+
+    @property
+    def extractions(self) -> dict[str, FeaturePlan]:
+        """One feature for each folder of `FeaturePlan.extraction`: features that differ in anything else share it."""
+        return {feature.extraction: feature for feature in self.features.values()}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """All split protocols, each once."""
+        return tuple(dict.fromkeys(split for feature in self.features.values() for split in feature.splits))
+
     def combinations(self) -> list[dict[str, Any]]:
-        """Return the feature, split, run and hasher of each combination that is scored."""
+        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored."""
         return [
-            {"feature": feature.name, "split": split, "run": run, "hasher": hasher}
+            {
+                "feature": feature.name,
+                "extraction": feature.extraction,
+                "split": split,
+                "draw": draw_of(split),
+                "run": run,
+                "hasher": hasher,
+            }
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)
@@ -125,6 +157,14 @@ class Experiment:
         if name == "images":
             return _of_pixels(self.facts.get("image_shape"), modality)
         return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
+
+
+def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
+    """Return a plug-in's name, with a digest of the options if they are not the defaults, and of `more`."""
+    if options == filled(kind, plugin, {}) and not more:
+        return plugin
+    content = json.dumps({"options": options} | more, sort_keys=True, default=str)
+    return f"{plugin}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:

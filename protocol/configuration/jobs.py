@@ -1,9 +1,11 @@
 """The jobs of an experiment: how often each rule of the workflow runs if no result exists yet."""
 
 from collections.abc import Collection
+from functools import partial
 
 from protocol import registry
 from protocol.configuration.experiment import Experiment, FeaturePlan
+from protocol.configuration.resources import n_parts
 from protocol.splits import draw_of
 
 TARGETS = ("report", "paper", "leak")
@@ -28,7 +30,10 @@ def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict
     found = {
         "download": len(registry.entry("dataset", experiment.config["dataset"]).files),
         "dataset": 1,
-        "feature": len(features),
+        "feature_part": sum(
+            number for number in map(partial(n_parts, experiment), experiment.extractions) if number > 1
+        ),
+        "feature": len(experiment.extractions),
     }
     if {"report", "paper"} & set(targets):
         found |= _evaluation(experiment, features)
@@ -71,7 +76,7 @@ def _leak_study(features: list[FeaturePlan]) -> dict[str, int]:
     return {
         "leak_split": max(feature.runs for feature in features),
         "leak_preprocessing": runs,
-        "leak_ground_truth": 2 * runs,  # one for each of the two databases
+        "leak_ground_truth": runs,
         "leak_score": sum(feature.runs * len(feature.hashers) for feature in features),
         "leak": 1,
     }

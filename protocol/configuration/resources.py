@@ -49,6 +49,7 @@ class Need:
 NEEDS = {
     "download": Need(300, 120),
     "dataset": Need(500, 10, 60, content=1, item_kb=0.5),
+    "feature_part": Need(500, 10, 250, matrix=0.5),
     "feature": Need(500, 10, 250, matrix=0.5),
     "draw": Need(400, 5, 10, item_kb=1),
     "split": Need(400, 5, 10, item_kb=1),
@@ -185,6 +186,14 @@ def _read_dimensions(experiment: Experiment, modality: object) -> int:
 def matrix_mb(experiment: Experiment, feature: str) -> float:
     """Return the size in megabytes of a feature's matrix of all items in float32."""
     return items(experiment) * row_bytes(experiment, experiment.features[feature]) / _MB
+
+
+def n_parts(experiment: Experiment, extraction: str) -> int:
+    """Return the number of jobs that share an extraction; 1 where the number of images is not known before."""
+    feature = experiment.extractions[extraction]
+    per_job = registry.get("feature", feature.plugin).images_per_job
+    known = experiment.facts.get("n")
+    return 1 if per_job is None or known is None else math.ceil(known / per_job)
 
 
 def content_mb(experiment: Experiment) -> float:

@@ -1,10 +1,11 @@
 """Datasets: one file each, with sources, checksums and a loader."""
 
-from protocol.datasets._dataset import Data, Rows, blocks, check_statistics, load, statistics
+from protocol.datasets._dataset import Data, LazyRows, Rows, blocks, check_statistics, load, statistics
 from protocol.datasets._user_paths import count_files, folder_state, user_paths
 
 __all__ = [
     "Data",
+    "LazyRows",
     "Rows",
     "blocks",
     "check_statistics",

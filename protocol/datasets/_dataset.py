@@ -1,15 +1,15 @@
 """What the datasets of this room share: what a loader returns, how it goes to disk, and the check of its statistics."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from protocol import registry
+from protocol import checks, registry
 from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
 
@@ -28,6 +28,35 @@ class Rows(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: slice, /) -> NDArray: ...
+
+
+class LazyRows:
+    """What looks like an array of n rows, and makes those that a slice asks for.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (n, ...).
+    dtype : dtype
+    read : callable
+        Takes the first row and the one after the last, and returns the rows between; the same however it is called.
+
+    Examples
+    --------
+    >>> squares = LazyRows((1000, 1), np.int64, lambda start, stop: np.arange(start, stop)[:, None] ** 2)
+    >>> len(squares), squares[998:].tolist()
+    (1000, [[996004], [998001]])
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
+        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: slice) -> NDArray:
+        start, stop, step = index.indices(len(self))
+        return self._read(start, max(start, stop))[::step] if step > 0 else self[:][index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +107,7 @@ class Data:
         if self.images is None and not self.vectors:
             raise ProtocolError("the dataset has neither images nor vectors")
         if self.images is not None:
-            self._check_images(self.images)
+            checks.images(self.images, n_items=len(self.ids))
         for name, vectors in self.vectors.items():
             self._check_vectors(name, vectors)
         if self.labels is not None:
@@ -101,14 +130,6 @@ class Data:
         distinct, counts = np.unique(self.ids, return_counts=True)
         if len(distinct) < len(self.ids):
             raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} items; wanted unique ids")
-
-    def _check_images(self, images: Rows) -> None:
-        shape, dtype, n = images.shape, images.dtype, len(self.ids)
-        if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape or shape[0] != n:
-            raise ProtocolError(
-                "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty, one per id, "
-                f"n = {n}; came shape {shape} of {dtype}"
-            )
 
     def _check_vectors(self, name: str, vectors: Rows) -> None:
         shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)

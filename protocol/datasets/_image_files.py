@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.datasets._rows import LazyRows
+from protocol.checks import ProtocolError, integer
+from protocol.datasets._dataset import LazyRows
 from protocol.formats.images import read_image, square
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:
     """Return the shape of a colour square of `image_size` pixels a side; ProtocolError unless that is 1 or more."""
-    if not isinstance(image_size, int) or isinstance(image_size, bool) or image_size < 1:
-        raise ProtocolError(f"image_size: wanted an integer of at least 1, came {image_size!r}")
-    return (image_size, image_size, 3)
+    side = integer(image_size, "image_size")
+    return (side, side, 3)
 
 
 def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:

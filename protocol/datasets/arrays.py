@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
-from protocol.datasets import Data, Rows
-from protocol.datasets._rows import LazyRows
+from protocol.datasets import Data, LazyRows, Rows
 from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array
 from protocol.registry import DatasetRecord
 

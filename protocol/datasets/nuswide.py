@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.datasets import Data
-from protocol.datasets._rows import LazyRows
+from protocol.datasets import Data, LazyRows
 from protocol.downloads import File
 from protocol.formats.archives import members
 from protocol.formats.arrays import read_integers

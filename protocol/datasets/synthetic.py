@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.datasets import Data
-from protocol.datasets._rows import LazyRows
+from protocol.checks import integer, number
+from protocol.datasets import Data, LazyRows
 from protocol.registry import DatasetRecord
 
 _BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are
@@ -17,15 +16,11 @@ _CENTRES, _LABELS, _NOISE = range(3)
 
 
 def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: int) -> dict[str, Any]:
-    least = {"n": 1, "dimension": 1, "n_clusters": 1, "seed": 0}
-    for name, value in zip(least, (n, dimension, n_clusters, seed), strict=True):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least[name]:
-            raise ProtocolError(f"{name}: wanted a whole number of at least {least[name]}, came {value!r}")
-    if n_clusters > n or not 0 <= spread < np.inf:
-        raise ProtocolError(
-            f"wanted n_clusters of at most n and a finite spread of at least 0, came n_clusters {n_clusters}, n {n}, "
-            f"spread {spread}"
-        )
+    integer(n, "n")
+    integer(dimension, "dimension")
+    integer(n_clusters, "n_clusters", maximum=n)
+    number(spread, "spread")
+    integer(seed, "seed", minimum=0)
     return {"n": n, "classes": n_clusters, "dimensions": {"features": dimension}}
 
 

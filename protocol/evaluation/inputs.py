@@ -46,8 +46,8 @@ def codes_from(
     array, name = _array(values, role)
     if array.ndim != 2 or 0 in array.shape:
         raise ProtocolError(f"{name}: wanted codes (n, n_bits), at least one of one bit, came shape {array.shape}")
-    if n_bits is not None and n_bits < 1:
-        raise ProtocolError(f"{name}: wanted n_bits of at least 1, came {n_bits}")
+    if n_bits is not None:
+        checks.integer(n_bits, f"{name}: n_bits")
     if n_bits is not None and _is_packed(array, n_bits):
         packed = _bytes(array, name, bit_order)
         codes.check(packed, n_bits, name)

@@ -1,18 +1,19 @@
 """What an evaluation leaves: a table to read, JSON, and the values of each query as CSV."""
 
-import csv
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import comb
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from protocol import registry
+from protocol import registry, tables
 from protocol.evaluation.conventions import find
 from protocol.evaluation.evaluation import Evaluation
+from protocol.storage import replacing
 
 _SMALL = 0.001
 _LEFT_OUT = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "either way"}
@@ -24,7 +25,7 @@ def table(evaluation: Evaluation) -> str:
     A convention's differences from its original follow, and the spread where it was asked for.
     """
     rules = find(evaluation.convention)
-    rows = [("metric", "mean", "undefined", "ties", "denominator")]
+    header, rows = ("metric", "mean", "undefined", "ties", "denominator"), []
     for name, mean in evaluation.metrics.items():
         record = registry.entry("metric", name)
         rows.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
@@ -32,7 +33,7 @@ def table(evaluation: Evaluation) -> str:
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits; "
         f"convention {rules.name}"
     )
-    parts = [f"{sizes}\n{rules.summary}\n[{rules.source}]", _aligned(rows)]
+    parts = [f"{sizes}\n{rules.summary}\n[{rules.source}]", tables.text(header, rows)]
     if rules.not_copied:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     if evaluation.spread:
@@ -50,8 +51,6 @@ def write_json(path: str | Path, evaluation: Evaluation) -> None:
     Keys: ``n_queries``, ``n_database``, ``n_bits``, ``convention``, ``metrics``; and ``spread``, ``bucket_search``,
     ``lookup_seconds`` where they were asked for.
     """
-    from protocol.storage import replacing
-
     content = {name: getattr(evaluation, name) for name in ("n_queries", "n_database", "n_bits", "convention")}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
     if evaluation.spread:
@@ -73,34 +72,28 @@ def write_per_query(path: str | Path, evaluation: Evaluation) -> None:
 
     Metrics of the pooled queries or of the database have no value per query, and no column.
     """
-    from protocol.storage import replacing
-
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
-    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("query", *columns))
-        for query in range(evaluation.n_queries):
-            writer.writerow((query, *(_cell(of_queries[query]) for of_queries in columns.values())))
+    _write_columns(path, "query", columns, evaluation.n_queries)
 
 
 def write_pr_curves(path: str | Path, evaluation: Evaluation) -> None:
     """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty."""
-    from protocol.storage import replacing
-
     columns = {
         f"{kind}_{average}": values
         for average, curve in evaluation.pr_curves.items()
         for kind, values in curve._asdict().items()
     }
-    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("radius", *columns))
-        for radius in range(evaluation.n_bits + 1):
-            writer.writerow((radius, *(_cell(values[radius]) for values in columns.values())))
+    _write_columns(path, "radius", columns, evaluation.n_bits + 1)
+
+
+def _write_columns(path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], n_rows: int) -> None:
+    """Write columns of values next to their index, with nine digits; NaN is an empty cell."""
+    rows = ((row, *(_cell(values[row]) for values in columns.values())) for row in range(n_rows))
+    tables.write_csv(path, (index, *columns), rows)
 
 
 def _cell(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.9g}"
+    return "" if math.isnan(value) else tables.DIGITS % value
 
 
 def _or_none(mean: float) -> float | None:
@@ -126,32 +119,24 @@ def _brief(ties: str) -> str:
 
 
 def _spread(evaluation: Evaluation) -> str:
-    rows = [("mAP as", "mean", "undefined", "called mAP by")]
-    rows += [
+    header = ("mAP as", "mean", "undefined", "called mAP by")
+    rows = [
         (row.metric, _number(row.value), _LEFT_OUT[row.empty], ", ".join(row.conventions)) for row in evaluation.spread
     ]
     values = [row.value for row in evaluation.spread if not math.isnan(row.value)]
-    return f"what goes by the name of mAP, from {min(values):.4f} to {max(values):.4f}:\n{_aligned(rows)}"
+    return f"what goes by the name of mAP, from {min(values):.4f} to {max(values):.4f}:\n{tables.text(header, rows)}"
 
 
 def _bucket_search(evaluation: Evaluation) -> str:
     names = list(next(iter(evaluation.bucket_search.values())))
-    rows = [("tables", *names)]
-    rows += [(tables, *map(_number, values.values())) for tables, values in evaluation.bucket_search.items()]
-    return f"bucket search, union of L tables of K bits (KxL), all queries pooled:\n{_aligned(rows)}"
+    header = ("tables", *names)
+    rows = [(tables, *map(_number, values.values())) for tables, values in evaluation.bucket_search.items()]
+    return f"bucket search, union of L tables of K bits (KxL), all queries pooled:\n{tables.text(header, rows)}"
 
 
 def _lookups(evaluation: Evaluation) -> str:
-    rows = [("radius", "buckets probed", "ms a query")]
-    probed = 0
+    header, rows, probed = ("radius", "buckets probed", "ms a query"), [], 0
     for radius, seconds in enumerate(evaluation.lookup_seconds):
         probed += comb(evaluation.n_bits, radius)
         rows.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
-    return f"lookups in an inverted index; a time of this machine, not a metric:\n{_aligned(rows)}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return f"lookups in an inverted index; a time of this machine, not a metric:\n{tables.text(header, rows)}"

@@ -5,25 +5,19 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.features._feature import at_least
+from protocol.checks import ProtocolError, integer
 from protocol.features._images import channels
+from protocol.features._sift_layout import CELLS, LENGTH, ORIENTATIONS
 from protocol.formats.images import squares
-
-LENGTH = 128
-CELLS = 4  # a side of a patch
-ORIENTATIONS = 8
-CLIP = 0.2
-STEPS = 512  # whole numbers per unit of a descriptor's component, as Lowe's and OpenCV's
 
 
 def check_grid(*, grid: int, patch: int, image_size: int) -> None:
     """Raise ProtocolError unless the options are integers, and a patch no larger than the image."""
-    at_least(1, grid=grid)
-    at_least(4, patch=patch)
-    at_least(8, image_size=image_size)
+    integer(grid, "grid")
+    integer(image_size, "image_size", minimum=8)
+    integer(patch, "patch", minimum=4)
     if patch > image_size:
-        raise ProtocolError(f"patch: wanted at most image_size, {image_size}, came {patch}")
+        raise ProtocolError(f"patch: expected at most image_size = {image_size}, got {patch}.")
 
 
 def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:

@@ -3,13 +3,13 @@
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import checks
 from protocol.checks import ProtocolError
-from protocol.features._images import check_images
 
 
 class Sliceable(Protocol):
@@ -27,13 +27,6 @@ Progress = Callable[[int], object]
 Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
 
 
-def at_least(least: int, **options: int) -> None:
-    """Raise ProtocolError if one of the named options is not an integer of at least `least`."""
-    for name, value in options.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ProtocolError(f"{name}: wanted an integer of at least {least}, came {value!r}")
-
-
 def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
     """Return what describes a block of images, each of which is one item."""
     return lambda block: (describe(block), np.arange(len(block), dtype=np.int64))
@@ -49,6 +42,8 @@ class Feature(ABC):
     """
 
     block = 256  # images described at once
+    images_per_job: ClassVar[int | None] = 25_000
+    """How many images one job of the pipeline describes, if there are more; None: all, as they are only copied."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
@@ -78,7 +73,7 @@ class Feature(ABC):
 
     def _check(self, images: Sliceable) -> None:
         """Raise ProtocolError unless this feature can describe what `reads` names."""
-        check_images(images)
+        checks.images(images)
 
     @abstractmethod
     def _describer(self, images: Sliceable) -> Describe:

@@ -1,6 +1,4 @@
-"""Images as the features of this room take them: checked, grey or in colour."""
-
-from typing import Any
+"""The channels of images: grey, luma, or red, green and blue."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,16 +7,6 @@ from protocol.checks import ProtocolError
 
 COLOURS = ("mean", "luma", "rgb")
 _LUMA = (0.299, 0.587, 0.114)  # of red, green and blue: ITU-R BT.601
-
-
-def check_images(images: Any) -> None:
-    """Raise ProtocolError unless `images` are uint8, (n, height, width) or (n, height, width, 3), none empty."""
-    shape, dtype = np.shape(images), getattr(images, "dtype", type(images).__name__)
-    if dtype != np.uint8 or len(shape) not in (3, 4) or shape[3:] not in ((), (3,)) or 0 in shape:
-        raise ProtocolError(
-            "images: wanted uint8 (n, height, width) or (n, height, width, 3), none empty; "
-            f"came shape {shape} of {dtype}"
-        )
 
 
 def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
@@ -44,7 +32,7 @@ def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
     """
     if images.ndim == 3:
         if colour == "rgb":
-            raise ProtocolError("colour: 'rgb' needs images (n, height, width, 3), came grey ones; use 'mean'")
+            raise ProtocolError("colour: expected 'mean' or 'luma' for grey images, got 'rgb'.")
         return images[:, None].astype(np.float32)
     planes = images.transpose(0, 3, 1, 2).astype(np.float32, order="C")
     if colour == "rgb":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from protocol.features._dense_sift import CELLS, CLIP, LENGTH, ORIENTATIONS, STEPS
+from protocol.features._sift_layout import CELLS, CLIP, LENGTH, ORIENTATIONS, STEPS
 
 _FAST = {"reassoc", "nsz", "contract"}
 _HALF_TURN = np.float32(ORIENTATIONS // 2)

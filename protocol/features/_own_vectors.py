@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
+from protocol.checks import ProtocolError, integer
+from protocol.features._feature import Describe, Feature, Sliceable, one_each
 
 
 class OwnVectors(Feature):
@@ -22,12 +22,13 @@ class OwnVectors(Feature):
     """
 
     block = 4096
+    images_per_job = None
 
     def __init__(self, *, name: str | None, n_components: int | None) -> None:
         if name is not None and (not isinstance(name, str) or not name):
             raise ProtocolError(f"name: wanted the name of vectors of the dataset, came {name!r}")
         if n_components is not None:
-            at_least(1, n_components=n_components)
+            integer(n_components, "n_components")
         self.name = name
         self.n_components = n_components
 

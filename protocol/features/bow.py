@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.features._dense_sift import LENGTH, check_grid, describer
-from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
+from protocol.checks import ProtocolError, integer
+from protocol.features._dense_sift import check_grid, describer
+from protocol.features._feature import Describe, Feature, Sliceable, one_each
+from protocol.features._sift_layout import LENGTH
 from protocol.registry import FeatureRecord
 
 
@@ -58,8 +59,8 @@ class BagOfWords(Feature):
         self, *, n_words: int = 500, grid: int = 5, patch: int = 16, image_size: int = 32, n_sample: int = 50_000
     ) -> None:
         check_grid(grid=grid, patch=patch, image_size=image_size)
-        at_least(1, n_words=n_words)
-        at_least(n_words, n_sample=n_sample)
+        integer(n_words, "n_words")
+        integer(n_sample, "n_sample", minimum=n_words)
         self.n_words = n_words
         self.grid = grid
         self.patch = patch

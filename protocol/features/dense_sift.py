@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.features._dense_sift import LENGTH, check_grid, describer
+from protocol.features._dense_sift import check_grid, describer
 from protocol.features._feature import Describe, Feature, Sliceable, one_each
+from protocol.features._sift_layout import LENGTH
 from protocol.registry import FeatureRecord
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, one_of
-from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
+from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features._images import COLOURS, channels
 from protocol.formats.images import squares
 from protocol.registry import FeatureRecord
@@ -144,17 +144,17 @@ class Gist(Feature):
         contrast_cycles: float = 4.0,
         colour: str = "mean",
     ) -> None:
-        at_least(1, scales=scales, grid=grid)
-        at_least(grid, image_size=image_size)
-        at_least(0, border=border)
+        integer(scales, "scales")
+        integer(grid, "grid")
+        integer(image_size, "image_size", minimum=grid)
+        integer(border, "border", minimum=0)
         if image_size % 2:
-            raise ProtocolError(f"image_size: wanted an even number, came {image_size}")
+            raise ProtocolError(f"image_size: expected an even number, got {image_size}.")
         if isinstance(orientations, Sequence) and len(orientations) != scales:
-            raise ProtocolError(f"orientations: wanted one number for each of {scales} scales, came {orientations!r}")
+            raise ProtocolError(f"orientations: expected a number for each of {scales} scales, got {orientations!r}.")
         for number in orientations if isinstance(orientations, Sequence) else [orientations]:
-            at_least(1, orientations=number)
-        if not isinstance(contrast_cycles, int | float) or not contrast_cycles > 0:
-            raise ProtocolError(f"contrast_cycles: wanted a number above 0, came {contrast_cycles!r}")
+            integer(number, "orientations")
+        positive_number(contrast_cycles, "contrast_cycles")
         one_of(colour, COLOURS, "colour")
         self.image_size = image_size
         self.border = border

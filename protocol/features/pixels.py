@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import one_of
-from protocol.features._feature import Describe, Feature, Sliceable, at_least, one_each
+from protocol.checks import integer, one_of
+from protocol.features._feature import Describe, Feature, Sliceable, one_each
 from protocol.features._images import COLOURS, channels
 from protocol.formats.images import squares
 from protocol.registry import FeatureRecord
@@ -37,9 +37,11 @@ class Pixels(Feature):
     array([[1, 2, 3, 4]], dtype=uint8)
     """
 
+    images_per_job = None
+
     def __init__(self, *, image_size: int | None = None, colour: str | None = None) -> None:
         if image_size is not None:
-            at_least(1, image_size=image_size)
+            integer(image_size, "image_size")
         if colour is not None:
             one_of(colour, COLOURS, "colour")
         self.image_size = image_size

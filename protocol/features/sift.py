@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import one_of
-from protocol.features._feature import Describe, Feature, Sliceable, at_least
+from protocol.checks import integer, one_of
+from protocol.features._feature import Describe, Feature, Sliceable
 from protocol.features._images import channels
+from protocol.features._sift_layout import LENGTH
 from protocol.formats.images import squares
 from protocol.registry import FeatureRecord
 
-_LENGTH = 128
 _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
 
 
@@ -46,14 +46,14 @@ class Sift(Feature):
 
     def __init__(self, *, items: str = "image", image_size: int = 64) -> None:
         one_of(items, ("image", "local"), "items")
-        at_least(16, image_size=image_size)
+        integer(image_size, "image_size", minimum=16)
         self.items = items
         self.image_size = image_size
 
     @property
     def dimension(self) -> int:
         """Length of a descriptor, 128."""
-        return _LENGTH
+        return LENGTH
 
     def _describer(self, images: Sliceable) -> Describe:
         import cv2
@@ -67,7 +67,7 @@ class Sift(Feature):
             if self.items == "image":
                 return detector.compute(grey, whole)[1]
             found = detector.detectAndCompute(grey, None)[1]
-            return np.empty((0, _LENGTH)) if found is None else found
+            return np.empty((0, LENGTH)) if found is None else found
 
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)

@@ -5,8 +5,7 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions); never a query x database matrix.
 """
 
-from protocol.groundtruth._among import write_among
-from protocol.groundtruth._items import Items
+from protocol.groundtruth._items import Items, write_among
 from protocol.groundtruth._neighbour_search import neighbours_within
 
 __all__ = ["Items", "neighbours_within", "write_among"]

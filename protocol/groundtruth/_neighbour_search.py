@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, matrix
+from protocol.checks import ProtocolError, integer, matrix
 
 TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
@@ -76,10 +76,9 @@ def neighbours_within(
     (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
     """
     query, database = _matched(query, database)
-    if not radius >= 0:
-        raise ProtocolError(f"radius search: wanted a radius of at least 0, came {radius}")
-    if threads < 1:
-        raise ProtocolError(f"radius search: threads must be at least 1, came {threads}")
+    if not radius >= 0:  # infinity is allowed
+        raise ProtocolError(f"radius search: radius: expected a number >= 0, got {radius!r}.")
+    integer(threads, "threads")
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     fold = _Fold(query, database, radius)
@@ -131,8 +130,7 @@ def nearest(
     (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
     """
     query, database = _matched(query, database)
-    if not 1 <= k <= len(database):
-        raise ProtocolError(f"nearest neighbours: wanted k from 1 to {len(database)} database items, came {k}")
+    integer(k, "nearest neighbours: k", maximum=len(database))
     fold = _Fold(query, database, 0.0)
     left, right = fold.queries(query), fold.items(database)
     block = max(1, _BLOCK // len(database))

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
-from protocol.hashers._base import Hasher, positive, whole
-from protocol.hashers._distances import squared_distances
-from protocol.hashers._training import TrainingSet
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import squared_distances
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -93,10 +93,10 @@ class DSH(Hasher):
         self.n_iter = n_iter
 
     def _check(self) -> None:
-        positive(self.alpha, "alpha")
-        whole(self.n_neighbors, "n_neighbors")
-        whole(self.n_iter, "n_iter")
-        whole(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", least=2)
+        positive_number(self.alpha, "alpha")
+        integer(self.n_neighbors, "n_neighbors")
+        integer(self.n_iter, "n_iter")
+        integer(self._n_clusters(), "alpha * n_bits, rounded: the number of clusters", minimum=2)
 
     def _n_clusters(self) -> int:
         return math.floor(self.alpha * self.n_bits + 0.5)
@@ -105,8 +105,8 @@ class DSH(Hasher):
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
             raise ProtocolError(
-                f"X: DSH makes {n_clusters} clusters for {self.n_bits} bits (alpha={self.alpha}), but there are only "
-                f"{len(training.X)} training rows"
+                f"X: DSH expected at least {n_clusters} training rows, one for each of its clusters ({self.n_bits} "
+                f"bits, alpha={self.alpha}), got only {len(training.X)} training rows."
             )
         self.mean_ = training.mean
         X = training.X - self.mean_

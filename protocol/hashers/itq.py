@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._base import Hasher, whole
-from protocol.hashers._rotation import quantizing_rotation
-from protocol.hashers._training import TrainingSet, project
+from protocol.checks import integer
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import project, quantizing_rotation
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -76,7 +77,7 @@ class ITQ(Hasher):
         self.n_iter = n_iter
 
     def _check(self) -> None:
-        whole(self.n_iter, "n_iter")
+        integer(self.n_iter, "n_iter")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         components = training.components(self.n_bits)

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._base import Hasher, positive
-from protocol.hashers._training import TrainingSet
+from protocol.checks import positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -72,7 +73,7 @@ class SKLSH(Hasher):
         self.gamma = gamma
 
     def _check(self) -> None:
-        positive(self.gamma, "gamma")
+        positive_number(self.gamma, "gamma")
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         width = np.sqrt(self.gamma)

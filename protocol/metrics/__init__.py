@@ -1,6 +1,8 @@
 """Metrics: pure functions of the counts, one file per family."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +10,9 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.metrics._names import ALL, everything, keywords, need_index_order
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
-from protocol.metrics._rows import COLUMNS, DIGITS, write_rows
 from protocol.metrics._undefined import mean
 from protocol.ranking import HammingCounts
+from protocol.tables import DIGITS, write_csv
 
 __all__ = [
     "ALL",
@@ -26,6 +28,20 @@ __all__ = [
     "pr_curve",
     "write_rows",
 ]
+
+COLUMNS = (
+    "dataset",
+    "feature",
+    "ground_truth",
+    "split",
+    "run",
+    "hasher",
+    "n_bits",
+    "extension",
+    "extension_bits",
+    "metric",
+    "value",
+)
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
@@ -56,3 +72,8 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     {'precision@r0': array([1. , 0.5]), 'precision_micro@r0': array([0.66666667])}
     """
     return {name: registry.get("metric", name)(counts, empty=empty) for name in names}
+
+
+def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows in the order of `COLUMNS` as CSV; the value, last in a row, with nine digits."""
+    write_csv(path, COLUMNS, ((*row[:-1], DIGITS % row[-1]) for row in rows))

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import integer
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 
@@ -19,9 +19,7 @@ def nearest_radius(counts: HammingCounts, radius: int) -> int:
     ProtocolError
         If `radius` is negative.
     """
-    if radius < 0:
-        raise ProtocolError(f"radius: wanted at least 0, came {radius}")
-    return min(radius, counts.n_bits)
+    return min(integer(radius, "radius", minimum=0), counts.n_bits)
 
 
 def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
@@ -58,8 +56,7 @@ def mean_over_radii(
     ProtocolError
         If `radius` is negative or above the number of bits, where the mean would take in balls that don't exist.
     """
-    if not 0 <= radius <= counts.n_bits:
-        raise ProtocolError(f"radius: wanted 0 to n_bits = {counts.n_bits}, came {radius}")
+    integer(radius, "radius", minimum=0, maximum=counts.n_bits)
     upto = slice(radius + 1)
     volume = volumes(counts.n_bits, radius)
     terms = ratio(counts.relevant_within[:, upto], denominator[:, upto] * volume, empty=empty)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import integer
 from protocol.ranking import HammingCounts
 
 
@@ -19,9 +19,7 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     """
     if cutoff is None:
         return counts.n_database
-    if cutoff < 1:
-        raise ProtocolError(f"cutoff: wanted at least 1, came {cutoff}")
-    return min(cutoff, counts.n_database)
+    return min(integer(cutoff, "cutoff"), counts.n_database)
 
 
 class Ties(NamedTuple):

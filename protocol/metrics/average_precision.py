@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places, ties_at
-from protocol.metrics._on_request import on_request
 from protocol.metrics._undefined import ratio, undefined
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -109,7 +108,9 @@ def average_precision(
 def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     if top < counts.n_database:
         raise ProtocolError(f"ties='index': counted for the whole ranking only, came cutoff={top}; use 'expected'")
-    precisions = on_request(counts.index_average_precision, "mAP[index]", "index_order")
+    precisions = counts.index_average_precision
+    if precisions is None:
+        raise ProtocolError("mAP[index] was not counted: count(..., index_order=True)")
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 

@@ -1,12 +1,11 @@
 """The F-measure of the Hamming ball, per query and pooled."""
 
 from functools import partial
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import positive_number
 from protocol.metrics._balls import nearest_radius
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
@@ -83,8 +82,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     >>> [f_measure(counts, radius=0, beta=beta).round(4).item() for beta in (1, 0.5)]
     [0.6667, 0.5556]
     """
-    if not (isfinite(beta) and beta > 0):
-        raise ProtocolError(f"beta: wanted a number above 0, came {beta}")
+    positive_number(beta, "beta")
     at = nearest_radius(counts, radius)
     weighted = counts.retrieved_within[:, at] + beta**2 * counts.n_relevant
     return ratio((1 + beta**2) * counts.relevant_within[:, at], weighted, empty=empty)

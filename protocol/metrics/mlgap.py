@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.checks import ProtocolError
 from protocol.metrics._balls import mean_over_radii
-from protocol.metrics._on_request import on_request
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
@@ -63,5 +63,6 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
     array([0.75])
     """
-    largest = on_request(counts.largest_bucket, "mLGAP", "largest_bucket")
-    return mean_over_radii(counts, radius, largest, empty=empty)
+    if counts.largest_bucket is None:
+        raise ProtocolError("mLGAP was not counted: count(..., largest_bucket=True)")
+    return mean_over_radii(counts, radius, counts.largest_bucket, empty=empty)

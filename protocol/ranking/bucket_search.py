@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError
-from protocol.ranking._check import check_codes, check_relevance
-from protocol.ranking.relevance import Relevance
+from protocol.checks import ProtocolError, integer
+from protocol.ranking.relevance import Relevance, check_relevance
 
 _MOST_PROBES = 10**6
 
@@ -88,13 +87,10 @@ def bucket_search(
     >>> found.true_positives, found.retrieved, found.relevant
     (array([1]), array([3]), array([2]))
     """
-    check_codes(query_codes, database_codes, n_bits)
+    codes.check_pair(query_codes, database_codes, n_bits)
     check_relevance(relevance, len(query_codes), len(database_codes), "bucket search")
-    if bits_per_table < 1 or n_tables < 1 or bits_per_table * n_tables > n_bits:
-        raise ProtocolError(
-            f"bucket search: wanted tables of at least 1 bit that fit into {n_bits} bits, "
-            f"came {n_tables} tables of {bits_per_table} bits"
-        )
+    integer(bits_per_table, "bits_per_table", maximum=n_bits)
+    integer(n_tables, f"n_tables, of {bits_per_table} bits each", maximum=n_bits // bits_per_table)
     tables = [
         _lookups(query, database)
         for query, database in zip(
@@ -157,9 +153,8 @@ def lookup_time(
         If `radius` is out of range or its ball has more than a million codes, or the codes are no packed codes of
         `n_bits` bits.
     """
-    check_codes(query_codes, database_codes, n_bits)
-    if not 0 <= radius <= n_bits:
-        raise ProtocolError(f"lookup time: wanted a radius from 0 to {n_bits}, came {radius}")
+    codes.check_pair(query_codes, database_codes, n_bits)
+    integer(radius, "lookup time: radius", minimum=0, maximum=n_bits)
     ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
     if ball > _MOST_PROBES:
         raise ProtocolError(

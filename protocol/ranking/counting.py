@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError
+from protocol.checks import integer
 from protocol.ranking._bit_planes import BitPlanes
 from protocol.ranking._buckets import Buckets
-from protocol.ranking._check import check_codes, check_relevance
 from protocol.ranking._index_order import average_precision
 from protocol.ranking._plain import Plain, gathered
 from protocol.ranking._shell import MOST_BITS, Shell
 from protocol.ranking.counts import HammingCounts
-from protocol.ranking.relevance import LabelRelevance, Relevance
+from protocol.ranking.relevance import LabelRelevance, Relevance, check_relevance
 
 # Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the way.
 _PLAIN_PER_PAIR = 2e-9
@@ -89,11 +88,10 @@ def count(
     >>> counts.retrieved, counts.relevant, counts.largest_bucket
     (array([[1, 2, 0, 1]]), array([[1, 1, 0, 0]]), array([[1, 2, 2, 2]]))
     """
-    check_codes(query_codes, database_codes, n_bits)
+    codes.check_pair(query_codes, database_codes, n_bits)
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), len(database_codes), name)
-    if threads < 1:
-        raise ProtocolError(f"counting: threads must be at least 1, came {threads}")
+    integer(threads, "threads")
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     queries, items = codes.words(query_codes), codes.words(database_codes)
     columns = np.ascontiguousarray(items.T)

@@ -185,3 +185,13 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     if relevance.n_database != n_database:
         raise ProtocolError(f"relevance: wanted {n_database} database items, came {relevance.n_database}")
     return relevance
+
+
+def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
+    """Raise ProtocolError unless a ground truth has as many queries and database items as there are codes."""
+    found = (relevance.n_queries, relevance.n_database)
+    if found != (n_queries, n_database):
+        raise ProtocolError(
+            f"relevance {name!r}: expected {n_queries} queries and {n_database} database items as in the codes, "
+            f"got {found[0]} and {found[1]}."
+        )

@@ -4,7 +4,8 @@ from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
 from protocol.report.paper import write_figures, write_tables
 from protocol.report.reading import reading
-from protocol.report.tables import collect, summarise, write_table
+from protocol.report.results import collect, summarise
+from protocol.tables import write_table
 
 __all__ = [
     "collect",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from protocol import tables
 from protocol.checks import ProtocolError
 from protocol.evaluation.conventions import find
 from protocol.report.figure import (
@@ -285,10 +286,5 @@ def text_of(parts: Sequence[Section]) -> str:
     for part in parts:
         blocks.append("\n".join([f"== {part.title}", *part.text]))
         for table in part.tables:
-            rows = [table.header, *table.rows]
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            lines = [
-                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-            ]
-            blocks.append("\n".join([table.caption, *lines]))
+            blocks.append(f"{table.caption}\n{tables.text(table.header, table.rows)}")
     return "\n\n".join(blocks)

@@ -7,24 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from protocol.report.figure import Table
 from protocol.report.results import Results
 from protocol.report.sections import sections
 from protocol.storage import explained
+from protocol.tables import latex
 
 _SCALE = 3  # of the PNG: 620 pixels become 1,860, enough for the width of a page in print
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "±": r"$\pm$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "\N{EN DASH}": "--",
-    "“": "``",
-    "”": "''",
-} | {character: f"\\{character}" for character in "&%$#_{}"}
 _LONGEST = 40
 """Characters; a table with a longer cell is one to read on the page, not one for a paper."""
 
@@ -49,67 +37,15 @@ def write_tables(folder: str | Path, results: Results) -> None:
     with _new_folder(folder) as path:
         for table in (table for section in sections(results) for table in section.tables):
             if max((len(cell) for row in table.rows for cell in row), default=0) <= _LONGEST:
-                (path / f"{table.name}.tex").write_text(latex(table))
-
-
-def latex(table: Table) -> str:
-    r"""Return a table as LaTeX, which needs the package booktabs.
-
-    Examples
-    --------
-    >>> print(latex(Table("t", "100 % of it.", ["hasher", "8 bits"], [["pca_rr", "0.5 ± 0.1"]])))
-    \begin{table}
-    \centering
-    \caption{100 \% of it.}
-    \label{tab:t}
-    \begin{tabular}{lr}
-    \toprule
-    hasher & 8 bits \\
-    \midrule
-    pca\_rr & 0.5 $\pm$ 0.1 \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
-    <BLANKLINE>
-    """
-    columns = "l" * table.n_labels + "r" * (len(table.header) - table.n_labels)
-    body = [
-        [
-            rf"\textbf{{{escaped(cell)}}}" if (down, across) in table.strong else escaped(cell)
-            for across, cell in enumerate(row)
-        ]
-        for down, row in enumerate(table.rows)
-    ]
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escaped(table.caption)}}}",
-        rf"\label{{tab:{table.name}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        _line([escaped(name) for name in table.header]),
-        r"\midrule",
-        *map(_line, body),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def escaped(text: str) -> str:
-    r"""Return text whose every character LaTeX prints as it is.
-
-    Examples
-    --------
-    >>> escaped("mAP@5 & 2^n_bits")
-    'mAP@5 \\& 2\\textasciicircum{}n\\_bits'
-    """
-    return "".join(_SPECIAL.get(character, character) for character in text)
-
-
-def _line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+                text = latex(
+                    table.header,
+                    table.rows,
+                    caption=table.caption,
+                    label=table.name,
+                    n_labels=table.n_labels,
+                    strong=table.strong,
+                )
+                (path / f"{table.name}.tex").write_text(text)
 
 
 @contextlib.contextmanager

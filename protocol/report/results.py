@@ -1,20 +1,40 @@
-"""What a setting left, in the order of the setting: what every section of the report reads."""
+"""The results of an experiment: the tables of its scores, and everything that the sections of the report read."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from protocol.metrics import COLUMNS
 from protocol.report.display import middle
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_CELL = [column for column in COLUMNS if column not in ("run", "value")]
 PLACE = ("feature", "ground_truth", "split")
 _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"}
+
+
+def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
+    """Return the rows of several score tables as one, sorted by cell and run, whatever the order of the paths."""
+    import pandas as pd
+
+    table = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
+
+
+def summarise(metrics: "pd.DataFrame") -> "pd.DataFrame":
+    """Return mean, standard deviation and number of runs of each cell.
+
+    The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing.
+    """
+    groups = metrics.groupby(_CELL, sort=True)["value"]
+    return groups.agg(mean="mean", std="std", n_runs="size").reset_index()
 
 
 @dataclass(frozen=True, eq=False)

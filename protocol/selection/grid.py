@@ -1,13 +1,19 @@
-"""The points of a grid, in order, and which of them is taken."""
+"""The points of a grid, in order, which of them is taken, and the table of their scores."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from protocol import storage
 from protocol.checks import ProtocolError
+from protocol.tables import DIGITS, write_csv
+
+_CELL = ("dataset", "feature", "ground_truth", "split", "run", "hasher")
+COLUMNS = (*_CELL, "n_bits", "metric", "options", "default", "chosen", "score")
 
 
 def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -51,3 +57,23 @@ def best(scores: ArrayLike) -> int:
     if np.isnan(values).all():
         raise ProtocolError(f"selection: none of {values.size} points has a defined score; take another metric")
     return int(np.nanargmax(values))
+
+
+def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
+    """Write the scores of selections as CSV in the order of `COLUMNS`; bytes don't depend on the order of the files.
+
+    Points of a grid stay in its order. ``default`` marks the point that the hasher would have taken without a grid,
+    ``chosen`` the one that is taken.
+    """
+    rows = sorted((row for file in selections for row in _rows(file)), key=lambda row: row[: COLUMNS.index("options")])
+    write_csv(path, COLUMNS, rows)
+
+
+def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:
+    passport, found = storage.read_passport(path), storage.grouped(storage.read(path))
+    parameters = passport["parameters"]
+    cell = tuple(parameters[name] for name in _CELL)
+    for n_bits, arrays in found.items():
+        for point, score in zip(passport["points"], arrays["scores"], strict=True):
+            marks = (point == passport["default"], point == passport["chosen"][n_bits])
+            yield (*cell, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)

@@ -9,7 +9,6 @@ a training set that is better than the other one. What stays is what a model gai
 trained among. A hasher that learns nothing gains nothing: its two models are draws from one distribution.
 """
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import ProtocolError, labels
-from protocol.metrics import DIGITS, evaluate, mean
+from protocol.metrics import evaluate, mean
 from protocol.ranking import Relevance, count
-from protocol.storage import replacing
+from protocol.tables import DIGITS, write_csv
 
 SIDES = ("a", "b")
 RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)
@@ -135,8 +134,5 @@ def rankings(
 
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows in the order of `COLUMNS` as CSV; the four scores, last in a row, with nine digits."""
-    with replacing(path) as temporary, open(temporary, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow((*row[: -len(RANKINGS)], *(DIGITS % score for score in row[-len(RANKINGS) :])))
+    n = len(RANKINGS)
+    write_csv(path, COLUMNS, ((*row[:-n], *(DIGITS % score for score in row[-n:])) for row in rows))

@@ -137,7 +137,10 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     assert names(*paths) == (0, [])
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
-    unseen = "near-duplicate (--features); pair-split (--pairs); what was fitted on it, mixed-libraries (the pipeline's target audit)"
+    unseen = (
+        "near-duplicate (--features); pair-split (--pairs); what was fitted on it, mixed-libraries "
+        "(the pipeline's target audit)"
+    )
     assert f"Not looked for: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
@@ -262,12 +265,12 @@ BAD = {
         "train.txt: wanted a list of items, which it",
     ),
     "mixed": ("train.npy", array([1, 2]), "wanted ids in every list, or row numbers in every list, came both"),
-    "negative": ("rows", array([-1, 2]), "query.npy: row numbers run from -1 to 2"),
+    "negative": ("rows", array([-1, 2]), "query.npy: expected row numbers .* got -1 to 2"),
     "not whole": ("rows", array([0.5]), "query.npy: wanted whole numbers, came 0.5"),
     "NaN rows": ("rows", array([np.nan]), "query.npy: wanted whole numbers, came nan"),
     "matrix": ("rows", array([[1, 2]]), r"query.npy: wanted row numbers \(n,\), came shape \(1, 2\)"),
     "no row": ("rows", array(np.arange(0)), "query.npy: wanted an array of numbers, came an empty one"),
-    "far": ("labels.npy", array(np.zeros(10, dtype=int)), "row numbers run from .*, but there are 10 items"),
+    "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: wanted whole numbers, came nan"),
     "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),
     "few features": ("X.npy", array([[1.0]] * 3), r"X.npy: wanted features of .* items \(n, d\), came shape \(3, 1\)"),

@@ -267,7 +267,7 @@ BAD = {
         lambda: {"query_codes": saved("p.npy", codes.pack(np.ones((4, 12), bool))), "n_bits": "10"},
         r"p.npy: query codes: bits are set after bit 10; is n_bits right\?",
     ),
-    "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: wanted n_bits of at least 1, came 0"),
+    "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: n_bits: expected an integer >= 1, got 0"),
     "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits: invalid int value: 'many'"),
     "bit order": (lambda: {"bit_order": "middle"}, "unknown bit_order= 'middle'.*known: big, little"),
     "missing key": (
@@ -291,11 +291,11 @@ BAD = {
     ),
     "labels too few": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY[1:])},
-        "y.npy: query labels: wanted .*4, came 3",
+        "y.npy: query labels: expected 4, one per item, got 3",
     ),
     "labels too many": (
         lambda: {"database_labels": saved("y.npy", np.zeros(21, int))},
-        "y.npy: database labels: wanted one per item, 20, came 21",
+        "y.npy: database labels: expected 20, one per item, got 21",
     ),
     "labels not whole": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY + 0.5)},
@@ -304,7 +304,7 @@ BAD = {
     "labels NaN": (lambda: {"query_labels": saved("y.npy", OF_QUERY * np.nan)}, "y.npy: query labels: .*came nan"),
     "labels no 0/1 matrix": (
         lambda: {"query_labels": saved("y.npy", np.full((4, 3), 5))},
-        "y.npy: query labels: a label matrix holds 0 and 1 only, came values up to 5",
+        "y.npy: query labels: expected a matrix of 0 and 1, got values from 5 to 5",
     ),
     "labels of two kinds": (
         lambda: {"database_labels": saved("y.npy", np.zeros((20, 3), int))},
@@ -319,14 +319,14 @@ BAD = {
     "no codes": (lambda: {"query_codes": None}, "the following arguments are required: --query-codes"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
-        "o.txt: relevance: indices: row numbers run from 0 to 20, but there are 20 items",
+        "o.txt: relevance: indices: expected row numbers from 0 to 19, got 0 to 20",
     ),
     "CSR outside": (
         lambda: (
             NO_LABELS
             | {"relevance": npz("o.npz", indptr=[0, 1, 1, 1, 1], indices=[20], data=[1], shape=(4, 20), format=b"csr")}
         ),
-        "o.npz: relevance: indices: row numbers run from 20 to 20, but there are 20 items",
+        "o.npz: relevance: indices: expected row numbers from 0 to 19, got 20 to 20",
     ),
     "CSR that falls": (
         lambda: NO_LABELS | {"relevance": npz("o.npz", indptr=[0, 2, 1, 1, 1], indices=[3], shape=(4, 20))},
@@ -347,7 +347,7 @@ BAD = {
     "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
     "unknown metric": (lambda: {"metric": "mAO"}, "unknown metric 'mAO'.*known: "),
     "a metric without its number": (lambda: {"metric": "mAP@0[all]"}, r"unknown metric 'mAP@0\[all\]'"),
-    "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "radius: wanted 0 to n_bits = 12, came 13"),
+    "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "radius: expected an integer from 0 to 12, got 13"),
     "unknown convention": (
         lambda: {"convention": "hashnt"},
         r"unknown convention 'hashnt' \(did you mean 'hashnet'\?\)",
@@ -355,9 +355,12 @@ BAD = {
     "tables without number": (lambda: {"tables": "16"}, "tables: wanted KxL, .* as 16x4; came '16'"),
     "tables of no bit": (lambda: {"tables": "0x4"}, "tables: wanted KxL, .*came '0x4'"),
     "tables beyond the code": (lambda: {"tables": "5x3"}, "tables 5x3: wanted at most 12 bits in all, came 15"),
-    "lookups beyond the code": (lambda: {"lookup_radius": "13"}, "wanted a radius from 0 to 12, came 13"),
+    "lookups beyond the code": (
+        lambda: {"lookup_radius": "13"},
+        "lookup time: radius: expected an integer from 0 to 12, got 13",
+    ),
     "curves in the way": (lambda: {"pr_curves": folder_called("c") + "/"}, "c: can't be written"),
-    "no thread": (lambda: {"threads": "0"}, "threads.* at least 1, came 0"),
+    "no thread": (lambda: {"threads": "0"}, "threads: expected an integer >= 1, got 0"),
     "unknown option": (lambda: {"labels": "ql.npy"}, "unrecognized arguments: --labels ql.npy"),
     "json in the way": (lambda: {"json": folder_called("j")}, "j: can't be written"),
     "values in the way": (

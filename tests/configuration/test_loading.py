@@ -166,7 +166,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
-            "image_size: wanted an integer of at least 1, came 0",
+            "image_size: expected an integer >= 1, got 0",
         ),
         (
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
@@ -254,11 +254,11 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"hasher_options": {"itq": {"n_iter": 0}}},
-            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
         ),
         (
             {"hashers": ["dsh"], "n_bits": [2, 8], "hasher_options": {"dsh": {"alpha": 0.7}}},
-            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: wanted an integer >= 2, came 1",
+            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: expected an integer >= 2, got 1",
         ),
         (
             {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "wide"}}},
@@ -284,7 +284,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ({"hasher_grids": {"itq": {"n_iter": 5}}}, "hasher_grids.itq.n_iter: expected a non-empty list, got 5"),
         (
             {"hasher_grids": {"itq": {"n_iter": [5, 0]}}},
-            "options of hasher 'itq' at 8 bits: n_iter: wanted an integer >= 1, came 0",
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "hasher_options": {"itq": {"n_iter": 50}}},
@@ -482,11 +482,13 @@ def test_queries_and_database_of_two_modalities_have_steps_of_their_own():
     [
         (
             {"hashers": ["cvh", "itq"]},
-            r"^hasher 'itq' learns from one modality, but feature 'image_to_text' has two modalities; use cca_itq, cvh\.$",
+            r"^hasher 'itq' learns from one modality, but feature 'image_to_text' has two modalities; "
+            r"use cca_itq, cvh\.$",
         ),
         (
             {"features": {"precomputed": {"options": {"name": "image"}}}},
-            "^hasher 'cca_itq' learns from two paired modalities, but feature 'precomputed' has one modality; use .*itq",
+            "^hasher 'cca_itq' learns from two paired modalities, but feature 'precomputed' has one modality; "
+            "use .*itq",
         ),
         (
             {"ground_truths": ["class_label", "epsilon_ball"]},

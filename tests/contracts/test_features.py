@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from blocks import whole
 
-from protocol import registry
+from protocol import checks, registry
 from protocol.checks import ProtocolError
 from protocol.features import Feature, Preprocessing
-from protocol.features._images import check_images
 from protocol.registry import FeatureRecord
 
 
@@ -40,7 +39,7 @@ def check_others_refused(feature):
     """Refuse what the feature is not made for, in one line."""
     images = colour()
     if feature.reads == "images":
-        wanted, wrong = r"images: wanted uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
+        wanted, wrong = r"images: expected uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
         wrong += [images[..., :2], images.tolist()]
     else:
         wanted, wrong = r"vectors: wanted numbers \(n, d\)", [images, images[:0, 0, 0], images[:, 0, 0, 0], [[1.0]]]
@@ -258,5 +257,5 @@ def test_incomplete_facts_are_rejected(source, deviations):
 
 
 def test_images_of_both_forms_pass():
-    check_images(colour())
-    check_images(colour()[..., 0])
+    checks.images(colour())
+    checks.images(colour()[..., 0])

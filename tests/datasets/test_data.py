@@ -12,15 +12,21 @@ from protocol.datasets import Data, blocks, check_statistics
 PIXELS = np.zeros((3, 4, 4), dtype=np.uint8)
 IDS = np.array(["a", "b", "c"])
 WRONG = {
-    "no image": ({"images": PIXELS[:0]}, "none empty, one per id, n = 3; came shape (0, 4, 4) of uint8"),
-    "fewer images": ({"images": PIXELS[:2]}, "one per id, n = 3; came shape (2, 4, 4) of uint8"),
-    "float pixels": ({"images": PIXELS / 2}, "came shape (3, 4, 4) of float64"),
-    "four channels": ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "came shape (3, 4, 4, 4)"),
+    "no image": (
+        {"images": PIXELS[:0]},
+        "expected uint8 (3, height, width) or (3, height, width, 3), not empty, got shape (0, 4, 4)",
+    ),
+    "fewer images": (
+        {"images": PIXELS[:2]},
+        "images: expected uint8 (3, height, width) or (3, height, width, 3), not empty, got shape (2, 4, 4)",
+    ),
+    "float pixels": ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
+    "four channels": ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
     "nothing": ({"images": None}, "neither images nor vectors"),
     "no item": ({"ids": IDS[:0]}, "ids: wanted one string per item, (n,) with n >= 1; came shape (0,)"),
     "ids not strings": ({"ids": np.arange(3)}, "ids: wanted one string per item"),
     "id twice": ({"ids": np.array(["a", "b", "a"])}, "ids: 'a' names 2 items; wanted unique ids"),
-    "too few labels": ({"labels": np.array([0, 1])}, "labels: wanted one per item, 3, came 2"),
+    "too few labels": ({"labels": np.array([0, 1])}, "labels: expected 3, one per item, got 2"),
     "class too high": ({"labels": np.array([0, 1, 2])}, "classes run from 0 to 2, but there are 2 class names"),
     "class below 0": ({"labels": np.array([0, -1, 1])}, "classes run from -1 to 1"),
     "narrow integers": ({"labels": np.zeros(3, np.int32)}, "wanted int64 (n,) or bool (n, n_classes)"),
@@ -29,8 +35,11 @@ WRONG = {
     "wide floats": ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': wanted float32 or integers (n, d)"),
     "fewer vectors": ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3; came shape (2, 2) of uint8"),
     "flat vectors": ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "came shape (3,) of uint8"),
-    "empty part": ({"partitions": {"test": np.array([], np.int64)}}, "partition 'test': the partition is empty"),
-    "row outside": ({"partitions": {"test": np.array([3])}}, "row numbers run from 3 to 3, but there are 3 items"),
+    "empty part": (
+        {"partitions": {"test": np.array([], np.int64)}},
+        "partition 'test': expected at least one row number, got none",
+    ),
+    "row outside": ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
     "row twice": ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': wanted every row once at most"),
 }
 

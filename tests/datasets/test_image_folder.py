@@ -109,7 +109,7 @@ def test_what_is_no_folder_of_images_is_refused(folder):
     with pytest.raises(ProtocolError, match=r"wanted every image in a sub-folder, its class, came y\.png beside them"):
         load({}, folder=str(folder))
     for size in (0, 2.5, True, "64"):
-        with pytest.raises(ProtocolError, match="image_size: wanted an integer of at least 1"):
+        with pytest.raises(ProtocolError, match="image_size: expected an integer >= 1"):
             load({}, folder=str(folder / "cat"), image_size=size)
 
 

@@ -60,13 +60,13 @@ def test_statistics_follow_from_the_options():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"n": 0}, "n: wanted a whole number of at least 1, came 0"),
-        ({"dimension": 2.5}, "dimension: wanted a whole number of at least 1, came 2.5"),
-        ({"n_clusters": True}, "n_clusters: wanted a whole number"),
-        ({"n_clusters": 10_001}, "wanted n_clusters of at most n"),
-        ({"spread": -1.0}, "finite spread of at least 0"),
-        ({"spread": float("nan")}, "finite spread of at least 0"),
-        ({"seed": -1}, "seed: wanted a whole number of at least 0, came -1"),
+        ({"n": 0}, "n: expected an integer >= 1, got 0"),
+        ({"dimension": 2.5}, "dimension: expected an integer >= 1, got 2.5"),
+        ({"n_clusters": True}, "n_clusters: expected an integer from 1 to"),
+        ({"n_clusters": 10_001}, "n_clusters: expected an integer from 1 to 10000, got 10001"),
+        ({"spread": -1.0}, "spread: expected a finite number >= 0"),
+        ({"spread": float("nan")}, "spread: expected a finite number >= 0"),
+        ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
     ],
 )
 def test_options_out_of_range_are_refused(changed, message):

@@ -62,11 +62,11 @@ def test_too_few_different_descriptors_are_refused():
 
 
 WRONG = {
-    "patch": (33, "patch: wanted at most image_size, 32, came 33"),
-    "grid": (0, "grid: wanted an integer of at least 1, came 0"),
-    "image_size": (7, "image_size: wanted an integer of at least 8, came 7"),
-    "n_words": (0, "n_words: wanted an integer of at least 1, came 0"),
-    "n_sample": (499, "n_sample: wanted an integer of at least 500, came 499"),
+    "patch": (33, "patch: expected at most image_size = 32, got 33."),
+    "grid": (0, "grid: expected an integer >= 1, got 0."),
+    "image_size": (7, "image_size: expected an integer >= 8, got 7."),
+    "n_words": (0, "n_words: expected an integer >= 1, got 0."),
+    "n_sample": (499, "n_sample: expected an integer >= 500, got 499."),
 }
 
 

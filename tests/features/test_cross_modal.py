@@ -73,8 +73,8 @@ def test_each_modality_is_found_in_the_file(tmp_path):
     [
         ({"name": 3}, "name: wanted the name of vectors of the dataset, came 3"),
         ({"database_name": ""}, "name: wanted the name of vectors of the dataset, came ''"),
-        ({"n_components": 0}, "n_components: wanted an integer of at least 1, came 0"),
-        ({"database_n_components": "9"}, "n_components: wanted an integer of at least 1, came '9'"),
+        ({"n_components": 0}, "n_components: expected an integer >= 1, got 0"),
+        ({"database_n_components": "9"}, "n_components: expected an integer >= 1, got '9'"),
     ],
 )
 @pytest.mark.parametrize("name", ["image_to_text", "text_to_image"])

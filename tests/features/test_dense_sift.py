@@ -57,10 +57,10 @@ def test_one_strong_gradient_does_not_drown_the_others():
 
 
 WRONG = {
-    "patch": (33, "patch: wanted at most image_size, 32, came 33"),
-    "tiny patch": (3, "patch: wanted an integer of at least 4, came 3"),
-    "grid": (0, "grid: wanted an integer of at least 1, came 0"),
-    "image_size": (7.0, "image_size: wanted an integer of at least 8, came 7.0"),
+    "patch": (33, "patch: expected at most image_size = 32, got 33."),
+    "tiny patch": (3, "patch: expected an integer >= 4, got 3."),
+    "grid": (0, "grid: expected an integer >= 1, got 0."),
+    "image_size": (7.0, "image_size: expected an integer >= 8, got 7.0."),
 }
 
 

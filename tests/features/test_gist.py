@@ -54,7 +54,7 @@ def test_grey_is_the_mean_or_the_luma():
 def test_grey_images_have_no_colours():
     with pytest.raises(ProtocolError) as error:
         whole(Gist(colour="rgb"), noise(1, 32, 32))
-    assert str(error.value) == "colour: 'rgb' needs images (n, height, width, 3), came grey ones; use 'mean'"
+    assert str(error.value) == "colour: expected 'mean' or 'luma' for grey images, got 'rgb'."
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
@@ -114,17 +114,17 @@ def test_uneven_cells_are_as_equal_as_whole_pixels_allow():
 
 
 WRONG = {
-    "image_size": (33, "image_size: wanted an even number, came 33"),
-    "border": (-1, "border: wanted an integer of at least 0, came -1"),
-    "scales": (0, "scales: wanted an integer of at least 1, came 0"),
-    "orientations": (0, "orientations: wanted an integer of at least 1, came 0"),
-    "some orientations": ([8, 8, 4], "orientations: wanted one number for each of 4 scales, came [8, 8, 4]"),
-    "bad orientations": ([8, 8, 4, 0], "orientations: wanted an integer of at least 1, came 0"),
-    "half orientations": (1.5, "orientations: wanted an integer of at least 1, came 1.5"),
-    "word contrast_cycles": ("4", "contrast_cycles: wanted a number above 0, came '4'"),
+    "image_size": (33, "image_size: expected an even number, got 33."),
+    "border": (-1, "border: expected an integer >= 0, got -1."),
+    "scales": (0, "scales: expected an integer >= 1, got 0."),
+    "orientations": (0, "orientations: expected an integer >= 1, got 0."),
+    "some orientations": ([8, 8, 4], "orientations: expected a number for each of 4 scales, got [8, 8, 4]."),
+    "bad orientations": ([8, 8, 4, 0], "orientations: expected an integer >= 1, got 0."),
+    "half orientations": (1.5, "orientations: expected an integer >= 1, got 1.5."),
+    "word contrast_cycles": ("4", "contrast_cycles: expected a finite number > 0, got '4'."),
     "colour": ("hsv", "unknown colour= 'hsv'; known: luma, mean, rgb"),
-    "grid": (64, "image_size: wanted an integer of at least 64, came 32"),
-    "contrast_cycles": (0, "contrast_cycles: wanted a number above 0, came 0"),
+    "grid": (64, "image_size: expected an integer >= 64, got 32."),
+    "contrast_cycles": (0, "contrast_cycles: expected a finite number > 0, got 0."),
 }
 
 

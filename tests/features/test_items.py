@@ -10,7 +10,7 @@ from protocol.features.precomputed import Precomputed
 def test_items_follow_their_images():
     image = np.array([0, 0, 1, 3, 3, 3])
     assert items_of(np.array([0, 3]), image).tolist() == [0, 1, 3, 4, 5]
-    with pytest.raises(ProtocolError, match="partition is empty"):
+    with pytest.raises(ProtocolError, match="expected at least one row number"):
         items_of(np.array([2]), image)
 
 

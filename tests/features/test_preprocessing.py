@@ -72,9 +72,11 @@ def test_what_was_learned_comes_back_from_arrays():
 def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
     raw = np.ones((10, 3), dtype=np.float32)
     raw[[7, 9], 1] = bad
-    with pytest.raises(ProtocolError, match="features: 2 of 10 rows hold NaN or infinity, the first is row 7"):
+    with pytest.raises(
+        ProtocolError, match="features: expected finite numbers, got NaN or infinity in 2 of 10 rows, first in row 7"
+    ):
         made().transform(raw, block=4)
-    with pytest.raises(ProtocolError, match="the first is row 7"):
+    with pytest.raises(ProtocolError, match="first in row 7"):
         made("centre", raw_train=raw)
 
 

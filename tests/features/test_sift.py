@@ -47,5 +47,5 @@ def test_flat_images_alone_give_an_empty_matrix():
 def test_unknown_items_are_refused():
     with pytest.raises(ProtocolError, match="unknown items= 'whole'; known: image, local"):
         Sift(items="whole")
-    with pytest.raises(ProtocolError, match="image_size: wanted an integer of at least 16, came 8"):
+    with pytest.raises(ProtocolError, match="image_size: expected an integer >= 16, got 8"):
         Sift(image_size=8)

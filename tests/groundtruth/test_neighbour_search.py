@@ -165,12 +165,18 @@ def test_input_stays_as_it_was():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"radius": -1.0}, "wanted a radius of at least 0, came -1.0"),
-        ({"radius": np.nan}, "wanted a radius of at least 0, came nan"),
-        ({"threads": 0}, "threads must be at least 1, came 0"),
+        ({"radius": -1.0}, "radius: expected a number >= 0, got -1.0"),
+        ({"radius": np.nan}, "radius: expected a number >= 0, got nan"),
+        ({"threads": 0}, "threads: expected an integer >= 1, got 0"),
         ({"query": np.zeros((2, 4))}, "the same number of features, at most 1048576, came 4 and 3"),
-        ({"query": np.array([[0, np.nan, 0]])}, "query: 1 of 1 rows hold NaN or infinity, the first is row 0"),
-        ({"database": np.array([[0, 0, 0], [0, 0, np.inf]])}, "database: 1 of 2 rows .* the first is row 1"),
+        (
+            {"query": np.array([[0, np.nan, 0]])},
+            "query: expected finite numbers, got NaN or infinity in 1 of 1 rows, first in row 0",
+        ),
+        (
+            {"database": np.array([[0, 0, 0], [0, 0, np.inf]])},
+            "database: expected finite numbers, .* 1 of 2 rows, first in row 1",
+        ),
     ],
 )
 def test_search_refuses(options, message):
@@ -196,5 +202,5 @@ def test_the_nearest_equal_the_obvious_loop(search, k, block):
 
 @pytest.mark.parametrize("k", [0, 4])
 def test_more_or_fewer_neighbours_than_there_are_are_refused(k):
-    with pytest.raises(ProtocolError, match=f"wanted k from 1 to 3 database items, came {k}"):
+    with pytest.raises(ProtocolError, match=f"k: expected an integer from 1 to 3, got {k}"):
         nearest(np.zeros((2, 3)), np.zeros((3, 3)), k)

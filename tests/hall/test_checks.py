@@ -5,6 +5,36 @@ from protocol import checks
 from protocol.checks import ProtocolError
 
 
+@pytest.mark.parametrize("value", [0, -1, True, 1.5, np.nan, "1", None])
+def test_integer_refuses(value):
+    with pytest.raises(ProtocolError, match=f"^n_bits: expected an integer >= 1, got {value!r}\\.$"):
+        checks.integer(value, "n_bits")
+
+
+def test_integer_takes_the_minimum_and_numpy_integers():
+    assert checks.integer(np.uint8(3), "cutoff", minimum=3) == 3
+    assert type(checks.integer(np.int64(0), "seed", minimum=0)) is int
+
+
+def test_integer_above_the_maximum_is_refused():
+    assert checks.integer(4, "radius", minimum=0, maximum=4) == 4
+    with pytest.raises(ProtocolError, match=r"^radius: expected an integer from 0 to 4, got 5\.$"):
+        checks.integer(5, "radius", minimum=0, maximum=4)
+
+
+@pytest.mark.parametrize("value", [-1e-9, np.nan, np.inf, "1", False, None])
+def test_number_refuses(value):
+    assert checks.number(np.float32(0), "spread") == 0.0
+    with pytest.raises(ProtocolError, match=f"^spread: expected a finite number >= 0, got {value!r}\\.$"):
+        checks.number(value, "spread")
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf, "1", True])
+def test_positive_number_refuses(value):
+    with pytest.raises(ProtocolError, match=f"^gamma: expected a finite number > 0, got {value!r}\\.$"):
+        checks.positive_number(value, "gamma")
+
+
 def test_known_name_comes_back():
     assert checks.known("itq", ["lsh", "itq"], "hasher") == "itq"
 
@@ -18,17 +48,19 @@ def test_matrix_names_the_first_bad_row():
     X = np.zeros((5, 2))
     X[3, 1] = np.nan
     X[4, 0] = np.inf
-    with pytest.raises(ProtocolError, match=r"X: 2 of 5 rows hold NaN or infinity, the first is row 3"):
+    with pytest.raises(
+        ProtocolError, match=r"X: expected finite numbers, got NaN or infinity in 2 of 5 rows, first in row 3"
+    ):
         checks.matrix(X)
 
 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros(3), r"came shape \(3,\)"),
-        (np.zeros((0, 3)), r"came shape \(0, 3\)"),
-        (np.array([["a"]]), "wanted numbers"),
-        (np.array([[object()]]), "wanted numbers"),
+        (np.zeros(3), r"got shape \(3,\)"),
+        (np.zeros((0, 3)), r"got shape \(0, 3\)"),
+        (np.array([["a"]]), "X: expected numbers, got dtype"),
+        (np.array([[object()]]), "X: expected numbers, got dtype"),
     ],
 )
 def test_matrix_refuses(X, message):
@@ -39,16 +71,16 @@ def test_matrix_refuses(X, message):
 def test_matrix_refuses_another_width_and_does_not_copy_float32():
     X = np.ones((2, 3), dtype=np.float32)
     assert checks.matrix(X) is X
-    with pytest.raises(ProtocolError, match="wanted 4 features as in fit, came 3"):
+    with pytest.raises(ProtocolError, match="expected 4 features as in fit, got 3"):
         checks.matrix(X, n_features=4)
 
 
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 2], "wanted one per item, 3, came 2"),
-        ([0.5, 1.0, 2.0], "wanted integers"),
-        ([[0, 2], [1, 0], [0, 0]], "holds 0 and 1 only, came values up to 2"),
+        ([1, 2], "expected 3, one per item, got 2"),
+        ([0.5, 1.0, 2.0], "expected integers"),
+        ([[0, 2], [1, 0], [0, 0]], "expected a matrix of 0 and 1, got values from 0 to 2"),
     ],
 )
 def test_labels_refuses(y, message):
@@ -62,7 +94,12 @@ def test_label_matrix_becomes_bool():
 
 @pytest.mark.parametrize(
     ("index", "message"),
-    [([], "is empty"), ([0.5], "wanted row numbers"), ([-1, 2], "from -1 to 2"), ([4], "there are 4 items")],
+    [
+        ([], "got none"),
+        ([0.5], r"expected row numbers \(n,\)"),
+        ([-1, 2], "got -1 to 2"),
+        ([4], "from 0 to 3, got 4 to 4"),
+    ],
 )
 def test_rows_refuses(index, message):
     with pytest.raises(ProtocolError, match=message):
@@ -74,3 +111,25 @@ def test_the_near_name_is_found_whatever_the_case():
         checks.known("ITQ", ["lsh", "itq"], "hasher")
     with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'mAP'\?"):
         checks.known("MAP", ["mAP", "nDCG"], "metric")
+
+
+@pytest.mark.parametrize(
+    ("array", "n_items", "message"),
+    [
+        (np.zeros((2, 3, 4), np.float32), None, r"uint8 \(n, .* got shape \(2, 3, 4\) of float32\.$"),
+        (np.zeros((2, 3, 4, 4), np.uint8), None, r"got shape \(2, 3, 4, 4\) of uint8"),
+        (np.zeros((2, 0, 4), np.uint8), None, "not empty, got shape"),
+        (np.zeros((2, 3), np.uint8), None, r"got shape \(2, 3\)"),
+        ([[[0]]], None, r"got shape \(1, 1, 1\) of list"),
+        (np.zeros((2, 3, 4), np.uint8), 3, r"uint8 \(3, height, width\) .* got shape \(2, 3, 4\)"),
+    ],
+)
+def test_images_refuses(array, n_items, message):
+    with pytest.raises(ProtocolError, match=f"^images: expected .*{message}"):
+        checks.images(array, n_items=n_items)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 3)])
+def test_images_may_be_grey_or_in_colour(shape):
+    checks.images(np.zeros(shape, np.uint8))
+    checks.images(np.zeros(shape, np.uint8), n_items=2)

@@ -82,7 +82,7 @@ def test_offset_does_not_matter():
 
 def test_too_few_rows_are_refused():
     with pytest.raises(
-        ProtocolError, match=r"12 clusters for 8 bits \(alpha=1.5\), but there are only 3 training rows"
+        ProtocolError, match=r"X: DSH expected at least 12 training rows, .* \(8 bits, alpha=1.5\), got only 3"
     ):
         DSH(8).fit(THREE)
 
@@ -96,10 +96,10 @@ def test_too_few_planes_are_refused():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"alpha": 0.5}, "the number of clusters: wanted an integer >= 2, came 1"),
-        ({"alpha": np.nan}, "alpha: wanted a finite number > 0"),
-        ({"n_neighbors": 0}, "n_neighbors: wanted an integer >= 1"),
-        ({"n_iter": 0}, "n_iter: wanted an integer >= 1"),
+        ({"alpha": 0.5}, "the number of clusters: expected an integer >= 2, got 1"),
+        ({"alpha": np.nan}, "alpha: expected a finite number > 0"),
+        ({"n_neighbors": 0}, "n_neighbors: expected an integer >= 1"),
+        ({"n_iter": 0}, "n_iter: expected an integer >= 1"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

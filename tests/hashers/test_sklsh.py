@@ -47,5 +47,5 @@ def test_the_share_follows_the_kernel(distance):
 
 @pytest.mark.parametrize("gamma", [0, -1, np.inf])
 def test_gamma_must_be_positive(gamma):
-    with pytest.raises(ProtocolError, match="gamma: wanted a finite number > 0"):
+    with pytest.raises(ProtocolError, match="gamma: expected a finite number > 0"):
         SKLSH(8, gamma=gamma).fit([[0.0]])

@@ -104,16 +104,16 @@ def test_centres_that_run_away_are_stopped():
 
 
 def test_too_few_rows_are_refused():
-    with pytest.raises(ProtocolError, match="X: SpH needs at least 5 training rows, came 4"):
+    with pytest.raises(ProtocolError, match="X: SpH expected at least 5 training rows, got 4"):
         SpH(2).fit(LINE[:4])
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"max_iter": 0}, "max_iter: wanted an integer >= 1"),
-        ({"epsilon_mean": 0}, "epsilon_mean: wanted a finite number > 0"),
-        ({"epsilon_std": -1}, "epsilon_std: wanted a finite number > 0"),
+        ({"max_iter": 0}, "max_iter: expected an integer >= 1"),
+        ({"epsilon_mean": 0}, "epsilon_mean: expected a finite number > 0"),
+        ({"epsilon_std": -1}, "epsilon_std: expected a finite number > 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

@@ -42,13 +42,13 @@ def test_inputs_stay_as_they_are():
 @pytest.mark.parametrize(
     ("query", "database", "n_bits", "truth", "message"),
     [
-        (QUERY[:0], DATABASE, 3, LABELS, "came 0 queries and 5 items"),
-        (QUERY, DATABASE[:0], 3, LABELS, "came 2 queries and 0 items"),
+        (QUERY[:0], DATABASE, 3, LABELS, "query codes: expected at least one code, got none"),
+        (QUERY, DATABASE[:0], 3, LABELS, "database codes: expected at least one code, got none"),
         (QUERY, DATABASE, 9, LABELS, r"query codes: 9 bits are packed as uint8 \(n, 2\)"),
         (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: 3 bits are packed as uint8"),
         (QUERY, DATABASE, 2, LABELS, "query codes: bits are set after bit 2"),
-        (QUERY[:1], DATABASE, 3, LABELS, "relevance 't': wanted 1 queries and 5 database items .* came 2 and 5"),
-        (QUERY, DATABASE[:4], 3, LABELS, "came 2 and 5"),
+        (QUERY[:1], DATABASE, 3, LABELS, "relevance 't': expected 1 queries and 5 database items .* got 2 and 5"),
+        (QUERY, DATABASE[:4], 3, LABELS, "got 2 and 5"),
     ],
 )
 def test_refusals(query, database, n_bits, truth, message):
@@ -57,7 +57,7 @@ def test_refusals(query, database, n_bits, truth, message):
 
 
 def test_threads_below_one():
-    with pytest.raises(ProtocolError, match="threads must be at least 1, came 0"):
+    with pytest.raises(ProtocolError, match="threads: expected an integer >= 1, got 0"):
         count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 

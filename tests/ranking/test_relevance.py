@@ -56,11 +56,11 @@ def test_no_neighbours_at_all():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.5, 1.0], [1, 2]), "query labels: wanted integers"),
-        (([0, 1], 3), "database labels: wanted integers"),
+        (([0.5, 1.0], [1, 2]), "query labels: expected integers"),
+        (([0, 1], 3), "database labels: expected integers"),
         (([[1, 0]], [1, 2]), r"same kind for queries and database, came shapes \(1, 2\) and \(2,\)"),
         (([[1, 0]], [[1, 0, 1]]), r"came shapes \(1, 2\) and \(1, 3\)"),
-        (([[1, 2]], [[1, 0]]), "query labels: a label matrix holds 0 and 1 only"),
+        (([[1, 2]], [[1, 0]]), "query labels: expected a matrix of 0 and 1"),
     ],
 )
 def test_wrong_labels(arguments, message):
@@ -76,8 +76,8 @@ def test_wrong_labels(arguments, message):
         (([1, 2], [1, 2], 5), "indptr: wanted to rise from 0 to 2, came 1 to 2"),
         (([0, 1], [1, 2], 5), "wanted to rise from 0 to 2, came 0 to 1"),
         (([0, 2, 1, 2], [1, 2], 5), "wanted to rise"),
-        (([0, 2], [1, 5], 5), "indices: row numbers run from 1 to 5, but there are 5 items"),
-        (([0, 2], [-1, 2], 5), "indices: row numbers run from -1"),
+        (([0, 2], [1, 5], 5), "indices: expected row numbers from 0 to 4, got 1 to 5"),
+        (([0, 2], [-1, 2], 5), "indices: expected row numbers .* got -1"),
         (([0, 2], [2, 2], 5), "ascending, each once"),
         (([0, 1, 3], [4, 3, 1], 5), "ascending, each once"),
         (([0, 2], [1, 2], 5, [1]), "levels: wanted 2 integers"),

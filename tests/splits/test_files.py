@@ -153,7 +153,7 @@ def test_unknown_and_doubled_items_are_refused():
         rows_of(np.array(["image/003.png", "image/001.png", "image/003.png"]), PLAIN, "q")
     with pytest.raises(ProtocolError, match=r"q: 1 items stand more than once, the first is 'image/003.png'$"):
         rows_of(np.array([3, 3]), PLAIN, "q")
-    with pytest.raises(ProtocolError, match=r"q: row numbers run from 3 to 60, but there are 60 items$"):
+    with pytest.raises(ProtocolError, match=r"q: expected row numbers from 0 to 59, got 3 to 60\.$"):
         rows_of(np.array([3, 60]), PLAIN, "q")
 
 

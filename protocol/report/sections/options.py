@@ -1,8 +1,13 @@
 """The options that were chosen from grids on the validation partitions."""
 
-from protocol.report.choices import choices
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
 from protocol.report.figure import ABSENT, Section, Table
 from protocol.report.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def section(results: Results) -> Section | None:
@@ -49,3 +54,33 @@ def section(results: Results) -> Section | None:
         "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6
     )
     return Section("options", "Chosen options", [text], tables=[table])
+
+
+def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return one row per feature, split, hasher and code length.
+
+    Parameters
+    ----------
+    selection : DataFrame
+        As `protocol.selection.write_table` writes it.
+
+    Returns
+    -------
+    list of dict
+        The cell (``feature``, ``split``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``, ``metric``);
+        ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and mean scores
+        over the runs: ``best``, and ``default``, NaN where the grid lacks the default.
+    """
+    cell = ["feature", "split", "hasher", "n_bits", "ground_truth", "metric"]
+    rows = []
+    for key, own in selection.groupby(cell, sort=True):
+        chosen = own[own["chosen"]]
+        rows.append(
+            dict(zip(cell, key, strict=True))
+            | {
+                "chosen": Counter(chosen["options"]).most_common(),
+                "default": own.loc[own["default"], "score"].mean(),
+                "best": chosen["score"].mean(),
+            }
+        )
+    return rows

@@ -1,0 +1,143 @@
+r"""Tables as CSV, text, Markdown and LaTeX.
+
+The library tabulate lays out text, Markdown and LaTeX. It escapes nothing in Markdown, and in LaTeX either everything
+or nothing, so the cells are escaped here. CSV comes from the standard library, and from pandas for data frames.
+"""
+
+import csv
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol.storage import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIGITS = "%.9g"
+"""The format of results: it distinguishes any two results, and hides the last bits of a sum."""
+_LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
+
+
+def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV in UTF-8; the file appears only when it is complete."""
+    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def write_table(path: str | Path, table: "pd.DataFrame") -> None:
+    """Write a data frame without its index as CSV, floats with nine digits; the file appears when it is complete."""
+    with replacing(path) as temporary:
+        table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
+
+
+def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as text: aligned columns, two spaces between them.
+
+    Examples
+    --------
+    >>> print(text(["hasher", "mAP"], [["lsh", "0.1000"], ["pca_rr", "0.25"]]))
+    hasher  mAP
+    lsh     0.1000
+    pca_rr  0.25
+    """
+    from tabulate import tabulate
+
+    # Given as a header, it would widen each column by two spaces.
+    return tabulate([header, *rows], tablefmt="plain", disable_numparse=True)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:
+    r"""Return a table as GitHub's Markdown; a bar in a cell is escaped, and a new line becomes a break.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : iterable of sequences of str
+    numbers : collection of str, default=()
+        The columns that are aligned to the right.
+
+    Examples
+    --------
+    >>> print(markdown(["hasher", "mAP"], [["a|b", "0.1"]], numbers=["mAP"]))
+    | hasher | mAP |
+    |---|---:|
+    | a\|b | 0.1 |
+    """
+    from tabulate import DataRow, Line, TableFormat, tabulate
+
+    rule = "|".join("---:" if name in numbers else "---" for name in header)
+    row = DataRow("| ", " | ", " |")
+    layout = TableFormat(None, Line(f"|{rule}|", "", "", ""), None, None, row, row, padding=0, with_header_hide=None)
+    cells = [[cell.replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
+    return tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
+
+
+def latex(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str,
+    label: str,
+    n_labels: int = 1,
+    strong: Collection[tuple[int, int]] = (),
+) -> str:
+    r"""Return a table as LaTeX, which needs the package booktabs.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : iterable of sequences of str
+    caption : str
+    label : str
+        The table's name in ``\ref{tab:...}``.
+    n_labels : int, default=1
+        The number of columns, from the left, that are aligned to the left; the others are aligned to the right.
+    strong : collection of (row, column), default=()
+        The cells in bold.
+
+    Examples
+    --------
+    >>> print(latex(["hasher", "8 bits"], [["pca_rr", "0.5 ± 0.1"]], caption="100 % of it.", label="t"))
+    \begin{table}
+    \centering
+    \caption{100 \% of it.}
+    \label{tab:t}
+    \begin{tabular}{lr}
+    \toprule
+    hasher & 8 bits \\
+    \midrule
+    pca\_rr & 0.5 $\pm$ 0.1 \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    from tabulate import DataRow, Line, TableFormat, tabulate
+
+    columns = "l" * n_labels + "r" * (len(header) - n_labels)
+    top, bottom = f"\\begin{{tabular}}{{{columns}}}\n\\toprule", "\\bottomrule\n\\end{tabular}"
+    rules = [Line(rule, "", "", "") for rule in (top, r"\midrule", bottom)]
+    row = DataRow("", " & ", r" \\")
+    layout = TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
+    cells = [list(map(escaped, own)) for own in rows]
+    for down, across in strong:
+        cells[down][across] = rf"\textbf{{{cells[down][across]}}}"
+    body = tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
+    start = f"\\begin{{table}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n"
+    return f"{start}{body}\n\\end{{table}}\n"
+
+
+def escaped(words: str) -> str:
+    r"""Return text whose characters LaTeX prints as they are.
+
+    Examples
+    --------
+    >>> escaped("mAP@5 & 2^n_bits")
+    'mAP@5 \\& 2\\^{}n\\_bits'
+    """
+    from tabulate import LATEX_ESCAPE_RULES
+
+    return words.translate(str.maketrans(LATEX_ESCAPE_RULES | _LATEX))
