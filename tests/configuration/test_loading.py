@@ -26,7 +26,8 @@ def dataset_of(name):
 
 def lacks_pytorch(text):
     """Whether a setting names a hasher of the extra `learned`, which isn't installed."""
-    used = {hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])}
+    entries = [hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])]
+    used = {hasher if isinstance(hasher, str) else hasher["use"] for hasher in entries}
     learned = any(registry.entry("hasher", hasher).extra is not None for hasher in used)
     return learned and importlib.util.find_spec("torch") is None
 
@@ -106,7 +107,7 @@ def test_without_pytorch_a_learned_hasher_is_refused_before_any_job(monkeypatch)
 
 def test_a_split_without_validation_partitions_can_not_choose_options():
     text = yaml.safe_load((CONFIG / "cifar10_s1.yaml").read_text()) | {"hasher_grids": {"itq": {"n_iter": [5, 50]}}}
-    with pytest.raises(ProtocolError, match="hasher_grids: expected a split with validation_query.* got 'cifar10_s1'"):
+    with pytest.raises(ProtocolError, match=r"hasher_grids: expected a split with validation_query.* got 'cifar10_s1'"):
         configuration.load(text)
 
 
@@ -128,14 +129,14 @@ def test_hashers_that_need_labels_are_refused_where_there_are_none():
     graded = configuration.load(changed(**UNLABELLED, hashers=["talr_ndcg"])).config
     assert graded["ground_truth_options"]["graded_distance"]["levels"] == [1, 2, 5, 10]
     assert "graded_distance" not in configuration.load(changed(**UNLABELLED)).config["ground_truth_options"]
-    with pytest.raises(ProtocolError, match="unknown ground truth .*'graded'"):
+    with pytest.raises(ProtocolError, match=r"unknown ground truth .*'graded'"):
         configuration.load(changed(affinities="graded"))
 
 
 def test_the_leak_study_has_no_supervision_to_give():
     text = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
     with pytest.raises(
-        ProtocolError, match="leak: expected hashers that learn .* alone, got 'talr_ap', which needs labels"
+        ProtocolError, match=r"leak: expected hashers that learn .* alone, got 'talr_ap', which needs labels"
     ):
         configuration.load(text | {"hashers": [*text["hashers"], "talr_ap"]})
 
@@ -482,13 +483,17 @@ def test_queries_and_database_of_two_modalities_have_steps_of_their_own():
     [
         (
             {"hashers": ["cvh", "itq"]},
-            r"^hasher 'itq' learns from one modality, but feature 'image_to_text' has two modalities; "
-            r"use cca_itq, cvh\.$",
+            (
+                r"^hasher 'itq' learns from one modality, but feature 'image_to_text' has two modalities; "
+                r"use cca_itq, cvh\.$"
+            ),
         ),
         (
             {"features": {"precomputed": {"options": {"name": "image"}}}},
-            "^hasher 'cca_itq' learns from two paired modalities, but feature 'precomputed' has one modality; "
-            "use .*itq",
+            (
+                "^hasher 'cca_itq' learns from two paired modalities, but feature 'precomputed' has one modality; "
+                "use .*itq"
+            ),
         ),
         (
             {"ground_truths": ["class_label", "epsilon_ball"]},
