@@ -173,7 +173,7 @@ class GroundTruthRecord(Record):
         Whether the items must have class labels.
     check : callable or None, default=None
         ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many
-        training rows and database items; a size is None where it is not known yet. The ground truth itself calls it, too.
+        training rows and database items; a size is None if it is not known yet. The ground truth itself calls it.
     """
 
     kind: ClassVar[str] = "ground_truth"

@@ -428,14 +428,14 @@ def objectives_apart(results: Results) -> Readings:
 def training() -> Values:
     """Read the constants of the hasher `buffer_zone`."""
     hasher = registry.get("hasher", "buffer_zone")
-    kept, times = hasher.decay
-    one, two = hasher.zones[1], hasher.zones[2]
+    factor, stretches = hasher.decay
+    (one,), (of_superclass, of_class) = hasher.PAPER_ZONES[1], hasher.PAPER_ZONES[2]
     return {
-        "margin over k": hasher.margin,
-        "CIFAR-10 zone over k": list(one[1]),
-        "CIFAR-100 zones over k": [*two[2], *two[1]],
-        "decay": 1 - kept,
-        "every": 750 / times,
+        "margin over k": hasher().margin,
+        "CIFAR-10 zone over k": list(one),
+        "CIFAR-100 zones over k": [*of_class, *of_superclass],
+        "decay": 1 - factor,
+        "every": 750 / stretches,
     }
 
 

@@ -415,7 +415,7 @@ def setting() -> Values:
     },
     within={"largest difference of MAP over its mean": 0.1},
     data=True,
-    needs="codes of `deep_squared`, `m_dsh_4`, `m_dsh_8` and `m_dsh_12`, 48 and 64 bits: `snakemake --configfile "
+    needs="codes of `deep_squared` and of `m_dsh` with margins 4, 8 and 12, 48 and 64 bits: `snakemake --configfile "
     "workflow/config/cifar10_learned.yaml -- evaluate`, or of cifar10_learned_images.yaml",
     note="Departures of the kept tables: in place of a pre-trained AlexNet heads of two linear layers over GIST, means "
     "of five runs, and a convolutional network trained from nothing on `pixels`, one run; 30 epochs of Adam in place "

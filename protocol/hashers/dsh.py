@@ -105,8 +105,8 @@ class DSH(Hasher):
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
             raise ProtocolError(
-                f"X: DSH expected at least {n_clusters} training rows, one for each of its clusters ({self.n_bits} "
-                f"bits, alpha={self.alpha}), got only {len(training.X)} training rows."
+                f"X: DSH expected at least {n_clusters} training rows, one for each cluster ({self.n_bits} bits, "
+                f"alpha={self.alpha}), got only {len(training.X)} training rows."
             )
         self.mean_ = training.mean
         X = training.X - self.mean_

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from protocol import checks, claims, hashers, registry
+from protocol import checks, claims, registry
 from protocol.claims import _claim, ramap, render, talr
 from protocol.claims._results import CELL
+from protocol.hashers.ranking.objectives import ap_s
 
 REPRODUCED, UNDER_CONVENTION, CONTRADICTED, NOT_RUN = claims.STATUSES
 SUMMARY = [*CELL, "mean", "std", "n_runs"]
@@ -455,7 +456,7 @@ def test_the_buffer_zone_is_contradicted_or_waits_for_the_other_data_set(tmp_pat
 
 def test_a_wrong_gradient_is_seen(monkeypatch):
     def wrong(gain, total, best):
-        ranked = hashers.ap_s(gain, total, best)
+        ranked = ap_s(gain, total, best)
         return ranked._replace(by_total=ranked.by_total / 2)
 
     monkeypatch.setattr(talr, "ap_s", wrong)

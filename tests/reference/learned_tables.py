@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from protocol import storage
+from protocol.hashers import codes_of_split
 from protocol.metrics import evaluate, mean
 from protocol.ranking import lookup_time, unpack_counts
 
@@ -44,10 +45,11 @@ cell, as the pipeline writes them. **No number here is one of the papers' traine
 be shipped, and these trainings took seconds to half an hour of a processor, not hundreds of epochs
 of a GPU.
 
-- RAMAP, section 5.2: 5,000 training images, split `ramap`; the paper fine-tunes a pre-trained AlexNet for 400 epochs of
-  gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in batches of
-  {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images of 32 x 32,
-  from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]}, {n_runs[pixels]} run.
+- RAMAP, section 5.2: 5,000 training images, split `cifar10_s1`; the paper fine-tunes a pre-trained AlexNet for 400
+  epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap[epochs]} epochs of Adam in
+  batches of {ramap[batch_size]}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images
+  of 32 x 32, from nothing, {ramap_images[epochs]} epochs of Adam in batches of {ramap_images[batch_size]},
+  {n_runs[pixels]} run.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
   two linear layers over 512-d GIST, {mlgap[epochs]} epochs of Adam in batches of {mlgap[batch_size]}. `pixels`: the
   network described, three convolutions and two linear layers, from nothing as there, {images[epochs]} epochs of Adam in
@@ -70,17 +72,17 @@ def main() -> None:
 
 def _introduction(metrics: pd.DataFrame) -> str:
     options = {
-        "ramap": _fits(RAMAP / "gist" / "ramap" / "run0" / "deep_squared")["48"]["options"],
-        "ramap_images": _fits(RAMAP_IMAGES / "pixels" / "ramap" / "run0" / "deep_squared")["48"]["options"],
-        "mlgap": _fits(MLGAP / "gist" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
-        "images": _fits(MLGAP_IMAGES / "pixels" / "cifar10_s2" / "run0" / "buffer_zone")["12"]["options"],
+        "ramap": _options(RAMAP, "gist", "deep_squared"),
+        "ramap_images": _options(RAMAP_IMAGES, "pixels", "deep_squared"),
+        "mlgap": _options(MLGAP, "gist", "buffer_zone"),
+        "images": _options(MLGAP_IMAGES, "pixels", "buffer_zone"),
     }
-    n_runs = metrics[metrics["split"] == "ramap"].groupby("feature")["run"].nunique()
+    n_runs = metrics[metrics["split"] == "cifar10_s1"].groupby("feature")["run"].nunique()
     return INTRODUCTION.format(n_runs=n_runs, **options)
 
 
 def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
-    scores = summary[summary["split"] == "ramap"].set_index(["feature", "n_bits", "metric", "hasher"]).sort_index()
+    scores = summary[summary["split"] == "cifar10_s1"].set_index(["feature", "n_bits", "metric", "hasher"]).sort_index()
     parts = []
     for feature in SQUARED:
         parts += [f"## RAMAP, section 5.2: {feature}"]
@@ -95,7 +97,7 @@ def _ramap(metrics: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
 
 def _by_run(metrics: pd.DataFrame, feature: str) -> pd.DataFrame:
     """Return the scores of RAMAP's methods over a feature, a row for every length, metric and run."""
-    ours = metrics[(metrics["split"] == "ramap") & (metrics["feature"] == feature)]
+    ours = metrics[(metrics["split"] == "cifar10_s1") & (metrics["feature"] == feature)]
     return ours.pivot_table(index=["n_bits", "metric", "run"], columns="hasher", values="value")
 
 
@@ -139,12 +141,13 @@ def _ordered(scores: pd.DataFrame, sign: int) -> int:
 
 def _first_hits(feature: str, n_bits: int) -> list[str]:
     """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
-    cells, rows = SQUARED[feature] / feature / "ramap", []
+    cells, rows = _of_draw(SQUARED[feature], feature), []
+    splits = storage.read(SQUARED[feature] / "splits" / "cifar10_s1" / "run0" / "splits.h5", ["database"])
     for hasher in M:
         radius = np.concatenate([_first_radius(path, n_bits) for path in sorted(cells.glob(f"run*/{hasher}"))])
         median = int(np.median(radius))
-        codes = storage.read(cells / "run0" / hasher / "codes.h5")
-        seconds = lookup_time(codes[f"{n_bits}/query"][:100], codes[f"{n_bits}/database"], n_bits, radius=TIMED)
+        codes = codes_of_split(storage.read(cells / "run0" / hasher / "codes.h5"), splits["database"])[n_bits]
+        seconds = lookup_time(codes["query"][:100], codes["database"], n_bits, radius=TIMED)
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
     header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]
@@ -152,11 +155,7 @@ def _first_hits(feature: str, n_bits: int) -> list[str]:
 
 
 def _first_radius(folder: Path, n_bits: int) -> np.ndarray:
-    (arrays,) = (
-        arrays
-        for place, arrays in storage.grouped(storage.read(folder / "counts.h5")).items()
-        if place.split()[0] == str(n_bits)
-    )
+    (arrays,) = (arrays for place, arrays in _counts(folder / "counts.h5").items() if place.split()[0] == str(n_bits))
     return (unpack_counts(arrays)["class_label"].retrieved_within > 0).argmax(axis=1)
 
 
@@ -182,8 +181,8 @@ def _without_empty_balls() -> list[str]:
     """Return mLGAP where a radius with an empty ball is left out of a query's mean, which the paper leaves open."""
     names = [f"mLGAP@r{radius}" for radius in range(3)]
     rows = []
-    for path in (path for run in RUNS for path in run.glob("*/cifar10_s2/run0/*/counts.h5")):
-        for place, arrays in storage.grouped(storage.read(path)).items():
+    for path in (path for run in (MLGAP, MLGAP_IMAGES) for path in run.glob("*/*/run0/*/counts.h5")):
+        for place, arrays in _counts(path).items():
             scores = evaluate(unpack_counts(arrays)["class_label"], names, empty="drop")
             means = [f"{mean(scores[name]):.4f}" for name in names]
             rows.append([path.parts[-5], int(place.split()[0]), path.parts[-2], *means])
@@ -193,9 +192,9 @@ def _without_empty_balls() -> list[str]:
 
 def _times() -> list[str]:
     rows = []
-    for path in (path for run in RUNS for path in sorted(run.glob("benchmarks/*/*/run0/*/codes.tsv"))):
-        run, (feature, split, number, hasher) = path.parents[5], path.parts[-5:-1]
-        fits = _fits(run / feature / split / number / hasher)
+    for path in (path for run in RUNS for path in sorted(run.glob("benchmarks/*/*/run0/*/model.tsv"))):
+        run, (feature, draw, number, hasher) = path.parents[5], path.parts[-5:-1]
+        fits = _fits(run / feature / draw / number / hasher)
         seconds = pd.read_csv(path, sep="\t")["cpu_time"].iloc[0]
         epochs = {fit.get("epochs", "") for fit in fits.values()}
         losses = "; ".join(
@@ -203,18 +202,35 @@ def _times() -> list[str]:
             for n_bits, fit in fits.items()
             if "loss" in fit
         )
-        rows.append([hasher, feature, split, *epochs, f"{seconds:.0f}", losses])
-    header = ["", "feature", "split", "epochs", "s of one core", "mean loss, first to last epoch"]
+        rows.append([hasher, feature, draw, *epochs, f"{seconds:.0f}", losses])
+    header = ["", "feature", "draw", "epochs", "s of one core", "mean loss, first to last epoch"]
     explained = "Seconds of one core that it took to train both lengths of code and to encode all images, in run 0:"
     return ["## Training", explained, _table(header, rows)]
 
 
 def _passport() -> list[str]:
-    passport = storage.read_passport(RAMAP / "gist" / "ramap" / "run0" / "deep_squared" / "codes.h5")
+    passport = storage.read_passport(_of_draw(RAMAP, "gist") / "run0" / "deep_squared" / "codes.h5")
     versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
     notes = "\n".join(f"- {note}" for note in passport["notes"])
     settings = "- settings: " + ", ".join(f"`workflow/config/{run.name}.yaml`" for run in RUNS) + ", seed 0"
     return ["## Passport", f"{settings}\n- versions: {versions}\n{notes}"]
+
+
+def _of_draw(run: Path, feature: str) -> Path:
+    """Return the folder of a feature's only draw."""
+    (path,) = run.glob(f"{feature}/*/run0")
+    return path.parent
+
+
+def _counts(path: Path) -> dict:
+    """Return the counts of the only split in a file, by code length and extension."""
+    (of_split,) = storage.grouped(storage.read(path)).values()
+    return storage.grouped(of_split)
+
+
+def _options(run: Path, feature: str, hasher: str) -> dict:
+    fits = _fits(_of_draw(run, feature) / "run0" / hasher)
+    return next(iter(fits.values()))["made_of"]["options"]
 
 
 def _fits(folder: Path) -> dict:

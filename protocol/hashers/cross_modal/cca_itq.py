@@ -1,5 +1,7 @@
 """CCA-ITQ: canonical directions of two modalities, rotated together so that their signs lose least."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,16 +50,8 @@ class CCAITQ(CrossModalHasher):
     True
     """
 
-    def __init__(
-        self,
-        n_bits: int = 32,
-        *,
-        seed: int = 0,
-        n_anchors: int = 256,
-        regularisation: float = 0.01,
-        n_iter: int = 50,
-    ) -> None:
-        super().__init__(n_bits, seed=seed, n_anchors=n_anchors, regularisation=regularisation)
+    def __init__(self, n_bits: int = 32, *, n_iter: int = 50, **options: Any) -> None:
+        super().__init__(n_bits, **options)
         self.n_iter = n_iter
 
     def _check(self) -> None:
