@@ -173,7 +173,7 @@ class GroundTruthRecord(Record):
         Whether the items must have class labels.
     check : callable or None, default=None
         ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many
-        training rows and database items; a size is None where it is not known yet. The ground truth itself calls it, too.
+        training rows and database items; a size is None if it is not known yet. The ground truth itself calls it.
     """
 
     kind: ClassVar[str] = "ground_truth"
@@ -306,6 +306,19 @@ def _pattern(name: str) -> str:
     return pattern
 
 
+def _check_number(kind: str, name: str) -> None:
+    """Raise ProtocolError for a name that would be known with another cutoff, or with what follows the cutoff."""
+    number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
+    if number is None:
+        return
+    registered = [record.name.replace("@K", number[0]) for record in entries(kind)]
+    if name in registered:
+        raise ProtocolError(f"{kind} {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+    meant = [other for other in registered if other.startswith(f"{name}[")]
+    if meant:
+        raise ProtocolError(f"{kind} {name!r} is ambiguous: choose {' or '.join(meant)} (protocol list {kind}s).")
+
+
 @functools.cache
 def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
     _scan(kind)
@@ -315,6 +328,7 @@ def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
         if match := re.fullmatch(_pattern(record.name), name):
             texts = match.groupdict()
             return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
+    _check_number(kind, name)
     known(name, names(kind), kind)
     raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - known() refuses first
 

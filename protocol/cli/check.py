@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def _check(arguments: argparse.Namespace) -> None:
     from protocol import configuration
 
-    config = configuration.read(arguments.file) if arguments.file else {}
-    changes = dict(_change(text) for text in arguments.config)
-    experiment = configuration.load(_changed(config, changes), from_file=arguments.file is not None)
+    config: dict[str, Any] = {}
+    for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
+        config = _changed(config, changes)
+    experiment = configuration.load(config, from_file=bool(arguments.files))
     sys.stdout.write("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)) + "\n")
 
 
@@ -112,8 +113,9 @@ def _jobs(experiment: "Experiment") -> list[str]:
 
     targets = ("report", "leak") if "leak" in experiment.config else ("report",)
     found = jobs(experiment, targets)
-    text = ", ".join(f"{rule} {number:,}" for rule, number in found.items())
-    return [f"{sum(found.values()):,} if no result exists yet", *textwrap.wrap(text, 100, break_on_hyphens=False)]
+    text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in found.items())
+    lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
+    return [f"{sum(found.values()):,} if no result exists yet", *lines]
 
 
 def _needs(experiment: "Experiment") -> list[str]:
@@ -143,12 +145,16 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             examples:
               protocol check                                        the default experiment
               protocol check workflow/config/cifar10.yaml
-              protocol check my.yaml --config runs=3 n_bits=[16,32]
+              protocol check my.yaml mirror.yaml --config runs=3 n_bits=[16,32]
             """
         ),
     )
     command.add_argument(
-        "file", nargs="?", type=Path, metavar="F.yaml", help="a config file (default: the embedded one)"
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="F.yaml",
+        help="config files, of which later ones add to earlier ones (default: the embedded one)",
     )
     command.add_argument(
         "--config",

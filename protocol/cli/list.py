@@ -107,7 +107,9 @@ def _options(kind: str, name: str) -> list[str]:
         form = option.form or option.expected
         default = "" if "default" in form else f", default {plain(option.default)}"
         lines.append(f"    {option.name}: {form}{default}")
-        lines += textwrap.wrap(option.description, 114, initial_indent=" " * 6, subsequent_indent=" " * 6)
+        lines += textwrap.wrap(
+            option.description, 114, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
+        )
     return lines if len(lines) > 1 else ["  options: none"]
 
 

@@ -1,7 +1,6 @@
 """Checks across the keys of a configuration: what can't work is refused before any job starts."""
 
 import itertools
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,12 @@ from protocol.metrics import ALL, keywords
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
 
-_CUTOFF = re.compile(r"@(-?[0-9][0-9.]*)(?:\[|$)")
-
 
 def check_metrics(config: Mapping[str, Any]) -> None:
-    """Refuse a metric that is unknown, and say so of its number if that is the reason."""
+    """Refuse a metric that is unknown."""
     for metric in (*config["metrics"], config["selection"]["metric"]):
-        if metric == ALL:
-            continue
-        number = _CUTOFF.search(metric)
-        if number and not re.fullmatch("[1-9][0-9]*", number[1]):
-            raise ProtocolError(f"metric {metric!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
-        variants = [name.replace("@K", f"@{number[1]}") for name in registry.names("metric")] if number else []
-        meant = [name for name in variants if name.startswith(f"{metric}[")]
-        if meant and metric not in variants:
-            raise ProtocolError(f"metric {metric!r} is ambiguous: choose {' or '.join(meant)}.")
-        registry.get("metric", metric)
+        if metric != ALL:
+            registry.get("metric", metric)
 
 
 def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:

@@ -21,6 +21,7 @@ _PASSED = {
 }
 """The parameters that the pipeline passes itself."""
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
 _NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 
@@ -96,7 +97,7 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
         return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
     if kind == "metric":
         return {}
-    described = _descriptions(plugin)
+    described = _descriptions(plugin, kind)
     return {
         parameter.name: Option(
             parameter.name,
@@ -141,9 +142,17 @@ def words(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _descriptions(plugin: Any) -> dict[str, tuple[str, str]]:
-    """Return what the docstrings of a plug-in say of its parameters; those of base classes fill what it leaves out."""
+def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
+    """Return what the docstrings of a plug-in say of its parameters.
+
+    Those of base classes, and of the plug-in to whose parameters the docstring refers, fill what it leaves out.
+    """
     found: dict[str, tuple[str, str]] = {}
+    referred = _REFERENCE.search(plugin.__doc__ or "")
+    if referred:
+        for record in registry.entries(kind):
+            if record.plugin is not plugin and getattr(record.plugin, "__name__", "") == referred[1]:
+                found |= _descriptions(record.plugin, kind)
     for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
         found |= _parameters(inspect.cleandoc(source.__doc__ or ""))
     return found

@@ -346,7 +346,7 @@ BAD = {
     ),
     "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
     "unknown metric": (lambda: {"metric": "mAO"}, "unknown metric 'mAO'.*known: "),
-    "a metric without its number": (lambda: {"metric": "mAP@0[all]"}, r"unknown metric 'mAP@0\[all\]'"),
+    "a cutoff of zero": (lambda: {"metric": "mAP@0[all]"}, r"metric 'mAP@0\[all\]': expected an integer >= 1"),
     "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "radius: expected an integer from 0 to 12, got 13"),
     "unknown convention": (
         lambda: {"convention": "hashnt"},

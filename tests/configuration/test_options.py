@@ -23,8 +23,16 @@ def test_what_the_pipeline_passes_is_no_option():
             assert "seed" not in own or kind == "dataset"
 
 
-def test_descriptions_come_from_base_classes():
-    assert options.options("hasher", "deep_squared")["batch_size"].description.startswith("Rows of a minibatch")
+def test_descriptions_come_from_base_classes_and_from_where_the_docstring_refers_to():
+    for name, option in (("deep_squared", "batch_size"), ("talr_ndcg", "batch_size")):
+        assert options.options("hasher", name)[option].description.startswith("Rows of a minibatch")
+
+
+@pytest.mark.parametrize("kind", ["dataset", "feature", "ground_truth", "hasher", "split"])
+def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
+    for name in registry.names(kind):
+        for option in options.options(kind, name).values():
+            assert option.form, f"{kind} {name}: {option.name} is not in the docstring's Parameters"
 
 
 @pytest.mark.parametrize(

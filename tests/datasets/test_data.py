@@ -195,3 +195,14 @@ def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
     assert changed()
     (tmp_path / "cat" / "nowhere.png").symlink_to(tmp_path / "gone.png")
     assert changed()
+
+
+def test_the_files_below_a_folder_are_counted_up_to_a_limit(tmp_path):
+    for name in ("a/1.png", "a/2.png", "b/c/3.png", "4.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "b" / "loop").symlink_to(tmp_path)
+    assert datasets.count_files(tmp_path) == 4
+    assert datasets.count_files(tmp_path, at_most=2) == 2
+    with pytest.raises(ProtocolError, match="expected a folder that can be listed, got: No such file or directory"):
+        datasets.folder_state(tmp_path / "nowhere")

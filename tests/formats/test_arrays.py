@@ -13,7 +13,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.formats import arrays
-from protocol.formats.arrays import npz_keys, read_array, read_csr, read_lists
+from protocol.formats.arrays import array_shape, npz_keys, read_array, read_csr, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -366,3 +366,25 @@ def test_the_names_of_the_arrays_in_an_npz_file(tmp_path):
     (tmp_path / "b.npz").write_bytes(b"PK")
     with pytest.raises(ProtocolError, match=r"b.npz: wanted an .npz file, which it can't be read as"):
         npz_keys(tmp_path / "b.npz")
+
+
+def test_a_shape_is_read_from_the_header_alone(tmp_path):
+    large = (1 << 40, 7)
+    (tmp_path / "a.npy").write_bytes(header(large))  # no data follow
+    assert array_shape(tmp_path / "a.npy") == large
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("x.npy", header((3, 4)))
+    assert array_shape(tmp_path / "a.npz") == array_shape(f"{tmp_path}/a.npz:x") == (3, 4)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["group/x"] = np.zeros((5, 6))
+    assert array_shape(f"{tmp_path}/a.h5:group/x") == (5, 6)
+    (tmp_path / "a.csv").write_text("1,2\n")
+    assert array_shape(tmp_path / "a.csv") is None
+
+
+def test_a_damaged_header_is_one_line(tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"x")
+    for path in ("a.npy", "b.npy", "c.h5"):
+        with pytest.raises(ProtocolError) as error:
+            array_shape(tmp_path / path)
+        assert "\n" not in str(error.value)

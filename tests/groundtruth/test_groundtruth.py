@@ -165,5 +165,5 @@ def test_graded_distance_against_all_distances():
     ],
 )
 def test_graded_distance_refuses(options):
-    with pytest.raises(ProtocolError, match=r"(percentiles|levels): expected .* (de|a)scending"):
+    with pytest.raises(ProtocolError, match=r"(percentiles|levels): expected .*(de|a)scending"):
         registry.get("ground_truth", "graded_distance")(items(LINE), items(LINE), items(LINE), **options)

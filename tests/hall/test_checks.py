@@ -106,6 +106,13 @@ def test_rows_refuses(index, message):
         checks.rows(index, 4, "train")
 
 
+def test_the_near_name_is_found_whatever_the_case():
+    with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'itq'\?"):
+        checks.known("ITQ", ["lsh", "itq"], "hasher")
+    with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'mAP'\?"):
+        checks.known("MAP", ["mAP", "nDCG"], "metric")
+
+
 @pytest.mark.parametrize(
     ("array", "n_items", "message"),
     [

@@ -35,10 +35,22 @@ def test_a_number_in_a_name_becomes_a_keyword():
     assert registry.get("metric", "precision@r12").keywords == {"radius": 12}
 
 
-@pytest.mark.parametrize("name", ["mAP@0[all]", "mAP@x[all]", "precision@r-1", "precision@2", "map"])
+@pytest.mark.parametrize("name", ["mAP@x[all]", "precision@r-1", "precision@2", "map"])
 def test_names_that_do_not_match_are_unknown(name):
     with pytest.raises(ProtocolError, match=r"unknown metric .* known: .*mAP@K"):
         registry.get("metric", name)
+
+
+@pytest.mark.parametrize("name", ["mAP@0[all]", "P@00", "mAP@-5[min]", "mAP@2.5[retrieved]"])
+def test_a_cutoff_that_is_no_positive_integer_is_named(name):
+    number = name.partition("@")[2].partition("[")[0]
+    with pytest.raises(ProtocolError, match=rf": expected an integer >= 1 as the cutoff K, got {number}\."):
+        registry.get("metric", name)
+
+
+def test_a_name_without_what_follows_the_cutoff_is_ambiguous():
+    with pytest.raises(ProtocolError, match=r"metric 'mAP@100' is ambiguous: choose mAP@100\[\w+\] or .*protocol list"):
+        registry.get("metric", "mAP@100")
 
 
 def test_misspelt_names_and_kinds_list_the_known():
