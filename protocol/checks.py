@@ -64,12 +64,13 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     Raises
     ------
     ProtocolError
-        Listing the known names, with the nearest one first if there is a near one.
+        Listing the known names, with the nearest one first if there is a near one; case makes no difference to that.
     """
     choices = sorted(names)
     if name in choices:
         return name
-    near = difflib.get_close_matches(str(name), choices, n=1)
+    lowered = {choice.lower(): choice for choice in choices}
+    near = [lowered[found] for found in difflib.get_close_matches(str(name).lower(), lowered, n=1)]
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise ProtocolError(f"unknown {what} {name!r}{hint}; known: {', '.join(choices)}")
 

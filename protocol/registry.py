@@ -171,6 +171,9 @@ class GroundTruthRecord(Record):
         Whether queries and database items may be of different modalities.
     needs_labels : bool, default=False
         Whether the items must have class labels.
+    check : callable or None, default=None
+        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many
+        training rows and database items; a size is None where it is not known yet. The ground truth itself calls it, too.
     """
 
     kind: ClassVar[str] = "ground_truth"
@@ -179,6 +182,7 @@ class GroundTruthRecord(Record):
     deviations: str = ""
     across_modalities: bool = False
     needs_labels: bool = False
+    check: Callable[..., None] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

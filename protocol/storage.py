@@ -379,6 +379,31 @@ def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
     return groups
 
 
+def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the arrays of groups under names with a ``/``, the reverse of `grouped`; an array of its own stays.
+
+    Examples
+    --------
+    >>> flattened({"a": {"x": 1, "y": 2}, "b": 3})
+    {'a/x': 1, 'a/y': 2, 'b': 3}
+    """
+    flat: dict[str, Any] = {}
+    for group, arrays in groups.items():
+        flat |= (
+            {f"{group}/{name}": own for name, own in arrays.items()} if isinstance(arrays, Mapping) else {group: arrays}
+        )
+    return flat
+
+
+def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
+    """Return the arrays of a file whose names begin with ``group/``, by the rest of their names; errors as `read`."""
+    with _opened(path) as (_, found):
+        names = [name for name in found if name.startswith(f"{group}/")]
+    if not names:
+        raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(grouped(found)))}")
+    return grouped(read(path, names))[group]
+
+
 def read_passport(path: str | Path) -> dict[str, Any]:
     """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
     with _opened(path) as (file, _):

@@ -20,7 +20,7 @@ def audit_relevance(split: Split) -> list[Finding]:
     return _unanswered("By class labels", _without_shared_label(query, database), split.dataset.ids, split["query"])
 
 
-def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray) -> list[Finding]:
+def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
     """Return a finding for each ground truth under which queries have no relevant item.
 
     Parameters
@@ -29,6 +29,8 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray) -> li
         By ground truth, its arrays: neighbour lists (``indptr``), or labels.
     ids : ndarray, shape (n_queries,)
         What the user calls the queries.
+    split : str
+        The split protocol whose database it is.
     """
     made = []
     for name, arrays in truths.items():
@@ -36,7 +38,7 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray) -> li
             empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
         else:
             empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
-        made += _unanswered(f"Under {name}", empty, ids, np.arange(len(ids)))
+        made += _unanswered(f"Under {name}, {split} split", empty, ids, np.arange(len(ids)))
     return made
 
 

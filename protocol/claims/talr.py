@@ -15,7 +15,7 @@ from protocol import codes, registry
 from protocol.claims._claim import AS_PRINTED, Paper, Readings, Values
 from protocol.claims._rankings import histograms, per_query, random_codes, random_counts, small_ties, value
 from protocol.claims._results import Results, Row
-from protocol.hashers import Objective, Ranked, ap_r, ap_s, dcg_r, dcg_s, mean_objective
+from protocol.hashers.ranking.objectives import Objective, Ranked, ap_r, ap_s, dcg_r, dcg_s, mean_objective
 from protocol.ranking import HammingCounts, count
 
 PAPER = Paper("Hashing as Tie-Aware Learning to Rank")

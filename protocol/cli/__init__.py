@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from protocol import __version__
 from protocol.checks import ProtocolError
-from protocol.cli import audit, claims, compare, evaluate
+from protocol.cli import audit, check, claims, compare, evaluate
 from protocol.cli import list as list_
 
 
@@ -29,7 +29,9 @@ def _parser() -> argparse.ArgumentParser:
             examples:
               protocol list                 everything there is
               protocol list hashers         the hashers: name, one line, source
-              protocol list metrics         the metrics, as settings and results name them
+              protocol list hashers itq     one of them, with its options
+              protocol list metrics         the metrics, as config files and results name them
+              protocol check my.yaml        check a config file and print what it would run
               protocol list conventions     how papers and tools score
               protocol evaluate --help      score codes of your own
               protocol compare --help       put settings, or codes of your own, side by side
@@ -44,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (list_, evaluate, compare, audit, claims):
+    for command in (list_, check, evaluate, compare, audit, claims):
         command.add(commands)
     return parser
 

@@ -1,11 +1,14 @@
-"""`protocol list`: what a setting or a command may name."""
+"""`protocol list`: the names that a config file or a command may use, and what each stands for."""
 
 import argparse
+import dataclasses
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry, tables
+from protocol.checks import known
 
 if TYPE_CHECKING:
     from protocol.audit import Kind
@@ -63,7 +66,55 @@ def _entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
     return iter(CONVENTIONS)
 
 
+def page(kind: str, name: str) -> str:
+    """Return what a plug-in, convention or finding declares, and the options of a plug-in with types and defaults."""
+    if kind in registry.PACKAGES:
+        found: Any = registry.entry(kind, name)
+    else:
+        found = {entry.name: entry for entry in _entries(kind)}[known(name, [e.name for e in _entries(kind)], kind)]
+    shown = {"summary": found.summary, "source": found.source}
+    if kind in registry.PACKAGES:
+        shown |= {
+            own.name: _words(getattr(found, own.name))
+            for own in dataclasses.fields(found)
+            if own.name not in (*shown, "name", "plugin", "module", "files", "statistics", "check")
+        }
+    shown |= {"files": _files(found)} if kind == "dataset" else {}
+    lines = [f"{kind.replace('_', ' ')} {name}"]
+    for title, text in shown.items():
+        lines += _paragraph(f"  {title.replace('_', ' ')}: ", text) if text else []
+    return "\n".join([*lines, *_options(kind, name)])
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value or "")
+
+
+def _paragraph(title: str, text: str) -> list[str]:
+    return textwrap.wrap(text, 120, initial_indent=title, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _options(kind: str, name: str) -> list[str]:
+    """Return the options of a plug-in: name, allowed values, default, and what the docstring says of it."""
+    from protocol.configuration.options import options, plain
+
+    if kind not in registry.PACKAGES or kind == "metric":
+        return []
+    lines = ["  options:"]
+    for option in options(kind, name).values():
+        form = option.form or option.expected
+        default = "" if "default" in form else f", default {plain(option.default)}"
+        lines.append(f"    {option.name}: {form}{default}")
+        lines += textwrap.wrap(option.description, 114, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return lines if len(lines) > 1 else ["  options: none"]
+
+
 def _list(arguments: argparse.Namespace) -> None:
+    if arguments.name is not None:
+        sys.stdout.write(page(_LISTS[arguments.what], arguments.name) + "\n")
+        return
     kinds = [_LISTS[arguments.what]] if arguments.what else list(_LISTS.values())
     text = "\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds)
     sys.stdout.write(text + "\n")
@@ -74,8 +125,9 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command = commands.add_parser(
         "list",
         help="list datasets, features, ground truths, splits, hashers, metrics, conventions and findings",
-        description="List what a setting or a command may name, or find: the name, one line, and where it comes from.",
+        description="List the names that a config file or a command may use, or one of them with its options.",
     )
     command.add_argument("what", nargs="?", choices=list(_LISTS), help="one kind only (default: all)")
+    command.add_argument("name", nargs="?", help="one of that kind, with its options")
     command.add_argument("--markdown", action="store_true", help="print tables as the README holds them")
     command.set_defaults(run=_list)

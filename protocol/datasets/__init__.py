@@ -1,7 +1,7 @@
 """Datasets: one file each, with sources, checksums and a loader."""
 
 from protocol.datasets._dataset import Data, LazyRows, Rows, blocks, check_statistics, load, statistics
-from protocol.datasets._user_paths import folder_digest, user_paths
+from protocol.datasets._user_paths import count_files, folder_state, user_paths
 
 __all__ = [
     "Data",
@@ -9,7 +9,8 @@ __all__ = [
     "Rows",
     "blocks",
     "check_statistics",
-    "folder_digest",
+    "count_files",
+    "folder_state",
     "load",
     "statistics",
     "user_paths",

@@ -165,7 +165,8 @@ def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what dataset `name` is known to hold under `options`; what is not known is left out.
 
     ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
-    ``per_class`` (items in every class), ``labels_per_item`` (the mean, to two decimals).
+    ``per_class`` (items in every class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
+    have labels; if ``classes`` is known, they have), ``arrays`` (names of the images and vectors in ``content.h5``).
     """
     known = registry.entry("dataset", name).statistics
     return dict(known(**options) if callable(known) else known)
@@ -217,6 +218,8 @@ def _found(data: Data) -> dict[str, Any]:
         "classes": len(data.class_names),
         "dimensions": {name: vectors.shape[1] for name, vectors in data.vectors.items()},
         "partitions": {name: len(part) for name, part in data.partitions.items()},
+        "labelled": data.labels is not None,
+        "arrays": tuple(data.arrays),
     }
     if data.images is not None:
         found["image_shape"] = tuple(data.images.shape[1:])

@@ -10,14 +10,21 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows
-from protocol.formats.arrays import as_integers, map_array, path_of, read_array
+from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")
 
 
 def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
-    return {}
+    """Return what the options and the header of the features' file say; the header of some formats says nothing."""
+    known: dict[str, Any] = {"arrays": ("vectors/features",)}
+    if labels is None:
+        known["labelled"] = False
+    shape = array_shape(features) if features is not None else None
+    if shape is not None and len(shape) == 2:
+        known |= {"n": shape[0], "dimensions": {"features": shape[1]}}
+    return known
 
 
 def _features(file: str) -> Rows:

@@ -1,5 +1,6 @@
 """Images of one's own: a folder with a sub-folder per class, in any common format."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +15,19 @@ from protocol.registry import DatasetRecord
 
 
 def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
-    return {"image_shape": squares_of(image_size)}
+    known: dict[str, Any] = {"image_shape": squares_of(image_size)}
+    if folder is not None and not _has_folders(folder):
+        known["labelled"] = False
+    return known
+
+
+def _has_folders(folder: str) -> bool:
+    """Return whether a folder may hold classes; of one that can't be looked into, nothing is known."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.is_dir() for entry in entries)
+    except OSError:
+        return True
 
 
 @DatasetRecord(

@@ -25,7 +25,12 @@ FILE = "LabelMe_gist.mat"
             size=None,
         ),
     ),
-    statistics={"n": 22_019, "dimensions": {"gist": 512}, "partitions": {"train": 20_019, "test": 2_000}},
+    statistics={
+        "n": 22_019,
+        "dimensions": {"gist": 512},
+        "partitions": {"train": 20_019, "test": 2_000},
+        "labelled": False,
+    },
 )
 def load(paths: Mapping[str, Path]) -> Data:
     """LabelMe-22K: 512-d GIST of 22,019 images, without class labels.

@@ -46,6 +46,7 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
         "n": 1_110_000,
         "dimensions": {"sift": 128},
         "partitions": {"base": 1_000_000, "learn": 100_000, "query": 10_000},
+        "labelled": False,
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:

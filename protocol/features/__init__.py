@@ -1,7 +1,7 @@
 """Features: one file each, images in, float32 vectors out; and the preprocessing fitted on the training set."""
 
 from protocol.features._feature import Feature
-from protocol.features._items import Extracted, Rows, extracted, items_of
+from protocol.features._items import Extracted, Rows, extract, extracted, items_of, join
 from protocol.features._prepared import Prepared, prepared, side_by_side
 from protocol.features._preprocessing import Preprocessing
 
@@ -11,8 +11,10 @@ __all__ = [
     "Prepared",
     "Preprocessing",
     "Rows",
+    "extract",
     "extracted",
     "items_of",
+    "join",
     "prepared",
     "side_by_side",
 ]

@@ -1,7 +1,7 @@
 """From a partition's images to its items: what was extracted from them, read no further than it is asked for."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol import storage
 from protocol.checks import rows
-from protocol.features._feature import Sliceable
+from protocol.features._feature import Feature, Sliceable
 
 
 def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -98,6 +98,41 @@ class Extracted:
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return what each of those items has from its image, for example its class label."""
         return values[self.image[items_of(images, self.image)]]
+
+
+def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part: int = 0, n_parts: int = 1) -> None:
+    """Write what a feature extracts from the images of a dataset, or from one of several parts of them.
+
+    Parameters
+    ----------
+    file : Writer
+        It gets ``X`` and ``image`` for each modality of the feature, as `extracted` reads them.
+    feature : Feature
+    content : path
+        The dataset's arrays.
+    part, n_parts : int
+        Which part of how many; parts have the same number of images, within one.
+    """
+    from tqdm import tqdm
+
+    for place, modality in feature.modalities.items():
+        with storage.streamed(content, modality.reads) as images:
+            first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
+            chosen = Rows(images, np.arange(first, last))
+            with tqdm(total=len(chosen), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
+                for rows, image in modality.extract(chosen, progress=bar.update):
+                    file.append(f"{place}X", rows)
+                    file.append(f"{place}image", image + first)
+
+
+def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) -> None:
+    """Write what several jobs extracted from the parts of a dataset, in order: the same as `extract` of the whole."""
+    for place in feature.modalities:
+        for path in parts:
+            with extracted(path, place) as found:
+                for start in range(0, len(found.X), Rows.block):
+                    file.append(f"{place}X", found.X[start : start + Rows.block])
+                file.append(f"{place}image", found.image)
 
 
 @contextlib.contextmanager

@@ -47,6 +47,10 @@ class Prepared:
         """Return the database's modality of training items (n_items, d'); None where there is one modality."""
         return self.vectors("database", images) if self._of_database else None
 
+    def images(self, partition: str) -> NDArray[np.int64]:
+        """Return the image that each item of the dataset comes from (n_items,), in a partition's modality."""
+        return self._modality(partition)[1].image
+
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
         """Return what each of the items has from its image, as `Extracted.per_item`."""
         return self._own[1].per_item(images, values)

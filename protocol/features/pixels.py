@@ -37,6 +37,8 @@ class Pixels(Feature):
     array([[1, 2, 3, 4]], dtype=uint8)
     """
 
+    images_per_job = None
+
     def __init__(self, *, image_size: int | None = None, colour: str | None = None) -> None:
         if image_size is not None:
             integer(image_size, "image_size")

@@ -119,6 +119,33 @@ def map_array(file: str | Path) -> NDArray:
         return _numbers(np.load(path, mmap_mode="r", allow_pickle=False), file)
 
 
+def array_shape(file: str | Path) -> tuple[int, ...] | None:
+    """Return the shape of an array from the header of its file, or None for formats without one (text and ``.mat``).
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such file or key, or the file is damaged.
+    """
+    path, key = _split(file)
+    match path.suffix.lower():
+        case ".npy":
+            with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
+                return _header(stream, path)[0]
+        case ".npz":
+            with _reading(_existing(path), "an .npz file"), zipfile.ZipFile(path) as archive:
+                name = _chosen(path, key, _npz_keys(archive))
+                with archive.open(name if name in archive.namelist() else f"{name}.npy") as stream:
+                    return _header(stream, path)[0]
+        case ".h5" | ".hdf5":
+            import h5py
+
+            with _reading(_existing(path), "an HDF5 file"), h5py.File(path, "r") as opened:
+                return tuple(_dataset(opened, path, key).shape or ())
+        case _:
+            return None
+
+
 def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
     """Read a matrix of whole numbers from text, blanks between, whatever the file's extension.
 
@@ -246,17 +273,23 @@ def _within_limit(path: Path, n_bytes: int) -> None:
 
 def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
     """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
-    version = np.lib.format.read_magic(stream)
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in readers:
-        raise ProtocolError(f"{path}: wanted numpy's format 1.0 or 2.0, came {'.'.join(map(str, version))}")
-    shape, _, dtype = readers[version](stream)
+    shape, dtype = _header(stream, path)
     if dtype.hasobject:
         raise ProtocolError(f"{path}: wanted an array of numbers, came pickled Python objects, which are never loaded")
     declared, came = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if declared != came or min(shape, default=0) < 0:
         raise ProtocolError(f"{path}: wanted {declared} bytes of data as shape {shape} says, came {came}")
     stream.seek(0)
+
+
+def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and dtype of an array in numpy's format."""
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ProtocolError(f"{path}: wanted numpy's format 1.0 or 2.0, came {'.'.join(map(str, version))}")
+    shape, _, dtype = readers[version](stream)
+    return shape, dtype
 
 
 def _numpy_array(stream: IO[bytes], path: Path, n_bytes: int) -> NDArray:
@@ -290,13 +323,20 @@ def _hdf5(path: Path, key: str | None) -> NDArray:
     import h5py
 
     with _reading(path, "an HDF5 file"), h5py.File(path, "r") as file:
-        found: dict[str, h5py.Dataset] = {}
-        file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
-        dataset = found[_chosen(path, key.strip("/") if key else None, list(found))]
+        dataset = _dataset(file, path, key)
         if dataset.dtype.kind not in "biuf":
             raise ProtocolError(f"{path}: wanted an array of numbers, came dtype {dataset.dtype}")
         _within_limit(path, prod(dataset.shape or ()) * dataset.dtype.itemsize)
         return np.asarray(dataset[()])
+
+
+def _dataset(file: Any, path: Path, key: str | None) -> Any:
+    """Return the dataset of an open HDF5 file that a key names."""
+    import h5py
+
+    found: dict[str, h5py.Dataset] = {}
+    file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
+    return found[_chosen(path, key.strip("/") if key else None, list(found))]
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:

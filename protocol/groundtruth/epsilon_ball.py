@@ -1,6 +1,7 @@
 """Epsilon-ball ground truth: relevant items lie within one radius of the query in feature space."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,54 @@ from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_
 from protocol.registry import GroundTruthRecord
 
 
+def _check(
+    *,
+    n_neighbours: int,
+    n_sample: int,
+    reading: str,
+    comparison: str,
+    count_in: str,
+    n_train: int | None = None,
+    n_database: int | None = None,
+) -> None:
+    """Raise ProtocolError if an option is out of its range, or does not fit the numbers of items that are known."""
+    one_of(reading, ("average_count", "mean_distance"), "reading")
+    one_of(comparison, ("<=", "<"), "comparison")
+    one_of(count_in, ("database", "train"), "count_in")
+    for name, value in (("n_neighbours", n_neighbours), ("n_sample", n_sample)):
+        if value < 1:
+            raise ProtocolError(f"{name}: expected an integer >= 1, got {value}.")
+    if n_train is not None and n_train < 2:
+        raise ProtocolError(f"ground truth 'epsilon_ball': expected at least two training points, got {n_train}.")
+    others = None if n_train is None else n_train - 1
+    pool = n_database if count_in == "database" else others
+    if pool is not None and n_neighbours >= pool:
+        raise ProtocolError(
+            f"n_neighbours: expected less than the {pool:,} items to count in (count_in={count_in!r}), got "
+            f"{n_neighbours}."
+        )
+    if pool is not None and n_train is not None and reading == "mean_distance":
+        _check_rank(n_neighbours, pool, n_train)
+
+
+def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
+    """Raise ProtocolError if R neighbours in the pool are less than one among the training points."""
+    share = n_neighbours / pool
+    if int(share * (n_train - 1)) < 1:
+        raise ProtocolError(
+            f"ground truth 'epsilon_ball': {n_train} training points are too few to judge so small a share of the "
+            f"database ({share:.2g}): expected at least {math.ceil(1 / share) + 1}, a larger n_neighbours, or "
+            "count_in='train'."
+        )
+
+
 @GroundTruthRecord(
     "epsilon_ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "
     "database, so that nothing but training data fits the radius; the author's released code counts them among all "
     "non-test items, the point itself included, and compares with <.",
+    check=_check,
 )
 def epsilon_ball(
     query: Items,
@@ -26,9 +69,9 @@ def epsilon_ball(
     seed: int = 0,
     n_neighbours: int = 50,
     n_sample: int = 100,
-    reading: str = "mean_distance",
-    comparison: str = "<=",
-    count_in: str = "database",
+    reading: Literal["mean_distance", "average_count"] = "mean_distance",
+    comparison: Literal["<=", "<"] = "<=",
+    count_in: Literal["database", "train"] = "database",
 ) -> dict[str, NDArray]:
     r"""Relevant items lie within one radius of the query: the mean distance of an item to its R-th neighbour.
 
@@ -72,16 +115,16 @@ def epsilon_ball(
     -----
     Distances are exact: pairs that float32 arithmetic can't decide are computed again in float64.
     """
-    one_of(reading, ("average_count", "mean_distance"), "reading")
-    one_of(comparison, ("<=", "<"), "comparison")
-    one_of(count_in, ("database", "train"), "count_in")
-    others = len(train.X) - 1
-    pool = len(database.X) if count_in == "database" else others
-    if others < 1 or not 1 <= n_neighbours < pool:
-        raise ProtocolError(
-            f"ground truth 'epsilon_ball': wanted two training points and more than n_neighbours={n_neighbours} items "
-            f"to count in, came {len(train.X)} and {pool}"
-        )
+    _check(
+        n_neighbours=n_neighbours,
+        n_sample=n_sample,
+        reading=reading,
+        comparison=comparison,
+        count_in=count_in,
+        n_train=len(train.X),
+        n_database=len(database.X),
+    )
+    pool = len(database.X) if count_in == "database" else len(train.X) - 1
     radius = _radius(train.X, share=n_neighbours / pool, n_sample=n_sample, reading=reading, seed=seed)
     indptr, indices = neighbours_within(query.X, database.X, radius, strict=comparison == "<")
     return {"indptr": indptr, "indices": indices, "radius": np.array([radius])}
@@ -99,12 +142,6 @@ def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str
             nearest = _smallest(np.concatenate([nearest, _distances_to_others(X, row)]), rank)
         return float(nearest.max())
     rank = int(wanted)
-    if rank < 1:
-        raise ProtocolError(
-            f"ground truth 'epsilon_ball': {len(X)} training points are too few to judge so small a share of the "
-            f"database ({share:.2g}); wanted at least {math.ceil(1 / share) + 1}, a larger n_neighbours, or "
-            "count_in='train'"
-        )
     ranks = [rank - 1, min(rank, n_others - 1)]
     below, above = np.array([np.partition(_distances_to_others(X, row), ranks)[ranks] for row in drawn]).T
     return float((below + (wanted - rank) * (above - below)).mean())

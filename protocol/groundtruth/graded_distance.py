@@ -1,6 +1,7 @@
 """Graded ground truth: the nearer an item is to the query in feature space, the higher its level of relevance."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,34 @@ from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_
 from protocol.registry import GroundTruthRecord
 
 
+def _check(
+    *,
+    percentiles: Sequence[float],
+    levels: Sequence[int],
+    n_sample: int,
+    n_train: int | None = None,
+    n_database: int | None = None,
+) -> None:
+    """Raise ProtocolError if an option is out of its range or there are fewer than two training points."""
+    in_range = all(0 < share < 100 for share in percentiles)
+    if not percentiles or not in_range or any(a <= b for a, b in pairwise(percentiles)):
+        raise ProtocolError(f"percentiles: expected descending numbers in (0, 100), got {list(percentiles)}.")
+    if len(levels) != len(percentiles) or any(a >= b for a, b in pairwise([0, *levels])):
+        raise ProtocolError(
+            f"levels: expected {len(percentiles)} ascending integers >= 1, one for each percentile, got {list(levels)}."
+        )
+    if n_sample < 2:
+        raise ProtocolError(f"n_sample: expected an integer >= 2, got {n_sample}.")
+    if n_train is not None and n_train < 2:
+        raise ProtocolError(f"ground truth 'graded_distance': expected at least two training points, got {n_train}.")
+
+
 @GroundTruthRecord(
     "graded_distance",
     source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
     deviations="Distances are compared with percentiles of distances; the released code compares squared distances "
     "with percentiles of distances that are not squared.",
+    check=_check,
 )
 def graded_distance(
     query: Items,
@@ -40,7 +64,7 @@ def graded_distance(
     levels : sequence of int, default=(1, 2, 5, 10)
         The level within each radius, from 1, ascending.
     n_sample : int, default=1000
-        Training points that are drawn, all where there are fewer.
+        Training points that are drawn, at least 2; all where there are fewer.
 
     Returns
     -------
@@ -51,10 +75,11 @@ def graded_distance(
     Raises
     ------
     ProtocolError
-        If percentiles and levels are not of one length or out of their ranges, or there are fewer than two training
-        points.
+        If percentiles and levels are not of one length, an option is out of its range, or there are fewer than two
+        training points.
     """
-    radii = _radii(train.X, percentiles, levels, n_sample, seed)
+    _check(percentiles=percentiles, levels=levels, n_sample=n_sample, n_train=len(train.X))
+    radii = _radii(train.X, percentiles, n_sample, seed)
     indptr, indices = neighbours_within(query.X, database.X, float(radii[0]))
     of_query = np.repeat(np.arange(len(query.X)), np.diff(indptr))
     graded = np.empty(indices.size, dtype=np.int64)
@@ -67,19 +92,8 @@ def graded_distance(
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
 
 
-def _radii(
-    X: NDArray[np.float32], percentiles: Sequence[float], levels: Sequence[int], n_sample: int, seed: int
-) -> NDArray[np.float64]:
+def _radii(X: NDArray[np.float32], percentiles: Sequence[float], n_sample: int, seed: int) -> NDArray[np.float64]:
     """Return the percentiles of the distances between drawn points."""
-    shares = np.asarray(percentiles, dtype=np.float64)
-    ordered = shares.size and (np.diff(shares) < 0).all() and (np.diff(levels, prepend=0) > 0).all()
-    if len(levels) != shares.size or not ordered or not 0 < shares.min() <= shares.max() < 100:
-        raise ProtocolError(
-            "ground truth 'graded_distance': wanted descending percentiles in (0, 100) and as many ascending levels "
-            f"from 1, came {list(percentiles)} and {list(levels)}"
-        )
-    if len(X) < 2:
-        raise ProtocolError("ground truth 'graded_distance': wanted two training points, came one")
     drawn = X[np.random.default_rng(seed).permutation(len(X))[:n_sample]]
     apart = [distances(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
-    return np.percentile(np.concatenate(apart), shares)
+    return np.percentile(np.concatenate(apart), np.asarray(percentiles, dtype=np.float64))

@@ -3,15 +3,24 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol.checks import ProtocolError
 from protocol.groundtruth._items import Items
 from protocol.groundtruth._neighbour_search import nearest
 from protocol.registry import GroundTruthRecord
+
+
+def _check(*, n_neighbours: int, n_train: int | None = None, n_database: int | None = None) -> None:
+    """Raise ProtocolError unless 1 <= `n_neighbours` <= `n_database`, as far as that is known."""
+    if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
+        upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
+        raise ProtocolError(f"n_neighbours: expected an integer >= 1{upper}, got {n_neighbours}.")
 
 
 @GroundTruthRecord(
     "nearest_neighbours",
     source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
     deviations="All items as far as the k-th are relevant, where published lists cut ties at k.",
+    check=_check,
 )
 def nearest_neighbours(
     query: Items, database: Items, train: Items, *, seed: int = 0, n_neighbours: int = 100
@@ -40,5 +49,6 @@ def nearest_neighbours(
     ProtocolError
         If `n_neighbours` is out of its range.
     """
+    _check(n_neighbours=n_neighbours, n_database=len(database.X))
     indptr, indices = nearest(query.X, database.X, n_neighbours)
     return {"indptr": indptr, "indices": indices}

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
-from protocol.hashers._base import Hasher
-from protocol.hashers._distances import squared_distances
-from protocol.hashers._training import TrainingSet
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import squared_distances
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -105,8 +105,8 @@ class DSH(Hasher):
         n_clusters = self._n_clusters()
         if n_clusters > len(training.X):
             raise ProtocolError(
-                f"X: DSH makes {n_clusters} clusters for {self.n_bits} bits (alpha={self.alpha}), but there are only "
-                f"{len(training.X)} training rows"
+                f"X: DSH expected at least {n_clusters} training rows, one for each of its clusters ({self.n_bits} "
+                f"bits, alpha={self.alpha}), got only {len(training.X)} training rows."
             )
         self.mean_ = training.mean
         X = training.X - self.mean_

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer
-from protocol.hashers._base import Hasher
-from protocol.hashers._rotation import quantizing_rotation
-from protocol.hashers._training import TrainingSet, project
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import project, quantizing_rotation
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 

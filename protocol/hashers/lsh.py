@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.hashers._base import Hasher
-from protocol.hashers._training import TrainingSet
+from protocol.hashers.base import Hasher
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.hashers._base import Hasher
-from protocol.hashers._training import TrainingSet, project
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import project
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 
@@ -99,7 +100,7 @@ class SH(Hasher):
         hasher = super().from_arrays(arrays)
         n_components = len(hasher.lowest_)
         if not ((hasher.component_ >= 0) & (hasher.component_ < n_components)).all():
-            raise ProtocolError(f"model of SH: array 'component_': wanted numbers in [0, {n_components})")
+            raise ProtocolError(f"model of SH: array 'component_': expected numbers in [0, {n_components}).")
         return hasher
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:

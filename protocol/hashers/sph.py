@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, positive_number
-from protocol.hashers._base import Hasher
-from protocol.hashers._distances import squared_distances
-from protocol.hashers._training import TrainingSet
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import squared_distances
+from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 _N_START = 5  # training rows whose mean starts a centre
@@ -110,7 +110,7 @@ class SpH(Hasher):
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         if len(training.X) < _N_START:
-            raise ProtocolError(f"X: SpH needs at least {_N_START} training rows, came {len(training.X)}")
+            raise ProtocolError(f"X: SpH expected at least {_N_START} training rows, got {len(training.X)}.")
         self.mean_ = training.mean
         X = training.X - self.mean_
         start = np.stack([rng.choice(len(X), _N_START, replace=False) for _ in range(self.n_bits)])
@@ -131,13 +131,13 @@ class SpH(Hasher):
         self.squared_radius_ = squared_radius
         return {"n_iter": n_iter, "converged": converged}
 
-    def _balanced(self, overlaps: NDArray[np.float64], wanted: float) -> bool:
-        """Return whether the pairs of spheres overlap as `wanted`, within the two limits."""
+    def _balanced(self, overlaps: NDArray[np.float64], target: float) -> bool:
+        """Return whether the pairs of spheres overlap by `target` rows, within the two limits."""
         pairs = overlaps[np.triu_indices(self.n_bits, k=1)]
         if pairs.size == 0:
             return True
-        near = np.abs(pairs - wanted).mean() <= self.epsilon_mean * wanted
-        return bool(near and pairs.std() <= self.epsilon_std * wanted)
+        near = np.abs(pairs - target).mean() <= self.epsilon_mean * target
+        return bool(near and pairs.std() <= self.epsilon_std * target)
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         distances = squared_distances(self.centres_, X - self.mean_)
@@ -154,7 +154,7 @@ def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArra
     return squared_radius, (inside @ inside.T).astype(np.float64)  # counts below 2^24 are exact in float32
 
 
-def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], wanted: float) -> NDArray[np.float64]:
+def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], target: float) -> NDArray[np.float64]:
     """Return the centres moved apart where their spheres share too much, together where too little."""
-    force = (overlaps - wanted) / (2 * wanted)
+    force = (overlaps - target) / (2 * target)
     return centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / len(centres)

@@ -191,7 +191,7 @@ def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[
 
 
 def of_run(
-    codes_of: Mapping[str, Mapping[str, Mapping[str, NDArray[np.uint8]]]],
+    codes_of: Mapping[str, Mapping[int, Mapping[str, NDArray[np.uint8]]]],
     counts_of: Mapping[str, Mapping[str, Mapping[str, NDArray]]],
     truths: Mapping[str, Relevance],
     parts: Mapping[str, NDArray[np.int64]],
@@ -202,7 +202,7 @@ def of_run(
     Parameters
     ----------
     codes_of : mapping of str to mapping
-        Of each hasher: its codes by length, as a file of codes has them.
+        Of each hasher: its codes by length, as `protocol.hashers.codes_of_split` returns them.
     counts_of : mapping of str to mapping
         Of each hasher: its counts by place, as a file of counts has them; only the bucket sizes are read.
     truths : mapping of str to Relevance
@@ -215,13 +215,13 @@ def of_run(
 
     chosen, rows = middle(lengths), _Tables()
     for hasher, by_length in codes_of.items():
-        pair = by_length[str(chosen)]
+        pair = by_length[chosen]
         rows.add("conventions", hasher, convention_rows(pair, chosen, truths, calls=len(codes_of)))
         rows.add("retrieved", hasher, retrieved_rows(pair, chosen, truths, parts))
-        rows.add("histogram", hasher, histogram_rows(by_length[str(min(lengths))]["database"], min(lengths)))
+        rows.add("histogram", hasher, histogram_rows(by_length[min(lengths)]["database"], min(lengths)))
         for n_bits in sorted(lengths):
             rows.add("buckets", hasher, bucket_rows(counts_of[hasher][f"{n_bits} none 0"]["bucket_sizes"], n_bits))
-            rows.add("lookups", hasher, lookup_rows(by_length[str(n_bits)], n_bits))
+            rows.add("lookups", hasher, lookup_rows(by_length[n_bits], n_bits))
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
 
 

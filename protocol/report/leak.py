@@ -125,7 +125,7 @@ def leak_text(
     summary: "pd.DataFrame",
     *,
     passport: Mapping[str, Any],
-    setting: str,
+    experiment: str,
     study: Mapping[str, Any],
 ) -> str:
     """Return the study as Markdown: the question, the design, the answer, the tables.
@@ -136,9 +136,9 @@ def leak_text(
         As `leaks` and `summarise_leaks` make them.
     passport : mapping
         Of the dataset's file: its notes and versions.
-    setting : str
+    experiment : str
     study : mapping
-        The setting's key `leak`.
+        The configuration's key `leak`.
     """
     import jinja2
 
@@ -150,7 +150,7 @@ def leak_text(
         keep_trailing_newline=True,
     )
     return environment.get_template("leak.md.j2").render(
-        setting=setting,
+        experiment=experiment,
         study=study,
         conclusion=conclusion(summary, pooled),
         n_runs=int(summary["n_runs"].min()),

@@ -12,7 +12,7 @@ from protocol.report.sections import sections
 
 def page(results: Results) -> str:
     """Return the report of one setting as HTML: sections, figures and their data, and the scripts that draw them."""
-    title = f"{results.setting['setting']}: how {results.setting['dataset']} is retrieved by binary codes"
+    title = f"{results.setting['experiment']}: how {results.setting['dataset']} is retrieved by binary codes"
     return render(title, sections(results), notes=results.passport["notes"])
 
 

@@ -1,7 +1,6 @@
 """Reads what a setting left, for the page and for the paper."""
 
 import contextlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,22 +11,18 @@ from protocol.report.results import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-_RUN = re.compile("run[0-9]+")
-
 
 @contextlib.contextmanager
-def reading(files: Mapping[str, Any], *, setting: Mapping[str, Any], benchmarks: str | Path) -> Iterator[Results]:
+def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
     """Give the results of a setting, whose images are read from their file as they are needed.
 
     Parameters
     ----------
     files : mapping of str to path or paths
-        ``content``, ``labels``, ``summary``, ``findings``; lists: ``selection``, ``splits``, ``published``,
-        ``displayed``, ``passports``, ``claims``.
-    setting : mapping
-        The checked setting.
-    benchmarks : str or Path
-        The folder of Snakemake's benchmark files; what is not there has no time.
+        ``content``, ``labels``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``, ``published``,
+        ``displayed``, ``provenance`` (the files whose provenance is printed), ``times`` (Snakemake's benchmark files).
+    config : mapping
+        The checked configuration.
     """
     import json
 
@@ -37,18 +32,18 @@ def reading(files: Mapping[str, Any], *, setting: Mapping[str, Any], benchmarks:
     has_images = "images" in passport["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
-            setting=setting,
+            setting=config,
             passport=passport,
             items=storage.read(files["labels"]),
             images=images,
             summary=pd.read_csv(files["summary"]),
-            findings=pd.read_csv(files["findings"]),
+            findings=pd.read_csv(files["audit"]),
             selection=next(map(pd.read_csv, files["selection"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
             displayed=displayed(files["displayed"]),
-            times=times(benchmarks, setting),
-            passports={str(path): storage.read_passport(path) for path in files["passports"]},
+            times=times(files["times"]),
+            passports={str(path): storage.read_passport(path) for path in files["provenance"]},
             claims=json.loads(Path(files["claims"]).read_text()),
         )
 
@@ -59,33 +54,25 @@ def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
     Parameters
     ----------
     paths : iterable of path
-        ``.../{feature}/{split}/display/{name}.csv``
+        ``.../{feature}/display/{split}/{name}.csv``
     """
     import pandas as pd
 
     tables: dict[str, list[pd.DataFrame]] = {}
     for path in map(Path, paths):
-        feature, split = path.parts[-4:-2]
+        feature, split = path.parts[-4], path.parts[-2]
         tables.setdefault(path.stem, []).append(pd.read_csv(path).assign(feature=feature, split=split))
     # A table without rows has columns without a type, and numbers put together with it would be none any more.
     filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
     return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
 
 
-def times(folder: str | Path, setting: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the time and memory of every job that left a benchmark file: ``stage``, ``seconds``, ``megabytes``.
-
-    The stage is what a file's path says besides feature, split, run and hasher.
-    """
+def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
+    """Return time and memory of every job: ``stage`` (the name of its benchmark file), ``seconds``, ``megabytes``."""
     import pandas as pd
 
-    named = {*setting["features"]}
-    for part in (setting, *setting["features"].values()):
-        named |= {name for key in ("splits", "hashers") for name in part.get(key, [])}
     rows = []
-    for path in sorted(Path(folder).rglob("*.tsv")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        stage = " ".join(part for part in parts if part not in named and not _RUN.fullmatch(part))
+    for path in map(Path, paths):
         for job in pd.read_csv(path, sep="\t", na_values="-").itertuples():
-            rows.append({"stage": stage, "seconds": job.s, "megabytes": job.max_rss})
+            rows.append({"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss})
     return pd.DataFrame(rows, columns=["stage", "seconds", "megabytes"])

@@ -21,7 +21,7 @@ from protocol.splits._protocol import (
     Rest,
     SplitProtocol,
     draw_of,
-    protocol_of,
+    drawing_split,
 )
 
 __all__ = [
@@ -34,9 +34,9 @@ __all__ = [
     "Rest",
     "SplitProtocol",
     "draw_of",
+    "drawing_split",
     "list_paths",
     "places_of",
-    "protocol_of",
     "read_list",
     "read_lists",
     "read_parts",

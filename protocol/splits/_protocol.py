@@ -342,6 +342,6 @@ def draw_of(split: str) -> str:
     return registry.get("split", split).draw or split
 
 
-def protocol_of(draw: str) -> SplitProtocol:
-    """Return a protocol that makes the draw: the first of those that share it, by name."""
-    return next(registry.get("split", split) for split in registry.names("split") if draw_of(split) == draw)
+def drawing_split(draw: str) -> str:
+    """Return the name of the registered split protocol that makes a draw: the first of those that share it."""
+    return next(split for split in registry.names("split") if draw_of(split) == draw)

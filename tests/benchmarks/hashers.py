@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.hashers import TrainingSet, _rotation, dsh
-from protocol.hashers._rotation import random_rotation
-from protocol.hashers._training import project
+from protocol.hashers import TrainingSet, dsh, linear_algebra
+from protocol.hashers.linear_algebra import project, random_rotation
 from protocol.hashers.sph import SpH
 
 N_ROWS, N_FEATURES = 59_000, 512  # CIFAR-10's database as GIST
@@ -81,7 +80,7 @@ def itq_updates(X: NDArray[np.float32], n_bits: int, turns: int) -> None:
     def ours() -> None:
         rotation = first
         for _ in range(50):
-            rotation = _rotation._update(V, total, rotation)
+            rotation = linear_algebra._update(V, total, rotation)
 
     R, B, product = first.astype(np.float32), np.sign(V), np.empty_like(V)
 

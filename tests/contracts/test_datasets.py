@@ -13,7 +13,17 @@ from protocol.datasets import Data, check_statistics
 from protocol.downloads import File
 from protocol.registry import DatasetRecord
 
-FACTS = {"n", "classes", "image_shape", "dimensions", "partitions", "per_class", "labels_per_item"}
+FACTS = {
+    "n",
+    "classes",
+    "image_shape",
+    "dimensions",
+    "partitions",
+    "per_class",
+    "labels_per_item",
+    "labelled",
+    "arrays",
+}
 
 
 def check_facts(entry):

@@ -1,14 +1,15 @@
-"""What every registered hasher keeps to, and for each promise a wrong hasher that must be caught.
+"""What every registered hasher guarantees, and for each guarantee a wrong hasher that must be rejected.
 
-A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. Where a check gives no supervision, that of
-`taught` steps in, so that every check serves supervised hashers too.
+A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. If a check gives no supervision, `taught`
+provides it, so that every check serves supervised hashers too.
 """
 
+import ast
 import functools
+import inspect
 import json
 import re
 import tempfile
-import types
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,16 +51,21 @@ def taught(hasher):
     """Return a supervised hasher, briefly trained and with `supervision_of` where fit has none; others as they are."""
     if hasher.supervision is None:
         return hasher
-    init = hasher.__init__
-    brief = types.FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
-    brief.__kwdefaults__ = init.__kwdefaults__ | {name: BRIEF[name] for name in BRIEF.keys() & init.__kwdefaults__}
+    signature = inspect.signature(hasher)
+    brief = {name: BRIEF[name] for name in BRIEF.keys() & signature.parameters}
+    defaults = [own.replace(default=brief.get(own.name, own.default)) for own in signature.parameters.values()]
+
+    def init(self, n_bits=32, **options):
+        hasher.__init__(self, n_bits, **brief | options)
 
     def fit(self, X, y=None):
         if y is None and not isinstance(X, TrainingSet):
             y = supervision_of(X, self.supervision)
         return hasher.fit(self, X, y)
 
-    return type(hasher.__name__, (hasher,), {"fit": fit, "__init__": brief})
+    made = type(hasher.__name__, (hasher,), {"fit": fit, "__init__": init})
+    made.__signature__ = signature.replace(parameters=defaults)
+    return made
 
 
 CAUGHT = (AssertionError, pytest.fail.Exception, ArithmeticError, RuntimeWarning)
@@ -83,8 +89,7 @@ def check_deterministic(make):
     first, second = make().fit(X), make().fit(X.copy())
     np.random.random()  # noqa: NPY002 - a hasher that drew from the global generator would notice
     np.testing.assert_array_equal(first.transform(X), second.transform(X), strict=True)
-    for name in learned(first):
-        np.testing.assert_equal(getattr(first, name), getattr(second, name))
+    assert_same_model(first, second)
     codes = first.transform(X)
     np.testing.assert_array_equal(first.fit(X[:200]).fit(X).transform(X), codes, strict=True)
 
@@ -139,7 +144,7 @@ def check_bits_beyond_features(make, within):
     narrow = np.ascontiguousarray(X[:, :5])
     assert make(n_bits=5).fit(narrow).transform(narrow).shape == (300, 5)
     if within:
-        with pytest.raises(ProtocolError, match=r"n_bits: 6 .* 5 features"):
+        with pytest.raises(ProtocolError, match=r"n_bits: expected at most 5 bits, since there are 5 features, got 6"):
             make(n_bits=6).fit(narrow)
     else:
         assert make(n_bits=12).fit(narrow).transform(narrow).shape == (300, 12)
@@ -243,7 +248,7 @@ def check_one_row(make):
     try:
         codes = make(n_bits=4).fit(X[:1]).transform(X[:2])
     except ProtocolError as error:
-        assert re.search("training rows?, came 1$|only 1 training rows?$", str(error))  # noqa: PT017 - both are right
+        assert re.search("training rows?, got 1[.]$|only 1 training rows?[.]$", str(error))  # noqa: PT017 - both are right
     else:
         assert codes.shape == (2, 4)
 
@@ -252,8 +257,7 @@ def check_a_training_set_serves_many_fits(make):
     training = TrainingSet(X, supervision_of(X, getattr(make, "supervision", None)))
     for n_bits in (24, 8, 16):
         shared, alone = make(n_bits=n_bits).fit(training), make(n_bits=n_bits).fit(X.copy())
-        for name in learned(alone):
-            np.testing.assert_equal(getattr(shared, name), getattr(alone, name))
+        assert_same_model(shared, alone)
         assert shared.transform(X).tobytes() == alone.transform(X).tobytes()
 
 
@@ -274,35 +278,34 @@ def check_a_file_keeps_the_model(make):
             back = type(hasher).from_arrays(storage.read(path))
         assert back.get_params() == hasher.get_params()
         assert learned(back) == learned(hasher)
-        for name in learned(hasher):
-            np.testing.assert_equal(getattr(back, name), getattr(hasher, name))
+        assert_same_model(back, hasher)
         assert back.transform(X).tobytes() == hasher.transform(X).tobytes()
 
 
 def check_odd_models_are_refused(make):
     arrays = make(n_bits=4).fit(X).to_arrays()
     load = type(make()).from_arrays
-    with pytest.raises(ProtocolError, match=r"wanted the arrays .*, came"):
+    with pytest.raises(ProtocolError, match=r"expected an array 'model', got no array"):
         load({})
-    with pytest.raises(ProtocolError, match=r"wanted the arrays .*, came .*surplus"):
+    with pytest.raises(ProtocolError, match=r"expected the arrays .*, got .*surplus"):
         load(arrays | {"surplus": np.zeros(3)})
     with pytest.raises(ProtocolError, match="description can't be read"):
         load(arrays | {"model": np.array("{")})
     described = json.loads(str(arrays["model"]))
-    with pytest.raises(ProtocolError, match="these are the arrays of a model of Other"):
+    with pytest.raises(ProtocolError, match=r"expected the arrays of .*, got those of Other"):
         load(arrays | {"model": np.array(json.dumps(described | {"hasher": "Other"}))})
     for n_bits in (0, 5):
         longer = described | {"parameters": described["parameters"] | {"n_bits": n_bits}}
-        with pytest.raises(ProtocolError, match=r"wanted|expected"):
+        with pytest.raises(ProtocolError, match="expected"):
             load(arrays | {"model": np.array(json.dumps(longer))})
     for name in set(arrays) - {"model"}:
-        with pytest.raises(ProtocolError, match=f"wanted the arrays .*{name}"):
+        with pytest.raises(ProtocolError, match=f"expected the arrays .*{name}"):
             load({key: array for key, array in arrays.items() if key != name})
-        odd = [arrays[name][:-1], arrays[name][None], arrays[name].astype(np.float16)]
+        odd = [np.atleast_1d(arrays[name])[:-1], arrays[name][None], arrays[name].astype(np.float16)]
         if arrays[name].dtype.kind == "f":
             odd.append(np.full_like(arrays[name], np.nan))
         for array in odd:
-            with pytest.raises(ProtocolError, match=f"array {name!r}: wanted"):
+            with pytest.raises(ProtocolError, match=f"array {name!r}: expected"):
                 load(arrays | {name: array})
 
 
@@ -322,20 +325,22 @@ def check_supervision(make, kind):
         return
     assert hasher.fit(X, y).transform(X).tobytes() == make(n_bits=4).fit(TrainingSet(X, y)).transform(X).tobytes()
     assert hasher.__sklearn_tags__().target_tags.required
-    refused = {f"{name} needs {kind}: call fit\\(X, y\\) with y = .*; came none$": None}
+    refused = {f"{name} needs {kind}: expected fit\\(X, y\\) with y = .*, got no y[.]$": None}
     if kind == "labels":
         refused[f"{name} needs labels: labels: expected 300, one per item, got 299\\.$"] = y[1:]
         refused[f"{name} needs labels: labels: expected integers .*, got shape \\(300,\\) of float64\\.$"] = y / 2
-        one = f"{name} needs labels: labels: wanted two classes or more, came one for all 300 training rows$"
+        one = f"{name} needs labels: labels: expected two classes or more, got one for all 300 training rows[.]$"
         for same in (np.zeros(300, dtype=int), np.ones((300, 2), dtype=bool)):
             with pytest.raises(ProtocolError, match=one):
                 make().fit(X, same)
     elif kind == "affinities":
-        refused[f"{name} needs affinities: affinities: wanted levels .* 300 x 300 .* shape \\(299, 299\\)"] = y[1:, 1:]
-        refused[f"{name} needs affinities: affinities: wanted levels from 0, .* the lowest -2"] = -y
-        refused[f"{name} needs affinities: affinities: wanted a pair of related rows .*, came none$"] = y * 0
+        refused[f"{name} needs affinities: affinities: expected levels .* 300 x 300 .* shape \\(299, 299\\)"] = y[
+            1:, 1:
+        ]
+        refused[f"{name} needs affinities: affinities: expected levels from 0, .* the lowest -2"] = -y
+        refused[f"{name} needs affinities: affinities: expected a pair of related rows .*, got none[.]$"] = y * 0
     else:
-        refused[f"{name} needs pairs: pairs: wanted one per training row, 300, came 299$"] = y[1:]
+        refused[f"{name} needs pairs: pairs: expected one per training row, 300, got 299[.]$"] = y[1:]
     for message, wrong in refused.items():
         with pytest.raises(ProtocolError, match=message):
             make().fit(TrainingSet(X, wrong), y)
@@ -343,8 +348,16 @@ def check_supervision(make, kind):
 
 def check_divergence(make):
     """A training whose objective is no number any more stops, and says at which step."""
-    with pytest.raises(ProtocolError, match=r"step \d+ of \d+: wanted a finite objective, came nan"):
+    with pytest.raises(ProtocolError, match=r"step \d+ of \d+: expected a finite objective, got nan"):
         make().set_params(learning_rate=1e308).fit(X)
+
+
+def assert_same_model(first, second):
+    """Compare what two models have learned, bit for bit, and how they describe it."""
+    one, other = first.to_arrays(), second.to_arrays()
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], strict=True)
 
 
 def learned(hasher):
@@ -388,6 +401,33 @@ HASHERS = [pytest.param(entry.name, marks=[TORCH] * (entry.extra is not None)) f
 @pytest.mark.parametrize("name", HASHERS)
 def test_every_hasher(name, check):
     check(taught(registry.get("hasher", name)))
+
+
+@pytest.fixture(scope="module")
+def example(root):
+    """The hasher that the README shows, and its record."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", (root / "README.md").read_text(), re.S | re.M)
+    before = dict(registry._records)
+    space = {"__name__": "protocol.hashers.example"}
+    exec(compile(ast.parse(code), "README.md", "exec"), space)
+    (record,) = (found for place, found in registry._records.items() if place not in before)
+    registry._records.clear()
+    registry._records.update(before)
+    return record
+
+
+@pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
+def test_the_hasher_in_the_readme(example, check):
+    check(example.plugin)
+
+
+def test_the_hasher_in_the_readme_is_what_its_record_says(example):
+    check_supervision(taught(example.plugin), example.plugin.supervision)
+    check_seed(example.plugin, example.random)
+    check_bits_beyond_features(example.plugin, example.bits_within_features)
+    assert example.source
+    assert example.deviations
+    assert example.plugin.learned
 
 
 @pytest.mark.parametrize("name", HASHERS)
@@ -458,26 +498,28 @@ class Right:
 
     def to_arrays(self):
         if not hasattr(self, "W_"):
-            raise ProtocolError("to_arrays came before fit")
+            raise ProtocolError("to_arrays was called before fit")
         parameters = {"n_bits": int(self.n_bits), "seed": self.seed}
         described = {"hasher": type(self).__name__, "parameters": parameters}
         return {"model": np.array(json.dumps(described)), "W": self.W_}
 
     @classmethod
     def from_arrays(cls, arrays):
+        if "model" not in arrays:
+            raise ProtocolError("expected an array 'model', got no array")
         if set(arrays) != {"model", "W"}:
-            raise ProtocolError(f"wanted the arrays W, model, came {', '.join(sorted(arrays))}")
+            raise ProtocolError(f"expected the arrays W, model, got {', '.join(sorted(arrays))}")
         try:
             described = json.loads(arrays["model"].astype(str).item())
         except ValueError as error:
             raise ProtocolError(f"its description can't be read: {error}") from error
         if described["hasher"] != cls.__name__:
-            raise ProtocolError(f"these are the arrays of a model of {described['hasher']}")
+            raise ProtocolError(f"expected the arrays of {cls.__name__}, got those of {described['hasher']}")
         hasher = cls(**described["parameters"])
         hasher.check()
         W = arrays["W"]
         if W.dtype != float or W.shape != (160, hasher.n_bits) or not np.isfinite(W).all():
-            raise ProtocolError("array 'W': wanted finite floats (160, n_bits)")
+            raise ProtocolError("array 'W': expected finite floats (160, n_bits)")
         hasher.W_, hasher.n_features_in_, hasher.fit_record_ = W, len(W), {}
         return hasher
 
@@ -491,7 +533,7 @@ class Right:
 
     def transform(self, X):
         if not hasattr(self, "W_"):
-            raise ProtocolError("transform came before fit")
+            raise ProtocolError("transform was called before fit")
         return matrix(X, n_features=self.n_features_in_) @ self.W_ > 0
 
 
@@ -767,6 +809,84 @@ class Supervised(Hasher):
         return X[:, : self.n_bits] > 0
 
 
+class Encodes(Hasher):
+    """A hasher on the base class whose mistakes the base class must report."""
+
+    learned = {"mean_": ("float32", "d")}
+
+    def _fit(self, training, rng):
+        self.mean_ = training.mean
+        return {}
+
+    def _encode(self, X):
+        return np.resize(self.mean_ < X, (len(X), self.n_bits))
+
+
+class EncodesNumbers(Encodes):
+    def _encode(self, X):
+        return super()._encode(X).astype(np.float32)
+
+
+class EncodesTooFewBits(Encodes):
+    def _encode(self, X):
+        return super()._encode(X)[:, 1:]
+
+
+class EncodesOneBit(Encodes):
+    """NumPy would repeat it for every bit."""
+
+    def _encode(self, X):
+        return super()._encode(X)[:, :1]
+
+
+class EncodesOneRow(Encodes):
+    def _encode(self, X):
+        return super()._encode(X)[0]
+
+
+class EncodesLists(Encodes):
+    def _encode(self, X):
+        return super()._encode(X).tolist()
+
+
+class FitReturnsArrays(Encodes):
+    def _fit(self, training, rng):
+        return training.mean
+
+
+class FitReturnsNothing(Encodes):
+    def _fit(self, training, rng):
+        self.mean_ = training.mean
+
+
+class FitForgetsAnArray(Encodes):
+    learned = {"mean_": ("float32", "d"), "scale_": ("float32", "d")}
+
+
+class FitOfAnotherType(Encodes):
+    def _fit(self, training, rng):
+        self.mean_ = training.mean.astype(float)
+        return {}
+
+
+class FitOfAnotherLength(Encodes):
+    learned = {"mean_": ("float32", "n_bits")}
+
+
+MISTAKES = {
+    EncodesNumbers: r"_encode: expected an array of bool, shape \(20, 8\), got float32 of shape \(20, 8\)\.$",
+    EncodesTooFewBits: r"_encode: expected .* shape \(20, 8\), got bool of shape \(20, 7\)\.$",
+    EncodesOneBit: r"_encode: expected .* got bool of shape \(20, 1\)\.$",
+    EncodesOneRow: r"_encode: expected .* got bool of shape \(8,\)\.$",
+    EncodesLists: r"_encode: expected .* got list\.$",
+    FitReturnsArrays: r"_fit: expected it to return a dict .*, got ndarray\. Set what is learned as attributes",
+    FitReturnsNothing: r"_fit: expected it to return a dict .*, got NoneType",
+    FitForgetsAnArray: r"_fit: expected the attributes in `learned` to be set, got no scale_\.$",
+    FitOfAnotherType: r"_fit: mean_: expected float32 of shape \(160,\), got float64 of shape \(160,\)\.$",
+    FitOfAnotherLength: r"_fit: mean_: expected float32 of shape \(8,\), got float32 of shape \(160,\)\.$",
+}
+
+
 class FromLabels(Supervised):
     supervision = "labels"
 
@@ -816,9 +936,9 @@ BEYOND = functools.partial(check_bits_beyond_features, within=False)
 UNSUPERVISED = functools.partial(check_supervision, kind=None)
 LABELLED = functools.partial(check_supervision, kind="labels")
 FORGIVEN = {
-    "labels": ["came none", "one per item", "expected integers", "two classes"],
-    "affinities": ["came none", "300 x 300", "the lowest -2", "related rows"],
-    "pairs": ["came none", "one per training row"],
+    "labels": ["got no y", "one per item", "expected integers", "two classes"],
+    "affinities": ["got no y", "300 x 300", "the lowest -2", "related rows"],
+    "pairs": ["got no y", "one per training row"],
 }
 """What a supervised hasher must refuse, in words of the refusal."""
 
@@ -832,6 +952,17 @@ def name_of(given):
 @pytest.mark.parametrize("check", [*PLAIN, RANDOM, BEYOND], ids=name_of)
 def test_the_right_hasher_passes(check):
     check(Right)
+
+
+def test_the_right_hasher_on_the_base_class_passes():
+    for check in (check_output, check_fit_record, check_a_file_keeps_the_model):
+        check(Encodes)
+
+
+@pytest.mark.parametrize(("wrong", "message"), MISTAKES.items(), ids=lambda given: getattr(given, "__name__", ""))
+def test_the_base_class_reports_a_mistake_by_class_and_method(wrong, message):
+    with pytest.raises(ProtocolError, match=f"^{wrong.__name__}[.]{message}"):
+        wrong(n_bits=8).fit(X).transform(X[:20])
 
 
 @pytest.mark.parametrize(("kind", "right"), KINDS.items())

@@ -103,7 +103,14 @@ def test_what_does_not_fit_is_one_line(files, options, message):
     assert "\n" not in str(error.value)
 
 
-def test_the_registered_dataset_checks_nothing_it_can_not_know(files):
+def test_the_header_of_a_file_is_known_before_it_is_read(files):
     options = {"features": str(files / "x.npy"), "labels": None, "ids": None}
-    assert datasets.statistics("arrays", options) == {}
-    assert len(datasets.load("arrays", {}, options).ids) == 6
+    known = datasets.statistics("arrays", options)
+    width = known["dimensions"]["features"]
+    assert known == {
+        "arrays": ("vectors/features",),
+        "labelled": False,
+        "n": 6,
+        "dimensions": {"features": width},
+    }
+    assert datasets.load("arrays", {}, options).vectors["features"].shape == (6, width)

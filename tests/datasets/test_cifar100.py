@@ -9,7 +9,7 @@ import pytest
 from protocol import datasets
 from protocol.checks import ProtocolError
 from protocol.datasets.cifar100 import ARCHIVE, load
-from protocol.hashers.buffer_zone import BufferZone
+from protocol.hashers.networks.buffer_zone import BufferZone
 
 COARSE = [f"group_{number}" for number in range(20)]
 FINE = [f"class_{number}" for number in range(100)]

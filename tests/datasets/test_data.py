@@ -175,10 +175,10 @@ def test_the_digest_of_a_folder_follows_names_sizes_and_times_only(tmp_path):
     file.parent.mkdir()
     file.write_bytes(b"one")
     os.utime(file, ns=(1, 10))
-    seen = [datasets.folder_digest(tmp_path)]
+    seen = [datasets.folder_state(tmp_path)]
 
     def changed():
-        seen.append(datasets.folder_digest(tmp_path))
+        seen.append(datasets.folder_state(tmp_path))
         return seen[-1] not in seen[:-1]
 
     assert not changed()

@@ -123,5 +123,8 @@ def test_a_name_that_is_no_text_is_told(folder):
 def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
     write(folder / "x.png", picture())
     options = {"folder": str(folder), "image_size": 9}
+    assert datasets.statistics("image_folder", options) == {"image_shape": (9, 9, 3), "labelled": False}
+    write(folder / "cat" / "y.png", picture())
     assert datasets.statistics("image_folder", options) == {"image_shape": (9, 9, 3)}
+    (folder / "cat" / "y.png").unlink()
     assert datasets.load("image_folder", {}, options).images.shape == (1, 9, 9, 3)

@@ -96,7 +96,7 @@ def test_radius_depends_on_training_points_only_and_on_the_seed():
         ({"reading": "median"}, "unknown reading= 'median'"),
         ({"comparison": ">"}, "unknown comparison= '>'"),
         ({"count_in": "all"}, "unknown count_in= 'all'"),
-        ({"n_neighbours": 11}, "more than n_neighbours=11 items"),
+        ({"n_neighbours": 11}, "n_neighbours: expected less than the 11 items to count in"),
     ],
 )
 def test_epsilon_ball_refuses(options, message):
@@ -119,7 +119,7 @@ def test_class_label_needs_labels():
 def test_too_few_training_points_for_the_database_are_refused():
     with pytest.raises(
         ProtocolError,
-        match=r"11 training points are too few .* wanted at least 21, a larger n_neighbours, or count_in='train'",
+        match=r"11 training points are too few .* expected at least 21, a larger n_neighbours, or count_in='train'",
     ):
         ball(LINE, database=np.zeros((40, 1)), n_neighbours=2)
 
@@ -165,5 +165,5 @@ def test_graded_distance_against_all_distances():
     ],
 )
 def test_graded_distance_refuses(options):
-    with pytest.raises(ProtocolError, match=r"wanted descending percentiles in .* and as many ascending levels"):
+    with pytest.raises(ProtocolError, match=r"(percentiles|levels): expected .* (de|a)scending"):
         registry.get("ground_truth", "graded_distance")(items(LINE), items(LINE), items(LINE), **options)

@@ -5,7 +5,7 @@ import pytest
 
 from protocol import codes
 from protocol.checks import ProtocolError
-from protocol.hashers import _base, packed_codes
+from protocol.hashers import base, packed_codes
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH
 from protocol.hashers.pca_rr import PCARR
@@ -53,7 +53,7 @@ def test_numpy_integers_are_integers():
 
 
 def test_transform_before_fit_is_refused():
-    with pytest.raises(ProtocolError, match=r"LSH: transform came before fit; call fit\(X\) first"):
+    with pytest.raises(ProtocolError, match=r"LSH: transform was called before fit; call fit\(X\) first"):
         LSH(8).transform(X)
 
 
@@ -77,7 +77,7 @@ def test_fit_remembers_the_width():
 def test_blocks_join_in_order(monkeypatch):
     hasher = ITQ(4).fit(X)
     whole = hasher.transform(X)
-    monkeypatch.setattr(_base, "_BLOCK", 7)
+    monkeypatch.setattr(base, "_BLOCK", 7)
     np.testing.assert_array_equal(hasher.transform(X), whole)
 
 
@@ -114,13 +114,13 @@ def test_a_model_of_another_shape_is_refused_by_array():
     narrow = arrays | {"mean_": np.zeros(5, dtype=np.float32)}
     with pytest.raises(
         ProtocolError,
-        match=r"model of ITQ: array 'mean_': wanted finite float32 of shape \(6,\), came float32 of shape \(5,\)$",
+        match=r"model of ITQ: array 'mean_': expected float32 of shape \(6,\), got float32 of shape \(5,\)[.]$",
     ):
         ITQ.from_arrays(narrow)
     endless = arrays | {"mean_": np.full(6, np.inf, dtype=np.float32)}
-    with pytest.raises(ProtocolError, match=r"of shape \(6,\), came NaN or infinity$"):
+    with pytest.raises(ProtocolError, match=r"array 'mean_': expected finite numbers, got NaN or infinity[.]$"):
         ITQ.from_arrays(endless)
-    with pytest.raises(ProtocolError, match="model of PCARR: these are the arrays of a model of ITQ"):
+    with pytest.raises(ProtocolError, match="model of PCARR: expected the arrays of PCARR, got those of ITQ"):
         PCARR.from_arrays(arrays)
 
 
@@ -140,10 +140,10 @@ def test_a_model_with_parameters_it_can_not_have_is_refused():
 
 def test_lengths_that_are_no_parameter_agree_among_the_arrays():
     arrays = SH(9).fit(X).to_arrays()  # 6 components
-    with pytest.raises(ProtocolError, match=r"array 'lowest_': wanted finite float64 of shape \(6,\), came .* \(5,\)"):
+    with pytest.raises(ProtocolError, match=r"array 'lowest_': expected float64 of shape \(6,\), got .* \(5,\)"):
         SH.from_arrays(arrays | {"lowest_": arrays["lowest_"][:5]})
     for component in (-1, 6):
-        with pytest.raises(ProtocolError, match=r"array 'component_': wanted numbers in \[0, 6\)"):
+        with pytest.raises(ProtocolError, match=r"array 'component_': expected numbers in \[0, 6\)"):
             SH.from_arrays(arrays | {"component_": np.full(9, component)})
 
 

@@ -34,5 +34,5 @@ def test_the_record_counts_directions_without_variance():
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match=r"n_bits: 3 bits need .* 2 features; take n_bits <= 2"):
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 2 bits, since there are 2 features, got 3"):
         PCAH(3).fit(V)

@@ -1,29 +1,31 @@
+"""Progress of a training, and the paths of its checkpoints."""
+
 import logging
 
 import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.hashers import _progress
+from protocol.hashers import checkpoints, progress
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_an_objective_that_is_no_number_stops_the_training_and_says_where(value):
-    with _progress.progress("T, 8 bits", 5) as course:
-        course.step(0.5)
-        course.step(0.25)
-        message = rf"T, 8 bits: step 3 of 5: wanted a finite objective, came {value}, 0.25 before; try a lower"
+    with progress.progress("T, 8 bits", 5) as steps:
+        steps.step(0.5)
+        steps.step(0.25)
+        message = rf"T, 8 bits: step 3 of 5: expected a finite objective, got {value}, 0.25 before. Try a lower"
         with pytest.raises(ProtocolError, match=message):
-            course.step(value)
-    assert course.values[:2] == [0.5, 0.25]
+            steps.step(value)
+    assert steps.values[:2] == [0.5, 0.25]
 
 
 def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
     clock = iter(np.arange(0, 1000, 4.0))
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), _progress.progress("T, 8 bits", 7) as course:
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.progress("T, 8 bits", 7) as steps:
         for value in range(7):
-            course.step(value / 7)
+            steps.step(value / 7)
     assert caplog.messages == [
         "T, 8 bits: step 3 of 7, objective 0.2857, 16 s left",
         "T, 8 bits: step 6 of 7, objective 0.7143, 4 s left",
@@ -33,8 +35,28 @@ def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
 
 def test_a_training_that_goes_on_counts_only_its_own_steps_as_time(caplog, monkeypatch):
     clock = iter(np.arange(0, 1000, 10.0))
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    with caplog.at_level(logging.INFO), _progress.progress("T, 8 bits", 6, [3.0, 2.0]) as course:
-        course.step(1.0)
-    assert course.values == [3.0, 2.0, 1.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.progress("T, 8 bits", 6, [3.0, 2.0]) as steps:
+        steps.step(1.0)
+    assert steps.values == [3.0, 2.0, 1.0]
     assert caplog.messages == ["T, 8 bits: step 3 of 6, objective 1.0000, 30 s left"]
+
+
+def job(output, *, killed):
+    """Leave a checkpoint for two lengths, and say what was there before."""
+    with checkpoints(output) as checkpoint:
+        before = [path.read_bytes() if path.exists() else None for path in map(checkpoint, (8, 16))]
+        for n_bits in (8, 16):
+            checkpoint(n_bits).write_bytes(b"%d bits" % n_bits)
+        if killed:
+            raise KeyboardInterrupt
+    return before
+
+
+def test_checkpoints_outlive_a_job_that_is_killed_and_no_other(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        job(tmp_path / "models.h5", killed=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["models.h5.16.checkpoint", "models.h5.8.checkpoint"]
+    assert job(tmp_path / "models.h5", killed=False) == [b"8 bits", b"16 bits"]
+    assert not list(tmp_path.iterdir())
+    assert job(tmp_path / "models.h5", killed=False) == [None, None]

@@ -7,7 +7,7 @@ from scipy.sparse import coo_array, csr_array
 from protocol import registry, storage
 from protocol.checks import ProtocolError
 from protocol.groundtruth import Items, write_among
-from protocol.hashers import Affinities, TrainingSet, _supervision, supervision_from_file
+from protocol.hashers import Affinities, TrainingSet, supervision, supervision_from_file
 from protocol.ranking import LabelRelevance
 
 SEVERAL = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 0]], dtype=bool)
@@ -33,7 +33,7 @@ def test_a_sparse_matrix_holds_the_levels(kind):
 
 
 def test_levels_are_looked_at_without_a_copy_of_the_pairs(monkeypatch):
-    monkeypatch.setattr(_supervision, "_ROWS", 64)
+    monkeypatch.setattr(supervision, "_ROWS", 64)
     rng = np.random.default_rng(0)
     levels = np.where(rng.random((2000, 2000)) < 0.2, rng.integers(1, 4, (2000, 2000), dtype=np.int32), 0)
     np.fill_diagonal(levels, 9)
@@ -49,7 +49,7 @@ def test_levels_are_looked_at_without_a_copy_of_the_pairs(monkeypatch):
 @pytest.mark.parametrize("y", [csr_array(np.eye(3, dtype=int)), np.arange(3), np.eye(3, dtype=int)])
 def test_rows_without_any_relation_are_refused(y):
     with pytest.raises(
-        ProtocolError, match="affinities: wanted a pair of related rows among 3 training rows, came none"
+        ProtocolError, match="affinities: expected a pair of related rows among 3 training rows, got none"
     ):
         Affinities(y, 3)
 
@@ -60,7 +60,7 @@ def test_levels_that_are_no_levels_are_refused():
         csr_array(-np.eye(3, dtype=int)),
         csr_array(np.ones((2, 3), dtype=int)),
     ):
-        with pytest.raises(ProtocolError, match="affinities: wanted levels from 0, integers, of 3 x 3 pairs"):
+        with pytest.raises(ProtocolError, match="affinities: expected levels from 0, integers, of 3 x 3 pairs"):
             Affinities(odd, 3)
 
 
@@ -72,7 +72,7 @@ def test_supervision_is_looked_at_when_asked_for():
         training.pairs  # noqa: B018
     pairs = TrainingSet(np.ones((3, 2)), np.arange(6.0).reshape(3, 2)).pairs
     assert pairs.dtype == np.float32
-    with pytest.raises(ProtocolError, match="wanted at least 2 training rows, came 1"):
+    with pytest.raises(ProtocolError, match="expected at least 2 training rows, got 1"):
         TrainingSet(np.ones((1, 2)), [3]).labels  # noqa: B018
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from protocol import codes, datasets, registry
 from protocol.features import Preprocessing
 from protocol.hashers import TrainingSet
-from protocol.hashers._canonical import canonical_directions
+from protocol.hashers.cross_modal.canonical import canonical_directions
 from protocol.metrics import evaluate, mean
 from protocol.ranking import LabelRelevance, count
 from protocol.seeds import derive

@@ -112,7 +112,7 @@ def features(dataset: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the GIST of all images, not yet centred, and their classes."""
     if dataset == "digits":
         return digits()
-    left = ROOT / "results" / setting(dataset)["setting"]
+    left = ROOT / "results" / setting(dataset)["experiment"]
     return storage.read(left / "gist" / "features.h5", ["X"])["X"], storage.read(left / "items.h5")["labels"]
 
 

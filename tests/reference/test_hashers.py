@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from protocol.hashers._canonical import canonical_directions
-from protocol.hashers.cca_itq import CCAITQ
-from protocol.hashers.cvh import CVH
+from protocol.hashers.cross_modal.canonical import canonical_directions
+from protocol.hashers.cross_modal.cca_itq import CCAITQ
+from protocol.hashers.cross_modal.cvh import CVH
 from protocol.hashers.dsh import DSH
 from protocol.hashers.itq import ITQ
 from protocol.hashers.lsh import LSH

@@ -15,7 +15,7 @@ from protocol.report.results import Results
 N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
 METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]
 SETTING = {
-    "setting": "made",
+    "experiment": "made",
     "dataset": "digits",
     "seed": 0,
     "empty": "zero",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol, draw_of, protocol_of
+from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol, draw_of, drawing_split
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 RNG = np.random.default_rng(0)
@@ -196,13 +196,13 @@ def test_a_protocol_draws_even_where_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
     with pytest.raises(ProtocolError, match="the database is empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
-    parts = protocol_of("thesis").drawn(100, None, sizes=sizes, seed=0)
+    parts = registry.get("split", drawing_split("thesis")).drawn(100, None, sizes=sizes, seed=0)
     assert len(registry.get("split", "standard").database(parts, 100)) == 50
 
 
 def test_the_draw_of_a_protocol_is_its_own_where_it_shares_it_with_none():
     assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
-    assert protocol_of("sift1m") is registry.get("split", "sift1m")
+    assert [drawing_split(draw) for draw in ("thesis", "sift1m")] == ["improved", "sift1m"]
 
 
 def test_validation_partitions_without_sizes_are_empty():

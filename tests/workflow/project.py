@@ -10,7 +10,7 @@ import yaml
 
 PARTS = ("Snakefile", "workflow", "protocol", "envs")
 SMALL = {
-    "setting": "small",
+    "experiment": "small",
     "dataset": "digits",
     "features": {"gist": {}},
     "ground_truths": ["class_label", "epsilon_ball"],

@@ -97,7 +97,7 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
     before = {name: path.stat().st_mtime_ns for name, path in archives(made).items()}
     for path in mirror.iterdir():
         path.unlink()
-    made.write(setting | {"setting": "later"})
+    made.write(setting | {"experiment": "later"})
     succeeds(made.run("results/later/items.h5"))
     passport = storage.read_passport(made.folder / "results" / "later" / "items.h5")
     assert [file["source"] for file in passport["sources"]] == [f"{mirror}/{name}" for name in sorted(before)]

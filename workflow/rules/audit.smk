@@ -1,15 +1,17 @@
-rule findings:
+rule audit:
+    """Audit every split of the experiment, and what was fitted on it."""
     input:
-        content="<results>/content.h5",
-        labels="<results>/items.h5",
+        content="<data>/content.h5",
+        labels="<data>/items.h5",
+        features=each("<data>/{extraction}/features.h5"),
+        draws=each("<results>/draws/{draw}/run{run}.h5"),
         splits=each("<results>/splits/{split}/run{run}/splits.h5"),
-        features=each("<results>/{feature}/features.h5"),
-        preprocessing=each("<results>/{feature}/{split}/run{run}/preprocessing.h5"),
-        groundtruth=each("<results>/{feature}/{split}/run{run}/groundtruth.h5"),
+        preprocessing=each("<results>/{feature}/{draw}/run{run}/preprocessing.h5"),
+        ground_truths=each("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
         selections=SELECTIONS,
-        supervision=SUPERVISIONS,
+        supervision=supervision_files(),
     output:
-        findings="<results>/audit.csv",
+        audit="<results>/audit.csv",
     log:
         "<logs>/audit.log",
     benchmark:
@@ -18,20 +20,15 @@ rule findings:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["findings"],
+        mem_mb=memory("audit"),
+        runtime=minutes("audit"),
     params:
-        code=registry.code_digest(
-            SCRIPTS / "findings.py",
-            feature=SETTING.grids,
-            split=registry.names("split"),
+        code=code(
+            "audit.py",
+            feature=tuple(plan.plugin for plan in EXPERIMENT.features.values()),
+            split=EXPERIMENT.splits,
         ),
     message:
-        "audit: every split of the setting"
+        "audit: every split of the experiment"
     script:
-        "../scripts/findings.py"
-
-
-rule audit:
-    input:
-        findings="<results>/audit.csv",
-    localrule: True
+        "../scripts/audit.py"

@@ -1,8 +1,8 @@
-# Claims about data are judged on the setting's own rows, and where it has none on the kept tables.
-rule ledger:
+rule claims:
+    """Judge the claims of the papers on the experiment's rows, and where it has none on the stored reference results."""
     input:
         summary="<results>/summary.csv",
-        kept=[on_this_machine(path) for path in KEPT],
+        reference=REFERENCE_TABLES,
     output:
         claims="<results>/claims.json",
     log:
@@ -13,16 +13,11 @@ rule ledger:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["ledger"],
+        mem_mb=memory("claims"),
+        runtime=minutes("claims"),
     params:
-        code=registry.code_digest(SCRIPTS / "claims.py", **ALL_PLUGINS),
+        code=code("claims.py"),
     message:
         "claims: {output.claims}"
     script:
         "../scripts/claims.py"
-
-
-rule claims:
-    input:
-        claims="<results>/claims.json",
-    localrule: True

@@ -1,60 +1,100 @@
-"""What every room's rules share: the checked setting, the folders, the digests, the wildcards."""
+"""What the rules share: the checked experiment, the folders, and the functions that name files and parameters."""
 
 import functools
 import os
+import re
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-sys.path.insert(0, os.path.join(workflow.basedir, "workflow"))
-# The package of this checkout, also where another one is installed.
-sys.path.insert(0, workflow.basedir)
+# Every job runs the package of this checkout, whichever one is installed; where the rules come from somewhere else, the
+# installed one.
+CHECKOUT = Path(workflow.basedir)
+if (CHECKOUT / "protocol").is_dir():
+    sys.path.insert(0, str(CHECKOUT))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+# One thread in every linear-algebra call: a sum that is split over threads has other last bits.
+for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
+    os.environ[f"{variable}_THREADS"] = "1"
 
-import resources
-import settings
+SCRIPTS = CHECKOUT / "workflow" / "scripts"
 
-from protocol import datasets, registry
+from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.metrics import need_index_order
 from protocol.seeds import derive
-from protocol.splits import list_paths
+from protocol.splits import draw_of, drawing_split, list_paths
 from protocol.storage import check_writable
 
-# One thread in every linear-algebra call: a sum split over threads ends in other bits.
-for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
-    os.environ[f"{variable}_THREADS"] = "1"
-
 try:
-    SETTING = settings.load(config, from_file=bool(workflow.configfiles))
-    SET = SETTING.config
-    config.update(SET)  # the scripts' config is the checked setting
-    DATASET = registry.entry("dataset", SET["dataset"])
-    USER_FILES, USER_FOLDERS = datasets.user_paths(
-        SET["dataset"], SET["dataset_options"]
-    )
-    FILES = DATASET.files
+    configuration.check_files(workflow.configfiles)
+    EXPERIMENT = configuration.load(config, from_file=bool(workflow.configfiles))
+    CONFIG = EXPERIMENT.config
+    config.update(CONFIG)  # what the scripts see is the checked configuration
+    DATASET, DATASET_OPTIONS = CONFIG["dataset"], CONFIG["dataset_options"]
+    FILES = registry.entry("dataset", DATASET).files
     PLACE = Place(
-        SET["dataset"], Path("results/downloads"), SET["mirror"], SET["mirror_sha256"]
+        DATASET, Path("results/downloads"), CONFIG["mirror"], CONFIG["mirror_sha256"]
     )
+    USER_FILES, USER_FOLDERS = datasets.user_paths(DATASET, DATASET_OPTIONS)
     check_recorded(FILES, PLACE)
-    check_writable(f"results/{SET['setting']}")
-    NEEDS = resources.declared(resources.size(SETTING))
+    check_writable(f"results/{EXPERIMENT.name}")
 except ProtocolError as error:
     raise WorkflowError(str(error))
 
 
+# `data` holds what does not depend on the experiment: the loaded dataset and its features.
 pathvars:
-    results=f"results/{SET['setting']}",
-    downloads=f"results/downloads/{SET['dataset']}",
+    results=f"results/{EXPERIMENT.name}",
+    data=f"results/datasets/{EXPERIMENT.data}",
+    downloads=f"results/downloads/{DATASET}",
     logs="<results>/logs",
     benchmarks="<results>/benchmarks",
 
 
-SCRIPTS = Path(workflow.basedir, "workflow/scripts")
-# All plug-ins of some kinds, for scripts that find them by names in results.
-ALL_PLUGINS = {kind: registry.names(kind) for kind in registry.PACKAGES}
+wildcard_constraints:
+    feature="|".join(EXPERIMENT.features),
+    extraction="|".join(EXPERIMENT.extractions),
+    split="|".join(registry.names("split")),
+    draw="|".join(sorted({draw_of(split) for split in registry.names("split")})),
+    hasher="|".join(EXPERIMENT.hashers),
+    run="[0-9]+",
+
+
+def plan(wildcards):
+    """What the experiment runs on a feature."""
+    return EXPERIMENT.features[wildcards.feature]
+
+
+def each(pattern, **only):
+    """The pattern's files for every combination of feature, split, draw, run and hasher, each once.
+
+    `only` restricts the combinations, as in ``feature="gist"``.
+    """
+    chosen = [one for one in EXPERIMENT.combinations() if only.items() <= one.items()]
+    return list(dict.fromkeys(pattern.format(**one) for one in chosen))
+
+
+def on_this_machine(path):
+    """A file that is where it is, also when results live in an object store."""
+    return local(str(path))
+
+
+# Relative paths, so that a checkout can be moved without running anything again.
+def in_checkout(pattern):
+    """The files of the checkout that match a pattern."""
+    return [on_this_machine(os.path.relpath(path)) for path in sorted(CHECKOUT.glob(pattern))]
+
+
+PUBLISHED = in_checkout("workflow/published/*.csv")
+REFERENCE_TABLES = in_checkout("results/reference/*/*.csv")
+
+
+# Code and resources
 
 
 @functools.cache
@@ -63,128 +103,386 @@ def code(script, **plugins):
     return registry.code_digest(SCRIPTS / script, **plugins)
 
 
-wildcard_constraints:
-    feature="|".join(SETTING.grids),
-    split="|".join(registry.names("split")),
-    hasher="|".join(registry.names("hasher")),
-    run="[0-9]+",
+def code_of(script, *users):
+    """The function that gives `code` of a job, whose wildcards say which plug-ins it uses: keys of `PLUGINS`."""
+
+    def digest(wildcards):
+        used = {}
+        for kind, plugin in (PLUGINS[user] for user in users):
+            used[kind] = (*used.get(kind, ()), *plugin(wildcards))
+        return code(script, **used)
+
+    return digest
 
 
-def grid(wildcards):
-    return SETTING.grids[wildcards.feature]
+def needs(name, wildcards, attempt):
+    """The memory and time of a job."""
+    return configuration.need(
+        EXPERIMENT,
+        name,
+        feature=wildcards.get("feature"),
+        hasher=wildcards.get("hasher"),
+        attempt=attempt,
+    )
 
 
-def each(pattern, cells=SETTING.cells()):
-    """The files of `pattern` for every cell of the setting, each once."""
-    return list(dict.fromkeys(pattern.format(**cell) for cell in cells))
+def memory(name):
+    """The function that gives the megabytes a job of the rule needs, more at each further attempt."""
+
+    def megabytes(wildcards, attempt):
+        return needs(name, wildcards, attempt)["mem_mb"]
+
+    return megabytes
 
 
-SELECTION = "<results>/{feature}/{split}/run{run}/{hasher}/selection.h5"
-# All that is searched, and the table of it; nothing where no hasher has a grid.
-SELECTIONS = each(
-    SELECTION,
-    [cell for cell in SETTING.cells() if cell["hasher"] in SET["hasher_grids"]],
-)
-SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
+def minutes(name):
+    """The function that gives the minutes a job of the rule needs, more at each further attempt."""
+
+    def runtime(wildcards, attempt):
+        return needs(name, wildcards, attempt)["runtime"]
+
+    return runtime
 
 
-PUBLISHED = sorted(Path(workflow.basedir, "workflow/published").glob("*.csv"))
-KEPT = sorted(Path(workflow.basedir, "results/reference").glob("*/*.csv"))
+# Datasets and features
 
 
-def on_this_machine(path):
-    """A file that is where it is, also when results live in a bucket."""
-    return local(str(path))
+def user_files(wildcards):
+    """The user's own files. A function's paths are taken as they are, whatever braces are in them."""
+    return [on_this_machine(path) for path in USER_FILES]
+
+
+def folder_states(wildcards):
+    return [datasets.folder_state(path) for path in USER_FOLDERS]
+
+
+def extracted_plugin(wildcards):
+    return EXPERIMENT.extractions[wildcards.extraction].plugin
+
+
+def extracted_options(wildcards):
+    return EXPERIMENT.extractions[wildcards.extraction].options
+
+
+def n_parts(wildcards):
+    """How many jobs share an extraction."""
+    return configuration.n_parts(EXPERIMENT, wildcards.extraction)
+
+
+def parts_of(wildcards):
+    """The parts of an extraction; none where one job extracts all."""
+    n = n_parts(wildcards)
+    folder = f"<data>/{wildcards.extraction}/parts"
+    return [f"{folder}/{part}.h5" for part in range(n)] if n > 1 else []
+
+
+def plan(wildcards):
+    """What the experiment runs on a feature."""
+    return EXPERIMENT.features[wildcards.feature]
+
+
+def features_of(wildcards):
+    """The file of what was extracted, which all experiments on a dataset share."""
+    return f"<data>/{plan(wildcards).extraction}/features.h5"
+
+
+def feature_plugin(wildcards):
+    return plan(wildcards).plugin
+
+
+def feature_options(wildcards):
+    return plan(wildcards).options
+
+
+def preprocessing_steps(wildcards):
+    """The steps of each modality of a feature, by the keys of `Feature.modalities`."""
+    return plan(wildcards).steps
+
+
+def preprocessing_seed(wildcards):
+    return derive(
+        CONFIG["seed"], DATASET, "preprocess", wildcards.feature, int(wildcards.run)
+    )
+
+
+# Draws and splits
 
 
 def lists_of(split):
-    """The files that a split protocol is listed in, by partition."""
-    return list_paths(registry.get("split", split), SET["split_options"][split])
+    """The user's files that list the partitions of a split protocol."""
+    files = list_paths(registry.get("split", split), CONFIG["split_options"][split])
+    return [on_this_machine(path) for path in files.values()]
 
 
-def selection_table(wildcards):
-    """The table of chosen options; one line says so where there is nothing to choose."""
-    if not SELECTION_TABLE:
-        raise WorkflowError(
-            f"setting {SET['setting']!r} has no options to choose: give it the key `hasher_grids`, as in "
-            "workflow/config/cifar10_nested.yaml"
-        )
-    return SELECTION_TABLE
+def split_lists(wildcards):
+    return lists_of(wildcards.split)
 
 
-def criterion(wildcards):
-    """What options are chosen by; without a ground truth in the setting, it is the feature's first."""
-    ground_truth = SET["selection"]["ground_truth"] or grid(wildcards).ground_truths[0]
-    return SET["selection"] | {"ground_truth": ground_truth, "empty": SET["empty"]}
+def split_options(wildcards):
+    return CONFIG["split_options"][wildcards.split]
 
 
-def selected(wildcards):
-    """The file that a hasher's options come from, where it has a grid."""
-    searched = wildcards.hasher in SET["hasher_grids"]
-    return (
-        {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
-    )
+def drawn_by(wildcards):
+    """The protocol that makes a draw."""
+    return drawing_split(wildcards.draw)
 
 
-# The ground truth, among the training rows, that each kind of supervision is made by.
-SUPERVISING = settings.supervising(SET)
+def draw_lists(wildcards):
+    """The user's lists for a draw; a draw that reads lists is shared by no other protocol."""
+    is_listed = registry.get("split", drawn_by(wildcards)).listed
+    return lists_of(drawn_by(wildcards)) if is_listed else []
 
 
-# All that supervised hashers are told.
-SUPERVISIONS = each(
-    "<results>/{feature}/{split}/run{run}/{kind}.h5",
-    [
-        cell | {"kind": kind}
-        for cell in SETTING.cells()
-        if (kind := registry.get("hasher", cell["hasher"]).supervision) in SUPERVISING
-    ],
-)
+def draw_options(wildcards):
+    return CONFIG["split_options"].get(drawn_by(wildcards), {})
 
 
-def supervised(wildcards):
-    """The file of what a hasher learns from besides the training rows, where it needs one."""
-    kind = registry.get("hasher", wildcards.hasher).supervision
-    file = "<results>/{feature}/{split}/run{run}/{kind}.h5"
-    return (
-        {"supervision": file.format(kind=kind, **dict(wildcards.items()))}
-        if kind in SUPERVISING
-        else {}
-    )
+def draw_sizes(wildcards):
+    """The sizes that a draw leaves open; those that its protocols declare are in their code."""
+    opened = registry.get("split", drawn_by(wildcards)).open
+    return {name: CONFIG["split_sizes"].get(name, 0) for name in opened}
 
 
-def model_seeds(wildcards):
-    """One seed a code length, whatever other lengths there are.
-
-    The split protocol is left out, so that standard and improved runs train the same model and differ in the database
-    only; so are the options, so that the chosen model is the one that was scored.
-    """
-    parts = SET["seed"], SET["dataset"], wildcards.feature, wildcards.hasher
-    return {
-        n_bits: derive(*parts, n_bits, int(wildcards.run))
-        for n_bits in grid(wildcards).n_bits
-    }
+def draw_seed(wildcards):
+    return derive(CONFIG["seed"], DATASET, "split", int(wildcards.run))
 
 
-def truth_seed(wildcards):
+def draw_of_split(wildcards):
+    return f"<results>/draws/{draw_of(wildcards.split)}/run{wildcards.run}.h5"
+
+
+def splits_of_draw(wildcards):
+    """The split protocols that the experiment runs on a feature and that share a draw."""
+    return [split for split in plan(wildcards).splits if draw_of(split) == wildcards.draw]
+
+
+def split_files(wildcards):
+    splits = splits_of_draw(wildcards)
+    return [f"<results>/splits/{split}/run{wildcards.run}/splits.h5" for split in splits]
+
+
+# Ground truths
+
+
+def ground_truths_of(wildcards):
+    """The plug-in and options of each ground truth of a feature, by name."""
+    uses = [EXPERIMENT.ground_truths[name] for name in plan(wildcards).ground_truths]
+    return {use.name: {"use": use.plugin, "options": use.options} for use in uses}
+
+
+def ground_truth_plugins(wildcards):
+    return [EXPERIMENT.ground_truths[name].plugin for name in plan(wildcards).ground_truths]
+
+
+def ground_truth_seed(wildcards):
     return derive(
-        SET["seed"],
-        SET["dataset"],
+        CONFIG["seed"],
+        DATASET,
         "groundtruth",
         wildcards.feature,
         int(wildcards.run),
     )
 
 
-def benchmarks(wildcards, input):
-    """The folder of the benchmark files, some levels above a table of times."""
-    return str(Path(input.displayed[-1]).parents[3])
+# The ground truth, among the training rows, that each kind of supervision is made by.
+SUPERVISING = EXPERIMENT.supervising()
+
+
+def supervising(wildcards):
+    return EXPERIMENT.ground_truths[SUPERVISING[wildcards.supervision]]
+
+
+def supervising_plugin(wildcards):
+    return supervising(wildcards).plugin
+
+
+def supervising_options(wildcards):
+    return supervising(wildcards).options
+
+
+# Hashers
+
+SELECTION = "<results>/{feature}/{draw}/run{run}/{hasher}/selection.h5"
+SEARCHED = [name for name, use in EXPERIMENT.hashers.items() if use.grid]
+# Everything that is searched, and the table of it; nothing where no hasher has a grid.
+SELECTIONS = [file for name in SEARCHED for file in each(SELECTION, hasher=name)]
+SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
+
+
+def hasher_plugin(wildcards):
+    return EXPERIMENT.hashers[wildcards.hasher].plugin
+
+
+def hasher_options(wildcards):
+    return EXPERIMENT.hashers[wildcards.hasher].options
+
+
+def hasher_grid(wildcards):
+    return EXPERIMENT.hashers[wildcards.hasher].grid
+
+
+def model_seeds(wildcards):
+    """One seed for each code length, whatever other lengths there are.
+
+    Options are left out, so that a chosen model is the one that was scored.
+    """
+    parts = CONFIG["seed"], DATASET, wildcards.feature, wildcards.hasher
+    lengths = plan(wildcards).n_bits
+    return {n_bits: derive(*parts, n_bits, int(wildcards.run)) for n_bits in lengths}
+
+
+def supervision_kind(hasher):
+    """What a hasher learns from besides the training rows, where the pipeline makes it."""
+    kind = registry.get("hasher", EXPERIMENT.hashers[hasher].plugin).supervision
+    return kind if kind in SUPERVISING else None
+
+
+def supervision_of(wildcards):
+    """The file that a hasher learns from besides the training rows, where it needs one."""
+    kind = supervision_kind(wildcards.hasher)
+    file = f"<results>/{wildcards.feature}/{wildcards.draw}/run{wildcards.run}/{kind}.h5"
+    return {"supervision": file} if kind else {}
+
+
+def supervision_files():
+    """The files that the experiment's hashers learn from besides the training rows."""
+    files = []
+    for name in EXPERIMENT.hashers:
+        if kind := supervision_kind(name):
+            files += each(f"<results>/{{feature}}/{{draw}}/run{{run}}/{kind}.h5", hasher=name)
+    return list(dict.fromkeys(files))
+
+
+def selection_of(wildcards):
+    """The file that a hasher's options come from, where it has a grid."""
+    searched = wildcards.hasher in SEARCHED
+    return {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
+
+
+def selection_criterion(wildcards):
+    """What options are chosen by; where the configuration names no ground truth, it is the feature's first."""
+    name = CONFIG["selection"]["ground_truth"] or plan(wildcards).ground_truths[0]
+    return CONFIG["selection"] | {"ground_truth": name, "empty": CONFIG["empty"]}
+
+
+def selecting(wildcards):
+    return EXPERIMENT.ground_truths[selection_criterion(wildcards)["ground_truth"]]
+
+
+def selecting_plugin(wildcards):
+    return selecting(wildcards).plugin
+
+
+def selecting_options(wildcards):
+    return selecting(wildcards).options
+
+
+def selecting_metric(wildcards):
+    return CONFIG["selection"]["metric"]
+
+
+def required_selection_table(wildcards):
+    """The table of chosen options; one line says so where there is nothing to choose."""
+    if not SELECTION_TABLE:
+        raise WorkflowError(
+            f"experiment {EXPERIMENT.name!r} has no options to choose: give it the key `hasher_grids`, as in "
+            "workflow/config/cifar10_nested.yaml"
+        )
+    return SELECTION_TABLE
+
+
+# Counts and scores
+
+
+def extensions_of(wildcards):
+    """The extensions of codes to count, with their numbers of bits."""
+    pairs = []
+    for name in plan(wildcards).extensions:
+        pairs += [(name, s) for s in ([0] if name == "none" else CONFIG["extension_bits"])]
+    return pairs
+
+
+def counts_of_hasher(wildcards):
+    """The counts of one hasher on a feature: every draw, every run."""
+    file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
+    return each(file, feature=wildcards.feature, hasher=wildcards.hasher)
+
+
+def counts_of_split(wildcards):
+    """The counts of all hashers on a feature under a split, over all runs."""
+    file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
+    return each(file, feature=wildcards.feature, split=wildcards.split)
+
+
+def codes_of_run0(wildcards):
+    file = "<results>/{feature}/{draw}/run0/{hasher}/codes.h5"
+    return each(file, feature=wildcards.feature, split=wildcards.split)
+
+
+def ground_truth_of_run0(wildcards):
+    return f"<results>/{wildcards.feature}/{draw_of(wildcards.split)}/run0/ground_truth.h5"
+
+
+def n_bits_of(wildcards):
+    return plan(wildcards).n_bits
+
+
+def extended_hasher(wildcards):
+    """The hasher whose extended codes are drawn: that of RAMAP's tables, or else the first."""
+    hashers = plan(wildcards).hashers
+    return "lsh" if "lsh" in hashers else hashers[0]
+
+
+# The leak study
 
 
 def leak_study():
-    """The setting's key `leak`; one line says so where it is missing."""
-    if "leak" not in SET:
+    """The configuration's key `leak`; one line says so where it is missing."""
+    if "leak" not in CONFIG:
         raise WorkflowError(
-            f"setting {SET['setting']!r} has no leak study: give it the key `leak`, as in "
+            f"experiment {EXPERIMENT.name!r} has no leak study: give it the key `leak`, as in "
             "workflow/config/cifar10_leak.yaml"
         )
-    return SET["leak"]
+    return CONFIG["leak"]
+
+
+def leak_study_of(wildcards):
+    return leak_study()
+
+
+def leak_sizes(wildcards):
+    return {key: size for key, size in leak_study().items() if key != "controls"}
+
+
+def leak_seed(wildcards):
+    return derive(CONFIG["seed"], DATASET, "leak", int(wildcards.run))
+
+
+def leak_model_seeds(wildcards):
+    """A seed for each side, by training size and code length.
+
+    With one seed for both sides, a hasher that learns nothing would make the same model twice, and be a control of
+    nothing: its leak would be zero, whatever is wrong.
+    """
+    parts = CONFIG["seed"], DATASET, wildcards.feature, wildcards.hasher
+    run, seeds = int(wildcards.run), {}
+    for size in leak_study()["train_per_class"]:
+        for n_bits in plan(wildcards).n_bits:
+            seeds[size, n_bits] = {
+                side: derive(*parts, n_bits, run, side, size) for side in ("a", "b")
+            }
+    return seeds
+
+
+# The plug-ins that a job uses, by what uses them: their kind, and the function that names them.
+PLUGINS = {
+    "extraction": ("feature", lambda wildcards: [extracted_plugin(wildcards)]),
+    "feature": ("feature", lambda wildcards: [feature_plugin(wildcards)]),
+    "draw": ("split", lambda wildcards: [drawn_by(wildcards)]),
+    "split": ("split", lambda wildcards: [wildcards.split]),
+    "ground_truths": ("ground_truth", ground_truth_plugins),
+    "supervision": ("ground_truth", lambda wildcards: [supervising_plugin(wildcards)]),
+    "hasher": ("hasher", lambda wildcards: [hasher_plugin(wildcards)]),
+    "selection": ("ground_truth", lambda wildcards: [selecting_plugin(wildcards)]),
+    "selection metric": ("metric", lambda wildcards: [selecting_metric(wildcards)]),
+}

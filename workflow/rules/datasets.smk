@@ -1,5 +1,6 @@
 # Where a file came from is no parameter, so a moved mirror makes nothing run again.
-rule fetch:
+rule download:
+    """Fetch one of the dataset's files, from the mirror or its official source."""
     output:
         file="<downloads>/{sha256}/{file}",
         provenance="<downloads>/{sha256}/{file}.json",
@@ -10,20 +11,20 @@ rule fetch:
     wildcard_constraints:
         sha256="[0-9a-f]{64}|recorded",
         file="|".join(re.escape(file.name) for file in FILES) or "-",
+    localrule: True
     conda:
         "../../envs/protocol.yaml"
     threads: 1
-    resources:
-        **NEEDS["fetch"],
     params:
-        dataset=SET["dataset"],
+        dataset=DATASET,
     message:
-        "fetch: {wildcards.file}"
+        "download: {wildcards.file}"
     script:
-        "../scripts/fetch.py"
+        "../scripts/download.py"
 
 
-rule download:
+rule downloads:
+    """Fetch all files of the dataset."""
     input:
         files=[str(PLACE.path(file)) for file in FILES],
         provenance=[str(PLACE.provenance(file)) for file in FILES],
@@ -31,28 +32,29 @@ rule download:
 
 
 rule dataset:
+    """Load the dataset: its images and vectors into one file, ids, labels and official parts into another."""
     input:
-        files=rules.download.input.files,
-        provenance=rules.download.input.provenance,
-        # A function's paths are taken as they are, whatever braces are in them.
-        user=lambda wc: [on_this_machine(path) for path in USER_FILES],
+        files=rules.downloads.input.files,
+        provenance=rules.downloads.input.provenance,
+        user=user_files,
     output:
-        content="<results>/content.h5",
-        labels="<results>/items.h5",
+        content="<data>/content.h5",
+        labels="<data>/items.h5",
     log:
-        "<logs>/dataset.log",
+        "<data>/logs/dataset.log",
     benchmark:
-        "<benchmarks>/dataset.tsv"
+        "<data>/benchmarks/dataset.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["dataset"],
+        mem_mb=memory("dataset"),
+        runtime=minutes("dataset"),
     params:
-        dataset=SET["dataset"],
-        options=SET["dataset_options"],
-        folders=lambda wc: [datasets.folder_digest(path) for path in USER_FOLDERS],
-        code=code("dataset.py", dataset=SET["dataset"]),
+        dataset=DATASET,
+        options=DATASET_OPTIONS,
+        folders=folder_states,
+        code=code("dataset.py", dataset=DATASET),
     message:
         "dataset: {params.dataset}"
     script:

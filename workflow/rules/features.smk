@@ -1,55 +1,90 @@
-rule extract:
+rule feature_part:
+    """Extract one feature from a part of the images."""
     input:
-        content="<results>/content.h5",
+        content="<data>/content.h5",
     output:
-        features="<results>/{feature}/features.h5",
+        features=temp("<data>/{extraction}/parts/{part}.h5"),
     log:
-        "<logs>/{feature}/features.log",
+        "<data>/{extraction}/logs/part{part}.log",
     benchmark:
-        "<benchmarks>/{feature}/features.tsv"
+        "<data>/{extraction}/benchmarks/part{part}.tsv"
+    wildcard_constraints:
+        part="[0-9]+",
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["extract"],
+        mem_mb=memory("feature_part"),
+        runtime=minutes("feature_part"),
     params:
-        options=lambda wc: grid(wc).options,
-        code=lambda wc: code("extract.py", feature=wc.feature),
+        feature=extracted_plugin,
+        options=extracted_options,
+        n_parts=n_parts,
+        code=code_of("feature_part.py", "extraction"),
     message:
-        "features: {wildcards.feature}"
+        "features: {wildcards.extraction}, part {wildcards.part} of {params.n_parts}"
     script:
-        "../scripts/extract.py"
+        "../scripts/feature_part.py"
 
 
-rule preprocess:
+# No benchmark: Snakemake would have no figures where the file comes from its cache (`--cache`).
+rule feature:
+    """Extract one feature from all images; of a large dataset, put the parts together."""
     input:
-        features="<results>/{feature}/features.h5",
-        splits="<results>/splits/{split}/run{run}/splits.h5",
+        content="<data>/content.h5",
+        parts=parts_of,
     output:
-        preprocessing="<results>/{feature}/{split}/run{run}/preprocessing.h5",
+        features="<data>/{extraction}/features.h5",
     log:
-        "<logs>/{feature}/{split}/run{run}/preprocessing.log",
-    benchmark:
-        "<benchmarks>/{feature}/{split}/run{run}/preprocessing.tsv"
+        "<data>/{extraction}/logs/features.log",
+    cache: True
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["preprocess"],
+        mem_mb=memory("feature"),
+        runtime=minutes("feature"),
     params:
-        options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).steps,
-        seed=lambda wc: derive(
-            SET["seed"], SET["dataset"], "preprocess", wc.feature, int(wc.run)
-        ),
-        code=lambda wc: code("preprocess.py", feature=wc.feature),
+        feature=extracted_plugin,
+        options=extracted_options,
+        code=code_of("feature.py", "extraction"),
     message:
-        "preprocessing: {wildcards.feature}, {wildcards.split} split, run {wildcards.run}"
+        "features: {wildcards.extraction}"
     script:
-        "../scripts/preprocess.py"
+        "../scripts/feature.py"
 
 
 rule features:
+    """Extract all features of the experiment."""
     input:
-        expand("<results>/{feature}/features.h5", feature=SETTING.grids),
+        [f"<data>/{name}/features.h5" for name in EXPERIMENT.extractions],
     localrule: True
+
+
+rule preprocessing:
+    """Fit the preprocessing of one feature on the training set of one run of a draw."""
+    input:
+        features=features_of,
+        draw="<results>/draws/{draw}/run{run}.h5",
+    output:
+        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/preprocessing.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("preprocessing"),
+        runtime=minutes("preprocessing"),
+    params:
+        feature=feature_plugin,
+        options=feature_options,
+        steps=preprocessing_steps,
+        seed=preprocessing_seed,
+        code=code_of("preprocessing.py", "feature"),
+    message:
+        "preprocessing: {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/preprocessing.py"

@@ -1,7 +1,8 @@
 # How much training on the database flatters a hasher: two databases a run, training inside each, ranking both.
-rule leak_halves:
+rule leak_split:
+    """Draw queries and two equal databases, with the training sets inside each."""
     input:
-        labels="<results>/items.h5",
+        labels="<data>/items.h5",
     output:
         a="<results>/leak/run{run}/splits_a.h5",
         b="<results>/leak/run{run}/splits_b.h5",
@@ -13,24 +14,23 @@ rule leak_halves:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["leak_halves"],
+        mem_mb=memory("leak_split"),
+        runtime=minutes("leak_split"),
     params:
-        sizes=lambda wc: {
-            key: size for key, size in leak_study().items() if key != "controls"
-        },
-        seed=lambda wc: derive(SET["seed"], SET["dataset"], "leak", int(wc.run)),
-        code=code("halves.py"),
+        sizes=leak_sizes,
+        seed=leak_seed,
+        code=code("leak_split.py"),
     message:
         "leak: two databases, run {wildcards.run}"
     script:
-        "../scripts/halves.py"
+        "../scripts/leak_split.py"
 
 
-# What is not the hasher is fitted once, on items that are in neither database.
-use rule preprocess as leak_preprocess with:
+# Everything but the hasher is fitted once, on items that are in neither database.
+use rule preprocessing as leak_preprocessing with:
     input:
-        features="<results>/{feature}/features.h5",
-        splits="<results>/leak/run{run}/splits_a.h5",
+        features=features_of,
+        draw="<results>/leak/run{run}/splits_a.h5",
     output:
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
     log:
@@ -41,32 +41,41 @@ use rule preprocess as leak_preprocess with:
         "leak: preprocessing of {wildcards.feature}, run {wildcards.run}"
 
 
-use rule relevance as leak_relevance with:
+use rule ground_truth as leak_ground_truth with:
     input:
-        labels="<results>/items.h5",
-        features="<results>/{feature}/features.h5",
-        splits="<results>/leak/run{run}/splits_{side}.h5",
+        labels="<data>/items.h5",
+        features=features_of,
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
+        splits=[
+            "<results>/leak/run{run}/splits_a.h5",
+            "<results>/leak/run{run}/splits_b.h5",
+        ],
     output:
-        groundtruth="<results>/leak/run{run}/{feature}/groundtruth_{side}.h5",
+        ground_truth="<results>/leak/run{run}/{feature}/ground_truth.h5",
     log:
-        "<logs>/leak/run{run}/{feature}/groundtruth_{side}.log",
+        "<logs>/leak/run{run}/{feature}/ground_truth.log",
     benchmark:
-        "<benchmarks>/leak/run{run}/{feature}/groundtruth_{side}.tsv"
-    wildcard_constraints:
-        side="[ab]",
+        "<benchmarks>/leak/run{run}/{feature}/ground_truth.tsv"
+    params:
+        feature=feature_plugin,
+        options=feature_options,
+        steps=preprocessing_steps,
+        splits=["a", "b"],
+        ground_truths=ground_truths_of,
+        seed=ground_truth_seed,
+        code=code_of("ground_truth.py", "feature", "ground_truths"),
     message:
-        "leak: ground truth of {wildcards.feature}, database {wildcards.side}, run {wildcards.run}"
+        "leak: ground truth of {wildcards.feature}, run {wildcards.run}"
 
 
-rule leak_scores:
+rule leak_score:
+    """Train one hasher inside each database of a run and rank both databases with both models."""
     input:
-        features="<results>/{feature}/features.h5",
+        features=features_of,
         preprocessing="<results>/leak/run{run}/{feature}/preprocessing.h5",
         splits_a="<results>/leak/run{run}/splits_a.h5",
         splits_b="<results>/leak/run{run}/splits_b.h5",
-        groundtruth_a="<results>/leak/run{run}/{feature}/groundtruth_a.h5",
-        groundtruth_b="<results>/leak/run{run}/{feature}/groundtruth_b.h5",
+        ground_truth="<results>/leak/run{run}/{feature}/ground_truth.h5",
     output:
         scores="<results>/leak/run{run}/{feature}/{hasher}.csv",
     log:
@@ -77,44 +86,28 @@ rule leak_scores:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["leak_scores"],
+        mem_mb=memory("leak_score"),
+        runtime=minutes("leak_score"),
     params:
-        dataset=SET["dataset"],
-        options=lambda wc: grid(wc).options,
-        steps=lambda wc: grid(wc).preprocessing,
-        hasher_options=lambda wc: SET["hasher_options"][wc.hasher],
-        empty=SET["empty"],
-        # The two sides have seeds of their own. With one for both, a hasher that learns nothing would make the same
-        # model twice, and be a control of nothing: zero, whatever is wrong.
-        seeds=lambda wc: {
-            (size, n_bits): {
-                side: derive(
-                    SET["seed"],
-                    SET["dataset"],
-                    wc.feature,
-                    wc.hasher,
-                    n_bits,
-                    int(wc.run),
-                    side,
-                    size,
-                )
-                for side in ("a", "b")
-            }
-            for size in leak_study()["train_per_class"]
-            for n_bits in grid(wc).n_bits
-        },
-        code=lambda wc: code(
-            "leak.py", hasher=wc.hasher, feature=wc.feature, metric="mAP"
-        ),
+        dataset=DATASET,
+        feature=feature_plugin,
+        options=feature_options,
+        steps=preprocessing_steps,
+        hasher=hasher_plugin,
+        hasher_options=hasher_options,
+        empty=CONFIG["empty"],
+        seeds=leak_model_seeds,
+        code=code_of("leak_score.py", "feature", "hasher"),
     message:
         "leak: {wildcards.hasher} on {wildcards.feature}, run {wildcards.run}"
     script:
-        "../scripts/leak.py"
+        "../scripts/leak_score.py"
 
 
-rule leak_tables:
+rule leak:
+    """Gather the scores of the leak study into tables, a text and a figure."""
     input:
-        labels="<results>/items.h5",
+        labels="<data>/items.h5",
         scores=each("<results>/leak/run{run}/{feature}/{hasher}.csv"),
     output:
         leaks="<results>/leak.csv",
@@ -129,18 +122,13 @@ rule leak_tables:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["leak_tables"],
+        mem_mb=memory("leak"),
+        runtime=minutes("leak"),
     params:
-        setting=SET["setting"],
-        study=lambda wc: leak_study(),
-        code=code("leak_tables.py"),
+        experiment=EXPERIMENT.name,
+        study=leak_study_of,
+        code=code("leak.py"),
     message:
         "leak: {output.summary}"
     script:
-        "../scripts/leak_tables.py"
-
-
-rule leak:
-    input:
-        rules.leak_tables.output,
-    localrule: True
+        "../scripts/leak.py"

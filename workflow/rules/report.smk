@@ -1,86 +1,96 @@
-RUN0 = [cell for cell in SETTING.cells() if cell["run"] == 0]
 # What the figures are drawn from besides the summary, by feature and split.
 DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
+
+
+def displayed():
+    """The tables of the rule `display`."""
+    files = []
+    for name in DISPLAYED:
+        files += each(f"<results>/{{feature}}/display/{{split}}/{name}.csv")
+    return [*files, *each("<benchmarks>/{feature}/display/{split}/lookups.csv")]
+
+
+# The files whose provenance the report prints: those of run 0.
+SHOWN = [
+    "<data>/content.h5",
+    *each("<data>/{extraction}/features.h5"),
+    *each("<results>/draws/{draw}/run0.h5"),
+    *each("<results>/splits/{split}/run0/splits.h5"),
+    *each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
+    *each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
+    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", run=0),
+    *each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5", run=0),
+]
+# The benchmark files of the jobs that the results come from.
+TIMED = [
+    "<data>/benchmarks/dataset.tsv",
+    *each("<benchmarks>/draws/{draw}/run{run}/draw.tsv"),
+    *each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
+    *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
+]
 # What the page and the paper are made from.
-RESULTS = {
-    "content": "<results>/content.h5",
-    "labels": "<results>/items.h5",
+REPORTED = {
+    "content": "<data>/content.h5",
+    "labels": "<data>/items.h5",
     "metrics": "<results>/metrics.csv",
     "summary": "<results>/summary.csv",
-    "findings": "<results>/audit.csv",
+    "audit": "<results>/audit.csv",
+    "claims": "<results>/claims.json",
     "selection": SELECTION_TABLE,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": [on_this_machine(path) for path in PUBLISHED],
-    "displayed": [
-        *(
-            path
-            for name in DISPLAYED
-            for path in each(f"<results>/{{feature}}/{{split}}/display/{name}.csv")
-        ),
-        *each("<benchmarks>/{feature}/{split}/display/lookups.csv"),
-    ],
-    "passports": [
-        "<results>/content.h5",
-        *each("<results>/{feature}/features.h5"),
-        *each("<results>/splits/{split}/run0/splits.h5"),
-        *each("<results>/{feature}/{split}/run0/preprocessing.h5"),
-        *each("<results>/{feature}/{split}/run0/groundtruth.h5"),
-        *each("<results>/{feature}/{split}/run0/{hasher}/models.h5", RUN0),
-        *each("<results>/{feature}/{split}/run0/{hasher}/codes.h5", RUN0),
-    ],
-    "claims": "<results>/claims.json",
+    "published": PUBLISHED,
+    "displayed": displayed(),
+    "provenance": SHOWN,
+    "times": TIMED,
 }
 # Where files come from makes no result.
-SHOWN_SETTING = {
-    key: value for key, value in SET.items() if key not in ("mirror", "offline")
+REPORTED_CONFIG = {
+    key: value for key, value in CONFIG.items() if key not in ("mirror", "offline")
+}
+# The page prints what every plug-in in use says of itself.
+REPORT_PLUGINS = {
+    "dataset": (DATASET,),
+    "feature": tuple(plan.plugin for plan in EXPERIMENT.features.values()),
+    "split": EXPERIMENT.splits,
+    "ground_truth": tuple(use.plugin for use in EXPERIMENT.ground_truths.values()),
+    "hasher": tuple(use.plugin for use in EXPERIMENT.hashers.values()),
+    "metric": tuple(CONFIG["metrics"]),
 }
 
 
 rule display:
+    """Work out what the figures of one feature and split show beyond the summary."""
     input:
-        counts=lambda wc: expand(
-            "<results>/{feature}/{split}/run{run}/{hasher}/counts.h5",
-            run=range(grid(wc).runs),
-            hasher=grid(wc).hashers,
-            allow_missing=True,
-        ),
-        codes=lambda wc: expand(
-            "<results>/{feature}/{split}/run0/{hasher}/codes.h5",
-            hasher=grid(wc).hashers,
-            allow_missing=True,
-        ),
-        counts0=lambda wc: expand(
-            "<results>/{feature}/{split}/run0/{hasher}/counts.h5",
-            hasher=grid(wc).hashers,
-            allow_missing=True,
-        ),
-        groundtruth="<results>/{feature}/{split}/run0/groundtruth.h5",
+        counts=counts_of_split,
+        codes=codes_of_run0,
+        ground_truth=ground_truth_of_run0,
         splits="<results>/splits/{split}/run0/splits.h5",
     output:
-        radii="<results>/{feature}/{split}/display/radii.csv",
-        conventions="<results>/{feature}/{split}/display/conventions.csv",
-        buckets="<results>/{feature}/{split}/display/buckets.csv",
-        histogram="<results>/{feature}/{split}/display/histogram.csv",
-        retrieved="<results>/{feature}/{split}/display/retrieved.csv",
-        # Times: they stand with the benchmarks, as they differ from one run of the project to the next.
-        lookups="<benchmarks>/{feature}/{split}/display/lookups.csv",
+        radii="<results>/{feature}/display/{split}/radii.csv",
+        conventions="<results>/{feature}/display/{split}/conventions.csv",
+        buckets="<results>/{feature}/display/{split}/buckets.csv",
+        histogram="<results>/{feature}/display/{split}/histogram.csv",
+        retrieved="<results>/{feature}/display/{split}/retrieved.csv",
+        # Times differ from one run of the project to the next, so they stand with the benchmarks.
+        lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
     log:
-        "<logs>/{feature}/{split}/display.log",
+        "<logs>/{feature}/display/{split}.log",
     benchmark:
-        "<benchmarks>/{feature}/{split}/display.tsv"
+        "<benchmarks>/{feature}/display/{split}/display.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["display"],
+        mem_mb=memory("display"),
+        runtime=minutes("display"),
     params:
-        n_bits=lambda wc: grid(wc).n_bits,
-        hashers=lambda wc: grid(wc).hashers,
-        # The hasher of RAMAP's tables, or else the first.
-        extended=lambda wc: (
-            "lsh" if "lsh" in grid(wc).hashers else grid(wc).hashers[0]
-        ),
-        empty=SET["empty"],
+        n_bits=n_bits_of,
+        extended=extended_hasher,
+        empty=CONFIG["empty"],
         code=code("display.py"),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
@@ -88,14 +98,16 @@ rule display:
         "../scripts/display.py"
 
 
-rule page:
+rule report:
+    """Write the report: one HTML page that opens offline."""
     input:
-        **RESULTS,
+        **REPORTED,
     output:
         report=report(
             "<results>/report.html",
             caption="../report/page.rst",
             category="Report",
+            labels={"content": "the whole report"},
         ),
     log:
         "<logs>/report.log",
@@ -105,27 +117,28 @@ rule page:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["page"],
+        mem_mb=memory("report"),
+        runtime=minutes("report"),
     params:
-        setting=SHOWN_SETTING,
-        benchmarks=benchmarks,
-        # The page prints what every plug-in says of itself.
-        code=registry.code_digest(SCRIPTS / "page.py", **ALL_PLUGINS),
+        config=REPORTED_CONFIG,
+        code=code("report.py", **REPORT_PLUGINS),
     message:
         "report: {output.report}"
     script:
-        "../scripts/page.py"
+        "../scripts/report.py"
 
 
-rule draw:
+rule paper:
+    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and LaTeX."""
     input:
-        **RESULTS,
+        **REPORTED,
     output:
         figures=report(
             directory("<results>/figures"),
             patterns=["{name}.svg"],
             caption="../report/figures.rst",
             category="Figures",
+            labels={"figure": "{name}"},
         ),
         tables=directory("<results>/tables"),
     log:
@@ -136,25 +149,12 @@ rule draw:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["draw"],
+        mem_mb=memory("paper"),
+        runtime=minutes("paper"),
     params:
-        setting=SHOWN_SETTING,
-        benchmarks=benchmarks,
-        code=registry.code_digest(SCRIPTS / "paper.py", **ALL_PLUGINS),
+        config=REPORTED_CONFIG,
+        code=code("paper.py", **REPORT_PLUGINS),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"
     script:
         "../scripts/paper.py"
-
-
-rule report:
-    input:
-        report="<results>/report.html",
-    localrule: True
-
-
-rule paper:
-    input:
-        figures="<results>/figures",
-        tables="<results>/tables",
-    localrule: True

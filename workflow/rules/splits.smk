@@ -1,28 +1,53 @@
-rule split:
+# Protocols that differ only in their database share a draw, and what is learned from a draw is learned once.
+rule draw:
+    """Draw queries, validation partitions and training set of one run."""
     input:
-        labels="<results>/items.h5",
-        # A function's paths are taken as they are, whatever braces are in them.
-        lists=lambda wc: [on_this_machine(path) for path in lists_of(wc.split).values()],
+        labels="<data>/items.h5",
+        lists=draw_lists,
+    output:
+        draw="<results>/draws/{draw}/run{run}.h5",
+    log:
+        "<logs>/draws/{draw}/run{run}.log",
+    benchmark:
+        "<benchmarks>/draws/{draw}/run{run}/draw.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("draw"),
+        runtime=minutes("draw"),
+    params:
+        sizes=draw_sizes,
+        lists=draw_options,
+        seed=draw_seed,
+        code=code_of("draw.py", "draw"),
+    message:
+        "draw: {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/draw.py"
+
+
+rule split:
+    """Add the database of one split protocol to a draw."""
+    input:
+        labels="<data>/items.h5",
+        draw=draw_of_split,
+        lists=split_lists,
     output:
         splits="<results>/splits/{split}/run{run}/splits.h5",
     log:
         "<logs>/splits/{split}/run{run}.log",
     benchmark:
-        "<benchmarks>/splits/{split}/run{run}.tsv"
+        "<benchmarks>/splits/{split}/run{run}/split.tsv"
     conda:
         "../../envs/protocol.yaml"
     threads: 1
     resources:
-        **NEEDS["split"],
+        mem_mb=memory("split"),
+        runtime=minutes("split"),
     params:
-        # Only the sizes that the protocol leaves open: those that it declares are in its code.
-        sizes=lambda wc: {
-            name: SET["split_sizes"][name]
-            for name in registry.get("split", wc.split).open
-        },
-        lists=lambda wc: SET["split_options"][wc.split],
-        seed=lambda wc: derive(SET["seed"], SET["dataset"], "split", int(wc.run)),
-        code=lambda wc: code("split.py", split=wc.split),
+        lists=split_options,
+        code=code_of("split.py", "split"),
     message:
         "splits: {wildcards.split}, run {wildcards.run}"
     script:
@@ -30,6 +55,7 @@ rule split:
 
 
 rule splits:
+    """Make all splits of the experiment."""
     input:
         each("<results>/splits/{split}/run{run}/splits.h5"),
     localrule: True

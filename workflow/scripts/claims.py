@@ -1,11 +1,11 @@
-"""Judge the claims of the papers on the rows of the setting, and on the kept tables."""
+"""Judge the claims of the papers on the experiment's rows, and on the stored reference results."""
 
 from protocol.claims import Results, judge, write_json
 
 
 def main(job):
     """Write the ledger."""
-    write_json(job.output.claims, judge(Results([job.input.summary, *job.input.kept])))
+    write_json(job.output.claims, judge(Results([job.input.summary, *job.input.reference])))
 
 
 if __name__ == "__main__":

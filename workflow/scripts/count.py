@@ -1,25 +1,29 @@
-"""Count the database items at each Hamming distance, for every code length, extension and ground truth."""
+"""Count the database items at each Hamming distance, for every split, code length, extension and ground truth."""
 
 from protocol import codes, storage
+from protocol.hashers import codes_of_split
 from protocol.ranking import count, pack_counts, relevance_from_arrays
 
 
 def main(job):
     """Write the counts; the extension codes are made here and really counted."""
-    rules = storage.grouped(storage.read(job.input.groundtruth))
-    pairs = storage.grouped(storage.read(job.input.codes))
-    calls = len(pairs) * len(job.params.extensions)
-    arrays = {}
-    for n_bits, pair in pairs.items():
-        truths = {truth: relevance_from_arrays(rule, len(pair["database"])) for truth, rule in rules.items()}
-        for extension, s in job.params.extensions:
-            extended = codes.extend(**pair, n_bits=int(n_bits), extension=extension, extension_bits=s)
-            packed = pack_counts(count(*extended, truths, index_order=job.params.index_order, calls=calls))
-            arrays |= {f"{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
+    stored, p, arrays = storage.read(job.input.codes), job.params, {}
+    rules = storage.grouped(storage.read(job.input.ground_truth))
+    for split, path in zip(p.splits, job.input.splits, strict=True):
+        pairs = codes_of_split(stored, storage.read(path, ["database"])["database"])
+        calls = len(p.splits) * len(pairs) * len(p.extensions)
+        for n_bits, pair in pairs.items():
+            n_database, own = len(pair["database"]), storage.grouped(rules[split])
+            truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in own.items()}
+            for extension, s in p.extensions:
+                extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
+                packed = pack_counts(count(*extended, truths, index_order=p.index_order, calls=calls))
+                arrays |= {f"{split}/{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
+    inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
     passport = storage.passport(
         "counts",
-        parameters={"extensions": [list(pair) for pair in job.params.extensions]},
-        inputs=dict(job.input.items()),
+        parameters={"extensions": [list(pair) for pair in p.extensions]},
+        inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
     )
     storage.write(job.output.counts, arrays, passport, compress=True)
 

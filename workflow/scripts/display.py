@@ -3,24 +3,27 @@
 from pathlib import Path
 
 from protocol import storage
+from protocol.hashers import codes_of_split
 from protocol.ranking import relevance_from_arrays
 from protocol.report import display, write_table
 
 
 def main(job):
-    """Write a table for each figure; times go to a table of their own, which no result is read from."""
-    lengths, extended, radii = job.params.n_bits, job.params.extended, []
-    for path in job.input.counts:
-        hasher, counts = Path(path).parent.name, storage.read(path)
-        rows = display.radius_rows(counts, lengths=lengths, empty=job.params.empty, extended=hasher == extended)
+    """Write a table for each figure; times go to a table of their own, from which no result is read."""
+    p, split, radii, counts_of = job.params, job.wildcards.split, [], {}
+    for path in map(Path, job.input.counts):
+        hasher, counts = path.parent.name, storage.read_group(path, split)
+        rows = display.radius_rows(counts, lengths=p.n_bits, empty=p.empty, extended=hasher == p.extended)
         radii += [{"hasher": hasher} | row for row in rows]
-    codes_of, counts_of = (
-        {Path(path).parent.name: storage.grouped(storage.read(path)) for path in paths}
-        for paths in (job.input.codes, job.input.counts0)
-    )
-    rules, parts = storage.grouped(storage.read(job.input.groundtruth)), storage.read(job.input.splits)
+        if path.parents[1].name == "run0":
+            counts_of[hasher] = storage.grouped(counts)
+    parts = storage.read(job.input.splits)
+    codes_of = {
+        Path(path).parent.name: codes_of_split(storage.read(path), parts["database"]) for path in job.input.codes
+    }
+    rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}
-    tables = display.of_run(codes_of, counts_of, truths, parts, lengths)
+    tables = display.of_run(codes_of, counts_of, truths, parts, p.n_bits)
     for name, table in (tables | {"radii": display.mean_over_runs(radii)}).items():
         write_table(job.output[name], table)
 

@@ -4,8 +4,8 @@ from protocol.report import reading, write_figures, write_tables
 
 
 def main(job):
-    """Gather what the setting left and write both folders."""
-    with reading(dict(job.input.items()), setting=job.params.setting, benchmarks=job.params.benchmarks) as results:
+    """Gather the experiment's results and write both folders."""
+    with reading(dict(job.input.items()), config=job.params.config) as results:
         write_figures(job.output.figures, results)
         write_tables(job.output.tables, results)
 

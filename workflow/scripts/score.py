@@ -1,4 +1,4 @@
-"""Compute every metric of the setting from the counts of one hasher's runs."""
+"""Compute every metric of the experiment from the counts of one hasher on one feature."""
 
 from pathlib import Path
 
@@ -8,15 +8,16 @@ from protocol.ranking import unpack_counts
 
 
 def main(job):
-    """Write one row per run, code length, extension, ground truth and metric."""
-    wc, rows = job.wildcards, []
+    """Write one row per split, run, code length, extension, ground truth and metric."""
+    wc, p, rows = job.wildcards, job.params, []
     for path in job.input.counts:
         run = Path(path).parents[1].name.removeprefix("run")
-        for place, arrays in storage.grouped(storage.read(path)).items():
-            for truth, counts in unpack_counts(arrays).items():
-                cell = (job.params.dataset, wc.feature, truth, wc.split, run, wc.hasher, *place.split())
-                scores = evaluate(counts, job.params.metrics, empty=job.params.empty)
-                rows += [(*cell, name, mean(values)) for name, values in scores.items()]
+        for split, of_split in storage.grouped(storage.read(path)).items():
+            for place, arrays in storage.grouped(of_split).items():
+                for truth, counts in unpack_counts(arrays).items():
+                    key = (p.dataset, wc.feature, truth, split, run, wc.hasher, *place.split())
+                    scores = evaluate(counts, p.metrics, empty=p.empty)
+                    rows += [(*key, name, mean(values)) for name, values in scores.items()]
     write_rows(job.output.scores, rows)
 
 

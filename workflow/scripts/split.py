@@ -1,4 +1,4 @@
-"""Draw one run of a split protocol."""
+"""Add the database of one split protocol to a draw."""
 
 import numpy as np
 
@@ -8,26 +8,25 @@ from protocol.splits import list_paths, read_lists
 
 
 def main(job):
-    """Write the row numbers of every partition, balanced over the classes where the dataset has labels."""
-    items, protocol = storage.read(job.input.labels), registry.get("split", job.wildcards.split)
-    ids, y, seed = np.char.decode(items["ids"], "utf-8"), items.get("labels"), job.params.seed
+    """Write the row numbers of every partition."""
+    items, parts = storage.read(job.input.labels), storage.read(job.input.draw)
+    drawn, protocol = storage.read_passport(job.input.draw), registry.get("split", job.wildcards.split)
+    ids = np.char.decode(items["ids"], "utf-8")
     files = {name: file for name, file in job.params.lists.items() if file is not None}
-    arrays = protocol.split(
+    parts["database"] = protocol.database(
+        parts,
         len(ids),
-        y,
-        seed=seed,
-        sizes=job.params.sizes,
         official=storage.grouped(items).get("partitions", {}),
-        lists=read_lists(files, ids, n_classes=n_classes(y)),
+        lists=read_lists(files, ids, n_classes=n_classes(items.get("labels"))),
     )
     lists = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
     passport = storage.passport(
         f"split {job.wildcards.split}",
-        parameters={"sizes": dict(job.params.sizes), "lists": lists, "run": int(job.wildcards.run)},
-        inputs={"labels": job.input.labels},
-        seed=seed,
+        parameters=drawn["parameters"] | {"lists": lists},
+        inputs={"labels": job.input.labels, "draw": job.input.draw},
+        seed=drawn["seed"],
     )
-    storage.write(job.output.splits, arrays, passport)
+    storage.write(job.output.splits, parts, passport)
 
 
 if __name__ == "__main__":

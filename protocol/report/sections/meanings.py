@@ -37,7 +37,7 @@ def section(results: Results) -> Section:
 
 def _plugins(results: Results, kind: str) -> Table:
     names = list(dict.fromkeys(results.plain[kind]))
-    entries = [registry.entry(kind, name) for name in names]
+    entries = [registry.entry(kind, _plugin(results, kind, name)) for name in names]
     columns = {
         "name": [entry.name for entry in entries],
         "meaning": [entry.summary for entry in entries],
@@ -51,6 +51,13 @@ def _plugins(results: Results, kind: str) -> Table:
     columns = {name: texts for name, texts in columns.items() if any(texts)}
     rows = list(zip(*columns.values(), strict=True))
     return Table(f"{kind}s", f"{kind.replace('_', ' ').capitalize()}s.", list(columns), rows, len(columns))
+
+
+def _plugin(results: Results, kind: str, name: str) -> str:
+    """Return the plug-in that a name of the experiment stands for."""
+    if kind == "feature":
+        return str(results.setting["features"][name].get("use", name))
+    return str(results.setting.get(f"{kind}_uses", {}).get(name, name))
 
 
 def _options(results: Results, kind: str, name: str) -> dict[str, Any]:

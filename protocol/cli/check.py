@@ -1,0 +1,161 @@
+"""`protocol check`: what a config file would run, without running it."""
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol import registry
+from protocol.checks import ProtocolError
+
+if TYPE_CHECKING:
+    from protocol.configuration import Experiment
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from protocol import configuration
+
+    config = configuration.read(arguments.file) if arguments.file else {}
+    changes = dict(_change(text) for text in arguments.config)
+    experiment = configuration.load(_changed(config, changes), from_file=arguments.file is not None)
+    sys.stdout.write("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)) + "\n")
+
+
+def _change(text: str) -> tuple[str, Any]:
+    """Return the key and the value of KEY=VALUE, a value in YAML."""
+    from protocol.configuration.yaml_files import parse
+
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ProtocolError(f"--config: expected KEY=VALUE, got {text!r}.")
+    return key, parse(value, f"--config {key}")
+
+
+def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with changes, which add to a mapping and replace anything else, as in snakemake."""
+    merged = dict(config)
+    for key, value in changes.items():
+        before = merged.get(key)
+        adds = isinstance(value, Mapping) and isinstance(before, Mapping)
+        merged[key] = _changed(before or {}, value) if adds else value
+    return merged
+
+
+def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
+    """Return the lines of the summary, each with a title or under that of the line before."""
+    parts = {
+        "experiment": [experiment.name],
+        "dataset": [_dataset(experiment)],
+        "features": _features(experiment),
+        "files": _files(experiment),
+        "jobs": _jobs(experiment),
+        "needs": _needs(experiment),
+    }
+    return [(title if index == 0 else "", line) for title, lines in parts.items() for index, line in enumerate(lines)]
+
+
+def _dataset(experiment: "Experiment") -> str:
+    from protocol.configuration.resources import items
+
+    facts, name = experiment.facts, experiment.config["dataset"]
+    known = [f"{items(experiment):,} items" + ("" if "n" in facts else " (estimated from the files)")]
+    known += [f"{facts['classes']} classes"] if "classes" in facts else []
+    known += ["no labels"] if experiment.labelled is False else []
+    known += [f"images of {' x '.join(map(str, facts['image_shape']))}"] if "image_shape" in facts else []
+    known += [f"{vectors} of {length:,} numbers" for vectors, length in facts.get("dimensions", {}).items()]
+    return f"{name}: {', '.join(known)}"
+
+
+def _features(experiment: "Experiment") -> list[str]:
+    """Return the dimension and the part of the experiment of each feature."""
+    rows = []
+    for name, feature in experiment.features.items():
+        lengths = [f"{length:,}" if length else "unknown" for length in experiment.dimensions(name)]
+        parts = (
+            f"{' and '.join(lengths)} dimensions",
+            counted(len(feature.hashers), "hasher"),
+            counted(len(feature.n_bits), "code length"),
+            counted(feature.runs, "run"),
+            counted(len(feature.splits), "split"),
+        )
+        use = "" if feature.plugin == name else f" ({feature.plugin})"
+        rows.append(f"{name}{use}: {parts[0]}; {' x '.join(parts[1:])}")
+    return rows
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is right."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _files(experiment: "Experiment") -> list[str]:
+    """Return the files that are fetched or the user's own."""
+    from protocol import datasets
+    from protocol.splits import list_paths
+
+    config = experiment.config
+    fetched = [file.name for file in registry.entry("dataset", config["dataset"]).files]
+    files, folders = datasets.user_paths(config["dataset"], config["dataset_options"])
+    splits = dict.fromkeys(split for feature in experiment.features.values() for split in feature.splits)
+    lists = [
+        path
+        for split in splits
+        for path in list_paths(registry.get("split", split), config["split_options"][split]).values()
+    ]
+    return [*fetched, *map(str, [*files, *folders, *lists])] or ["none"]
+
+
+def _jobs(experiment: "Experiment") -> list[str]:
+    from protocol.configuration import jobs
+
+    targets = ("report", "leak") if "leak" in experiment.config else ("report",)
+    found = jobs(experiment, targets)
+    text = ", ".join(f"{rule} {number:,}" for rule, number in found.items())
+    return [f"{sum(found.values()):,} if no result exists yet", *textwrap.wrap(text, 100, break_on_hyphens=False)]
+
+
+def _needs(experiment: "Experiment") -> list[str]:
+    from protocol.configuration import jobs, need
+    from protocol.configuration.resources import matrix_mb
+
+    needs = {rule: need(experiment, rule) for rule in jobs(experiment)}
+    memory = max(needs, key=lambda rule: needs[rule]["mem_mb"])
+    longest = max(needs, key=lambda rule: needs[rule]["runtime"])
+    total = sum(matrix_mb(experiment, name) for name in experiment.features)
+    return [
+        f"feature matrices {total:,.0f} MB in total",
+        f"largest memory {needs[memory]['mem_mb']:,} MB, for a job of {memory}",
+        f"longest time limit {needs[longest]['runtime']:,} minutes, for a job of {longest}",
+    ]
+
+
+def add(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command `protocol check`."""
+    command = commands.add_parser(
+        "check",
+        help="check a config file and print what it would run",
+        description="Check a config file and print what it would run; nothing is run or written.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            examples:
+              protocol check                                        the default experiment
+              protocol check workflow/config/cifar10.yaml
+              protocol check my.yaml --config runs=3 n_bits=[16,32]
+            """
+        ),
+    )
+    command.add_argument(
+        "file", nargs="?", type=Path, metavar="F.yaml", help="a config file (default: the embedded one)"
+    )
+    command.add_argument(
+        "--config",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change keys of it, as snakemake does",
+    )
+    command.set_defaults(run=_check)

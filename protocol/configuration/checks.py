@@ -1,0 +1,252 @@
+"""Checks across the keys of a configuration: what can't work is refused before any job starts."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol import registry
+from protocol.checks import ProtocolError, known
+from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.metrics import ALL, keywords
+from protocol.selection import points
+from protocol.splits import VALIDATION, list_paths
+
+_CUTOFF = re.compile(r"@(-?[0-9][0-9.]*)(?:\[|$)")
+
+
+def check_metrics(config: Mapping[str, Any]) -> None:
+    """Refuse a metric that is unknown, and say so of its number if that is the reason."""
+    for metric in (*config["metrics"], config["selection"]["metric"]):
+        if metric == ALL:
+            continue
+        number = _CUTOFF.search(metric)
+        if number and not re.fullmatch("[1-9][0-9]*", number[1]):
+            raise ProtocolError(f"metric {metric!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
+        variants = [name.replace("@K", f"@{number[1]}") for name in registry.names("metric")] if number else []
+        meant = [name for name in variants if name.startswith(f"{metric}[")]
+        if meant and metric not in variants:
+            raise ProtocolError(f"metric {metric!r} is ambiguous: choose {' or '.join(meant)}.")
+        registry.get("metric", metric)
+
+
+def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
+    """Return the names of the ground truths that supervise hashers and may be in no list."""
+    known(
+        config["affinities"],
+        [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
+        "ground truth of the key affinities:",
+    )
+    kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
+    return [config["affinities"]] if "affinities" in kinds else []
+
+
+def _defined(config: Mapping[str, Any]) -> list[str]:
+    entries = [entry for part in (config, *config["features"].values()) for entry in part.get("ground_truths", [])]
+    return [entry["name"] or entry["use"] for entry in entries if not isinstance(entry, str)]
+
+
+def check(experiment: Experiment) -> None:
+    """Raise ProtocolError, in one line, if an experiment can't be carried out, as far as is known before its jobs."""
+    _check_mirror(experiment.config)
+    for feature in experiment.features.values():
+        _check_arrays(feature, experiment)
+        _check_lengths(feature, experiment)
+        _check_hashers(feature, experiment)
+        _check_modalities(feature, experiment)
+        _check_labels(feature, experiment)
+        _check_selection(feature, experiment)
+        _check_splits(feature, experiment)
+        _check_ground_truths(feature, experiment)
+        _check_leak(feature, experiment)
+
+
+def _check_mirror(config: Mapping[str, Any]) -> None:
+    mirror = config["mirror"]
+    if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
+        raise ProtocolError(f"mirror: expected a URL or an existing folder, got {mirror!r} (looked in {Path.cwd()}).")
+    files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
+    for file in config["mirror_sha256"]:
+        known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
+
+
+def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse a feature that reads what the dataset lacks."""
+    held = experiment.arrays
+    for modality in feature.modalities.values():
+        if not held or experiment.array_of(modality) is not None:
+            continue
+        several = [name for name in held if name.startswith(f"{modality.reads}/")]
+        hint = f" Name one of {', '.join(several)} in its options." if several else ""
+        raise ProtocolError(
+            f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has "
+            f"{', '.join(held)}.{hint}"
+        )
+
+
+def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
+    dimension, *_ = experiment.dimensions(feature.name)
+    longest = max(feature.n_bits)
+    for name in feature.hashers:
+        within = registry.entry("hasher", experiment.hashers[name].plugin).bits_within_features
+        if within and dimension is not None and longest > dimension:
+            raise ProtocolError(
+                f"n_bits: expected at most {dimension} for hasher {name!r}, the dimensions of feature "
+                f"{feature.name!r}, got {longest}."
+            )
+    for metric in experiment.config["metrics"]:
+        _check_radius(feature, metric)
+
+
+def _check_radius(feature: FeaturePlan, metric: str) -> None:
+    radius, shortest = keywords(metric).get("radius", 0), min(feature.n_bits)
+    if radius > shortest:
+        raise ProtocolError(f"metric {metric!r}: expected a radius of at most {shortest}, the n_bits, got {radius}.")
+
+
+def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
+    for name in feature.hashers:
+        use = experiment.hashers[name]
+        for n_bits, point in itertools.product(feature.n_bits, points(use.grid)):
+            try:
+                registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point).check()
+            except ProtocolError as error:
+                raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
+
+
+def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse a hasher or ground truth of one modality where queries and database have two, and the reverse."""
+    crossed = len(feature.modalities) > 1
+    place = f"feature {feature.name!r} has {'two modalities' if crossed else 'one modality'}"
+    if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
+        raise ProtocolError(f"preprocessing: expected one list of steps, since {place}, got two.")
+    for name in feature.hashers:
+        if (experiment.supervision(name) == "pairs") != crossed:
+            fit = [other for other in registry.names("hasher") if _is_paired(other) == crossed]
+            number = "one modality" if crossed else "two paired modalities"
+            raise ProtocolError(f"hasher {name!r} learns from {number}, but {place}; use {', '.join(fit)}.")
+    for name in feature.ground_truths:
+        if crossed and not registry.entry("ground_truth", experiment.ground_truths[name].plugin).across_modalities:
+            raise ProtocolError(
+                f"ground truth {name!r} compares vectors of one modality, but {place}; use 'class_label'."
+            )
+
+
+def _is_paired(hasher: str) -> bool:
+    return bool(registry.get("hasher", hasher).supervision == "pairs")
+
+
+def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse what needs class labels where there are none, and supervised hashers in the leak study."""
+    unlabelled, dataset = experiment.labelled is False, experiment.config["dataset"]
+    for name in feature.ground_truths:
+        if unlabelled and _needs_labels(experiment.ground_truths[name].plugin):
+            others = [other for other in registry.names("ground_truth") if not _needs_labels(other)]
+            raise ProtocolError(
+                f"ground truth {name!r} needs class labels, but dataset {dataset!r} has none; use {', '.join(others)}."
+            )
+    for name in feature.hashers:
+        kind = experiment.supervision(name)
+        if kind is None:
+            continue
+        truth = experiment.supervising().get(kind)
+        if unlabelled and truth and _needs_labels(experiment.config["ground_truth_uses"].get(truth, truth)):
+            raise ProtocolError(f"hasher {name!r} learns from {kind}, but dataset {dataset!r} has no labels.")
+        if "leak" in experiment.config:
+            raise ProtocolError(
+                f"leak: expected hashers that learn from the training rows alone, got {name!r}, which needs {kind}."
+            )
+    if unlabelled and "leak" in experiment.config:
+        raise ProtocolError(f"leak: expected a dataset with class labels, got {dataset!r}.")
+
+
+def _needs_labels(ground_truth: str) -> bool:
+    return registry.entry("ground_truth", ground_truth).needs_labels
+
+
+def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse a criterion that can't select from the grids of this feature's hashers."""
+    config = experiment.config
+    if not set(feature.hashers) & set(config["hasher_grids"]):
+        return
+    ground_truth, metric = config["selection"]["ground_truth"], config["selection"]["metric"]
+    if ground_truth is not None:
+        known(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection:")
+    if registry.entry("metric", metric).better == "lower":
+        raise ProtocolError(
+            f"selection.metric: expected a metric of which higher values are better, since selection maximises it, got "
+            f"{metric!r}."
+        )
+    _check_radius(feature, metric)
+    for split in feature.splits:
+        _check_validation(split, config)
+
+
+def _check_validation(split: str, config: Mapping[str, Any]) -> None:
+    protocol, listed = registry.get("split", split), config["split_options"][split]
+    missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
+    if missing:
+        raise ProtocolError(
+            f"split_sizes: expected {' and '.join(missing)}, on which hasher_grids selects options (split {split!r}), "
+            "got no such sizes."
+        )
+    for part in VALIDATION:
+        if part not in protocol.partitions or (part in listed and listed[part] is None):
+            raise ProtocolError(
+                f"hasher_grids: expected a split with {part}, on which options are selected, got {split!r}."
+            )
+
+
+def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse a split that this dataset can't have, as far as is known before its files are read."""
+    config, facts = experiment.config, experiment.facts
+    n_items = facts.get("n")
+    official = facts.get("partitions", {}) if n_items is not None else None
+    for split in feature.splits:
+        protocol = registry.get("split", split)
+        try:
+            list_paths(protocol, config["split_options"][split])
+            protocol.check(config["split_sizes"], n_items=n_items, n_classes=facts.get("classes"), official=official)
+        except ProtocolError as error:
+            raise ProtocolError(f"split {split!r} of dataset {config['dataset']!r}: {error}") from error
+
+
+def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse options of ground truths that are out of range, or do not fit the sizes of a split."""
+    kinds = {experiment.supervision(name) for name in feature.hashers}
+    supervising = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
+    one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
+    for split in feature.splits:
+        sizes = experiment.sizes(split) if one_item_an_image else {}
+        n_train = sizes.get("train")
+        for name in feature.ground_truths:
+            _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), split)
+        for name in supervising:  # among the training rows
+            _check_ground_truth(experiment.ground_truths[name], n_train, n_train, split)
+
+
+def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, split: str) -> None:
+    check = registry.entry("ground_truth", use.plugin).check
+    if check is None:
+        return
+    try:
+        check(n_train=n_train, n_database=n_database, **use.options)
+    except ProtocolError as error:
+        raise ProtocolError(f"options of ground truth {use.name!r}, split {split!r}: {error}") from error
+
+
+def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
+    """Refuse a leak study of a single run, without a control or a hasher that learns, or with selected options."""
+    config = experiment.config
+    if "leak" not in config:
+        return
+    controls = config["leak"]["controls"]
+    for name in controls:
+        known(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls:")
+    if set(feature.hashers) <= set(controls):
+        raise ProtocolError(f"leak: expected a hasher of feature {feature.name!r} that learns, got controls only.")
+    if feature.runs < 2:
+        raise ProtocolError(f"leak: expected at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
+    if searched := sorted(set(feature.hashers) & set(config["hasher_grids"])):
+        raise ProtocolError(f"leak: expected hashers with fixed options, got hasher_grids of {searched[0]!r}.")

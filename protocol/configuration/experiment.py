@@ -1,0 +1,177 @@
+"""The experiment that a config file describes: which plug-ins it uses, with which options, and their combinations."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from protocol import datasets, registry
+from protocol.configuration.options import filled
+from protocol.splits import draw_of
+
+
+@dataclass(frozen=True)
+class Use:
+    """A plug-in as an experiment uses it: under a name, with all its options, and perhaps a grid of some of them."""
+
+    name: str
+    plugin: str
+    options: dict[str, Any]
+    grid: dict[str, list[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FeaturePlan:
+    """What an experiment does with one feature; everything else is named as in the config file."""
+
+    name: str
+    plugin: str
+    options: dict[str, Any]
+    preprocessing: list[str]
+    database_preprocessing: list[str]
+    runs: int
+    splits: list[str]
+    ground_truths: list[str]
+    hashers: list[str]
+    n_bits: list[int]
+    extensions: list[str]
+
+    @property
+    def steps(self) -> dict[str, list[str]]:
+        """The preprocessing of each modality, by the keys of `Feature.modalities`."""
+        return {"": self.preprocessing, "database/": self.database_preprocessing}
+
+    @property
+    def extraction(self) -> str:
+        """The folder of what is extracted: the plug-in, and a digest of its options if they are not the defaults."""
+        return _folder("feature", self.plugin, self.options)
+
+    @cached_property
+    def modalities(self) -> dict[str, Any]:
+        """The features of the modalities, built with these options."""
+        modalities: dict[str, Any] = registry.get("feature", self.plugin)(**self.options).modalities
+        return modalities
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A checked experiment.
+
+    Parameters
+    ----------
+    name : str
+    config : dict
+        The config file with every default and every option of every plug-in filled in, in a fixed order; JSON-able, and
+        itself a valid configuration of the same experiment.
+    features : dict of str to FeaturePlan
+    hashers, ground_truths : dict of str to Use
+        By the names that `features` and `config` use.
+    """
+
+    name: str
+    config: dict[str, Any]
+    features: dict[str, FeaturePlan]
+    hashers: dict[str, Use]
+    ground_truths: dict[str, Use]
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the dataset before it is loaded, as `protocol.datasets.statistics` returns it."""
+        return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
+
+    @property
+    def labelled(self) -> bool | None:
+        """Whether the dataset has class labels; None if only its files tell."""
+        return self.facts.get("labelled", True if "classes" in self.facts else None)
+
+    @property
+    def data(self) -> str:
+        """The folder of the loaded dataset: its name, and a digest of options and files that are not the usual ones."""
+        name, options, mirror = (self.config[key] for key in ("dataset", "dataset_options", "mirror_sha256"))
+        return _folder("dataset", name, options, **({"mirror_sha256": mirror} if mirror else {}))
+
+    @property
+    def extractions(self) -> dict[str, FeaturePlan]:
+        """One feature for each folder of `FeaturePlan.extraction`: features that differ in anything else share it."""
+        return {feature.extraction: feature for feature in self.features.values()}
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """All split protocols, each once."""
+        return tuple(dict.fromkeys(split for feature in self.features.values() for split in feature.splits))
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored."""
+        return [
+            {
+                "feature": feature.name,
+                "extraction": feature.extraction,
+                "split": split,
+                "draw": draw_of(split),
+                "run": run,
+                "hasher": hasher,
+            }
+            for feature in self.features.values()
+            for split in feature.splits
+            for run in range(feature.runs)
+            for hasher in feature.hashers
+        ]
+
+    def supervising(self) -> dict[str, str]:
+        """Return, by kind of supervision that the pipeline can make, the name of the ground truth that makes it."""
+        return {"labels": "class_label", "affinities": self.config["affinities"]}
+
+    def supervision(self, hasher: str) -> str | None:
+        """Return the kind of supervision that a hasher learns from, or None."""
+        kind: str | None = registry.get("hasher", self.hashers[hasher].plugin).supervision
+        return kind
+
+    def sizes(self, split: str) -> dict[str, int]:
+        """Return the numbers of items in the partitions of a split, as far as they are known."""
+        found: dict[str, int] = registry.get("split", split).sizes(
+            self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
+        )
+        return found
+
+    def array_of(self, modality: Any) -> str | None:
+        """Return the array of the dataset that a modality reads, or None if it is not known or not a single one."""
+        meant = [name for name in self.arrays if name == modality.reads or name.startswith(f"{modality.reads}/")]
+        return meant[0] if len(meant) == 1 else None
+
+    @property
+    def arrays(self) -> list[str]:
+        """The names of the dataset's images and vectors, as far as they are known."""
+        known = self.facts
+        vectors = [f"vectors/{name}" for name in sorted(known.get("dimensions", {}))]
+        return list(known.get("arrays", [*(["images"] if "image_shape" in known else []), *vectors]))
+
+    def dimensions(self, feature: str) -> list[int | None]:
+        """Return the number of dimensions of each modality of a feature, None where only the files tell."""
+        return [self._dimension(modality) for modality in self.features[feature].modalities.values()]
+
+    def _dimension(self, modality: Any) -> int | None:
+        if modality.dimension is not None:
+            return int(modality.dimension)
+        name = self.array_of(modality)
+        if name == "images":
+            return _of_pixels(self.facts.get("image_shape"), modality)
+        return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
+
+
+def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
+    """Return a plug-in's name, with a digest of the options if they are not the defaults, and of `more`."""
+    if options == filled(kind, plugin, {}) and not more:
+        return plugin
+    content = json.dumps({"options": options} | more, sort_keys=True, default=str)
+    return f"{plugin}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+
+def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:
+    """Return the number of values of an image of this shape, in the size and colours that a feature's options say."""
+    if shape is None:
+        return None
+    size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)
+    height, width = (size, size) if size else shape[:2]
+    channels = {"rgb": 3, None: 3 if len(shape) == 3 else 1}.get(colour, 1)
+    return int(height * width * channels)

@@ -1,0 +1,87 @@
+"""The jobs of an experiment: how often each rule of the workflow runs if no result exists yet."""
+
+from collections.abc import Collection
+from functools import partial
+
+from protocol import registry
+from protocol.configuration.experiment import Experiment, FeaturePlan
+from protocol.configuration.resources import n_parts
+from protocol.splits import draw_of
+
+TARGETS = ("report", "paper", "leak")
+
+
+def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict[str, int]:
+    """Return the number of jobs of each rule, in the order of the stages; rules without jobs are left out.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    targets : collection of {"report", "paper", "leak"}, default=("report",)
+        What is requested of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
+
+    Examples
+    --------
+    >>> from protocol.configuration import load
+    >>> jobs(load({"runs": 1, "features": {"gist": {}}, "hashers": ["lsh"]}, from_file=False))["model"]
+    1
+    """
+    features = list(experiment.features.values())
+    found = {
+        "download": len(registry.entry("dataset", experiment.config["dataset"]).files),
+        "dataset": 1,
+        "feature_part": sum(
+            number for number in map(partial(n_parts, experiment), experiment.extractions) if number > 1
+        ),
+        "feature": len(experiment.extractions),
+    }
+    if {"report", "paper"} & set(targets):
+        found |= _evaluation(experiment, features)
+    for target in ("report", "paper"):
+        found[target] = int(target in targets)
+    if "leak" in targets and "leak" in experiment.config:
+        found |= _leak_study(features)
+    return {rule: number for rule, number in found.items() if number}
+
+
+def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str, int]:
+    drawn = [(feature, draw, run) for feature in features for draw in draws(feature) for run in range(feature.runs)]
+    kinds = {
+        feature.name: {experiment.supervision(name) for name in feature.hashers} & set(experiment.supervising())
+        for feature in features
+    }
+    searched = set(experiment.config["hasher_grids"])
+    selections = sum(len(searched & set(feature.hashers)) for feature, _, _ in drawn)
+    trained = sum(len(feature.hashers) for feature, _, _ in drawn)
+    return {
+        "draw": len({(draw, run) for _, draw, run in drawn}),
+        "split": len({(split, run) for own in features for split in own.splits for run in range(own.runs)}),
+        "preprocessing": len(drawn),
+        "ground_truth": len(drawn),
+        "supervision": sum(len(kinds[feature.name]) for feature, _, _ in drawn),
+        "selection": selections,
+        "model": trained,
+        "count": trained,
+        "score": sum(len(feature.hashers) for feature in features),
+        "display": sum(len(feature.splits) for feature in features),
+        "metrics": 1,
+        "selection_table": int(selections > 0),
+        "audit": 1,
+        "claims": 1,
+    }
+
+
+def _leak_study(features: list[FeaturePlan]) -> dict[str, int]:
+    runs = sum(feature.runs for feature in features)
+    return {
+        "leak_split": max(feature.runs for feature in features),
+        "leak_preprocessing": runs,
+        "leak_ground_truth": runs,
+        "leak_score": sum(feature.runs * len(feature.hashers) for feature in features),
+        "leak": 1,
+    }
+
+
+def draws(feature: FeaturePlan) -> list[str]:
+    """Return the names of the draws of a feature's splits, each once."""
+    return list(dict.fromkeys(draw_of(split) for split in feature.splits))

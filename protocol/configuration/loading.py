@@ -1,0 +1,132 @@
+"""Loading: from the keys of a config file to a checked experiment."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from protocol import datasets, registry
+from protocol.checks import ProtocolError, known
+from protocol.configuration import checks, options, schema
+from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.uses import check_name, hasher_grid, read_uses
+from protocol.configuration.yaml_files import read
+from protocol.metrics import ALL, everything
+from protocol.splits import DRAWN
+
+DEFAULT = Path(__file__).with_name("default.yaml")
+"""The config file of the default experiment."""
+_PLAN = ("runs", "splits", "ground_truths", "hashers", "n_bits", "extensions")
+
+
+def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
+    """Return the checked experiment that a configuration describes.
+
+    Parameters
+    ----------
+    config : mapping
+        The keys of a config file, with changes from the command line.
+    from_file : bool, default=True
+        Whether they are complete; if not, they change the default experiment.
+
+    Raises
+    ------
+    ProtocolError
+        With one line that names the key, what was expected and the value.
+
+    Examples
+    --------
+    >>> experiment = load({"runs": 2}, from_file=False)
+    >>> experiment.name, experiment.features["gist"].runs
+    ('digits', 2)
+    """
+    filled = _canonical(schema.checked(config if from_file else _changed_default(config)))
+    known(filled["dataset"], registry.names("dataset"), "dataset")
+    checks.check_metrics(filled)
+    if ALL in filled["metrics"]:
+        shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
+        filled["metrics"] = everything(shortest)
+    filled = _with_dataset(filled)
+    filled["features"] = {name: _feature(name, own) for name, own in filled["features"].items()}
+    filled["split_options"] = _split_options(filled)
+    filled, hashers = read_uses("hasher", filled)
+    filled["hasher_grids"] = _grids(filled, hashers)
+    needed = checks.needed_ground_truths(filled, hashers)
+    filled, ground_truths = read_uses("ground_truth", filled, also=needed)
+    plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
+    experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths)
+    checks.check(experiment)
+    return experiment
+
+
+def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
+    default = read(DEFAULT)
+    if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
+        raise ProtocolError(
+            "dataset: expected a name for the results of another dataset, --config experiment=NAME, got none."
+        )
+    return default | dict(config)
+
+
+def _canonical(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration with what has no order in a fixed one, so that another order makes nothing run again."""
+    for part in (config, *config["features"].values()):
+        for key in ("n_bits", "extension_bits"):
+            if key in part:
+                part[key] = sorted(part[key])
+    sizes = config["split_sizes"]
+    return config | {
+        "split_sizes": {name: sizes[name] for name in DRAWN if name in sizes},
+        "mirror_sha256": dict(sorted(config["mirror_sha256"].items())),
+    }
+
+
+def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
+    name = config["dataset"]
+    filled = options.filled("dataset", name, config["dataset_options"])
+    datasets.user_paths(name, filled)
+    return config | {"dataset_options": filled}
+
+
+def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a feature with its plug-in and all its options."""
+    plugin = own.get("use", name)
+    known(plugin, registry.names("feature"), "feature")
+    check_name(name, "feature", plugin)
+    filled = options.filled("feature", plugin, own["options"], called=name)
+    try:
+        registry.get("feature", plugin)(**filled)
+    except ProtocolError as error:
+        raise ProtocolError(f"feature {name!r}: {error}") from error
+    return {"use": plugin, **own, "options": filled}
+
+
+def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    given = config["split_options"]
+    used = {name for part in (config, *config["features"].values()) for name in part.get("splits", [])}
+    for name in [*config["splits"], *sorted(used), *given]:
+        known(name, registry.names("split"), "split")
+    return {name: options.filled("split", name, given.get(name, {})) for name in sorted(used | set(given))}
+
+
+def _grids(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> dict[str, Any]:
+    """Return all grids, those of hashers that are not used included."""
+    return {
+        name: hashers[name].grid
+        if name in hashers
+        else hasher_grid(name, config["hasher_uses"].get(name, name), {}, config["hasher_grids"][name])
+        for name in sorted(config["hasher_grids"])
+    }
+
+
+def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
+    shared, steps = {key: config[key] for key in _PLAN}, own["preprocessing"]
+    of = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
+    chosen = {key: own.get(key, value) for key, value in shared.items()}
+    return FeaturePlan(
+        name=name,
+        plugin=own["use"],
+        options=own["options"],
+        preprocessing=of["query"],
+        database_preprocessing=of["database"],
+        **chosen,
+    )

@@ -1,0 +1,165 @@
+"""The options of plug-ins: names, types, defaults and descriptions, from their signatures and docstrings."""
+
+import functools
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+from protocol import registry
+from protocol.checks import ProtocolError, known
+from protocol.configuration.schema import phrase, shown
+from protocol.configuration.yaml_files import parse
+
+_PASSED = {
+    "dataset": {"paths"},
+    "ground_truth": {"query", "database", "train", "seed"},
+    "hasher": {"n_bits", "seed"},
+}
+"""The parameters that the pipeline passes itself."""
+_HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
+_NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a plug-in: its type, its default, and the form (with the range) and description in its docstring."""
+
+    name: str
+    type: Any
+    default: Any
+    form: str = ""
+    description: str = ""
+
+    @property
+    def expected(self) -> str:
+        """The allowed values in words, as far as the type determines them."""
+        adapter = _adapter(self.type)
+        return phrase(adapter.json_schema()) if adapter else "any value"
+
+    def checked(self, value: Any, where: str) -> Any:
+        """Return a value of the option, read from text where the type is not text.
+
+        Raises
+        ------
+        ProtocolError
+            If the value is not of the option's type.
+        """
+        if isinstance(value, str) and not isinstance(self.default, str):
+            value = self._from_text(value, where)
+        adapter = _adapter(self.type)
+        try:
+            if adapter:
+                adapter.validate_python(value, strict=True)
+        except ValidationError:
+            raise ProtocolError(f"{where}: expected {self.expected}, got {shown(value)}.") from None
+        return plain(value)
+
+    def _from_text(self, text: str, where: str) -> Any:
+        """Return the value that a text stands for: inside braces, --config passes numbers and null on as text."""
+        try:
+            parsed = parse(text, where)
+        except ProtocolError:
+            return text
+        return text if self.default is None and parsed is not None and not _takes_numbers(self.type) else parsed
+
+
+def _takes_numbers(annotation: Any) -> bool:
+    adapter = _adapter(annotation)
+    return adapter is not None and "int" in phrase(adapter.json_schema())
+
+
+@functools.cache
+def _adapter(annotation: Any) -> TypeAdapter | None:
+    try:
+        return TypeAdapter(annotation)
+    except PydanticSchemaGenerationError:
+        return None  # a type that pydantic does not know; the plug-in's own check decides
+
+
+def plain(value: Any) -> Any:
+    """Return a value with lists in place of tuples, as JSON and YAML have it."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@functools.cache
+def options(kind: str, name: str) -> Mapping[str, Option]:
+    """Return the options of a plug-in by name; of a split protocol, the partitions that are files of the user's."""
+    plugin = registry.get(kind, name)
+    if kind == "split":
+        text = "File with the items of this partition, as ids or row numbers."
+        return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
+    if kind == "metric":
+        return {}
+    described = _descriptions(plugin)
+    return {
+        parameter.name: Option(
+            parameter.name,
+            Any if parameter.annotation is parameter.empty else parameter.annotation,
+            parameter.default,
+            *described.get(parameter.name, ("", "")),
+        )
+        for parameter in inspect.signature(plugin, eval_str=True).parameters.values()
+        if parameter.name not in _PASSED.get(kind, ())
+    }
+
+
+def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") -> dict[str, Any]:
+    """Return all options of a plug-in: those given, checked by their types, and the defaults of the others.
+
+    Parameters
+    ----------
+    kind, name : str
+        Of the plug-in.
+    given : mapping
+    called : str, default=""
+        What the config file calls it, for errors; by default its name.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown or a value is not of its type.
+    """
+    declared, called = options(kind, name), called or name
+    for option in given:
+        known(option, declared, f"option of {words(kind)} {called!r}:")
+    return {
+        option: own.checked(given[option], f"{words(kind)} {called!r}: option {option!r}")
+        if option in given
+        else plain(own.default)
+        for option, own in declared.items()
+    }
+
+
+def words(kind: str) -> str:
+    """Return a kind of plug-in as prose has it."""
+    return kind.replace("_", " ")
+
+
+def _descriptions(plugin: Any) -> dict[str, tuple[str, str]]:
+    """Return what the docstrings of a plug-in say of its parameters; those of base classes fill what it leaves out."""
+    found: dict[str, tuple[str, str]] = {}
+    for source in reversed(plugin.__mro__ if inspect.isclass(plugin) else [plugin]):
+        found |= _parameters(inspect.cleandoc(source.__doc__ or ""))
+    return found
+
+
+def _parameters(text: str) -> dict[str, tuple[str, str]]:
+    """Return the form and the description, in a line, of each parameter in a numpydoc docstring."""
+    start = _HEADING.search(text)
+    if not start:
+        return {}
+    section = text[start.end() :]
+    end = _NEXT_HEADING.search(section)
+    found: dict[str, tuple[str, str]] = {}
+    for block in re.split(r"\n(?=\S)", section[: end.start() if end else None].strip()):
+        head, *rest = block.split("\n")
+        names, _, form = head.partition(" : ")
+        description = " ".join(line.strip() for line in rest if line.strip())
+        found |= dict.fromkeys(re.split(r",\s*", names), (form, description))
+    return found

@@ -1,0 +1,215 @@
+"""The memory and time of jobs: one table by rule, scaled by the sizes of the dataset, the feature and the hasher."""
+
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from protocol import datasets, registry
+from protocol.checks import known
+from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.selection import points
+
+_MB = 2**20
+_UNKNOWN = 512  # dimensions of a feature whose number only its files tell
+_RELATED = 5  # % of the pairs of training rows that have a level, if the ground truth's options do not say
+_PAIR = 8  # bytes of a related pair: its row and its level
+_TORCH_MB = 600  # PyTorch and a training step of a small network: 300 MB measured
+_CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
+# Milliseconds of a training row in an epoch: thrice those measured on one core (0.7 and 0.03).
+_ROW_MS = {"conv": 2.1}
+_DENSE_ROW_MS = 0.1
+_EPOCHS = 30  # of a network whose options do not say
+
+
+@dataclass(frozen=True)
+class Need:
+    """The memory and time of a job of one rule.
+
+    The memory is `mb` megabytes and these multiples: of the dataset's images and vectors, of the feature matrix of all
+    items and of that of the training rows, each in float32, and of the affinities among training rows; and `item_kb`
+    kilobytes for each item. The time is `minutes`, with more for each million items and for each thousand megabytes of
+    affinities.
+    """
+
+    mb: int
+    minutes: int
+    minutes_per_million: int = 0
+    content: float = 0
+    matrix: float = 0
+    train: float = 0
+    item_kb: float = 0
+    affinities: float = 0
+    minutes_of_affinities: int = 0
+    trains: bool = False
+
+
+# About twice what was measured: digits (2 MB of features), CIFAR-10 (120 MB), a million vectors (500 MB), and the
+# affinities of 50,000 rows (950 MB).
+NEEDS = {
+    "download": Need(300, 120),
+    "dataset": Need(500, 10, 60, content=1, item_kb=0.5),
+    "feature_part": Need(500, 10, 250, matrix=0.5),
+    "feature": Need(500, 10, 250, matrix=0.5),
+    "draw": Need(400, 5, 10, item_kb=1),
+    "split": Need(400, 5, 10, item_kb=1),
+    "preprocessing": Need(500, 10, 30, matrix=0.5, train=4),
+    "ground_truth": Need(500, 10, 120, matrix=4),
+    "supervision": Need(700, 10, 120, train=4, minutes_of_affinities=10),  # affinities are written block by block
+    "selection": Need(500, 60, 600, matrix=0.5, train=4, affinities=1.5, trains=True),
+    "selection_table": Need(500, 5),
+    "model": Need(500, 30, 120, matrix=0.5, train=4, affinities=1.5, trains=True),
+    "count": Need(500, 10, 120, item_kb=1),
+    "score": Need(1000, 10, 60, item_kb=1),
+    "display": Need(1000, 15, 120, item_kb=2),
+    "metrics": Need(2000, 10),
+    "audit": Need(500, 10, 120, matrix=4),
+    "claims": Need(1000, 10),
+    "report": Need(1000, 10, 30, item_kb=1),
+    "paper": Need(1000, 15, 30, item_kb=1),
+    "leak_split": Need(400, 5, 10, item_kb=1),
+    "leak_preprocessing": Need(500, 10, 30, matrix=0.5, train=4),
+    "leak_ground_truth": Need(500, 10, 120, matrix=4),
+    "leak_score": Need(500, 60, 600, matrix=6, trains=True),
+    "leak": Need(1000, 10),
+}
+"""By rule of the workflow."""
+
+
+def need(
+    experiment: Experiment, rule: str, *, feature: str | None = None, hasher: str | None = None, attempt: int = 1
+) -> dict[str, int]:
+    """Return the memory (``mem_mb``) and the time (``runtime``, in minutes) that a job should request.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    rule : str
+        A rule of `NEEDS`.
+    feature, hasher : str or None
+        Of the job; without one, those of the experiment that need most.
+    attempt : int, default=1
+        Both grow with it, so that a job that was killed for its limits may succeed when it is repeated.
+
+    Examples
+    --------
+    >>> from protocol.configuration import load
+    >>> need(load({}, from_file=False), "metrics", attempt=2)
+    {'mem_mb': 4000, 'runtime': 20}
+    """
+    known(rule, NEEDS, "rule")
+    features = [feature] if feature else list(experiment.features)
+    needs = [_of_feature(experiment, NEEDS[rule], experiment.features[name], hasher) for name in features]
+    memory, minutes = (max(values) for values in zip(*needs, strict=True))
+    return {"mem_mb": math.ceil(attempt * memory), "runtime": math.ceil(attempt * minutes)}
+
+
+def _of_feature(experiment: Experiment, need: Need, feature: FeaturePlan, hasher: str | None) -> tuple[float, float]:
+    n_items, n_train = items(experiment), training_rows(experiment, feature)
+    row_mb = row_bytes(experiment, feature) / _MB
+    affinities = _affinities_mb(experiment, feature, n_train)
+    memory = (
+        need.mb
+        + need.content * content_mb(experiment)
+        + need.matrix * max(n_items * row_mb, _user_mb(experiment))
+        + need.train * n_train * row_mb
+        + need.item_kb * n_items / 2**10
+        + need.affinities * affinities
+    )
+    minutes = need.minutes + need.minutes_per_million * n_items / 1e6 + need.minutes_of_affinities * affinities / 1e3
+    if need.trains:
+        names = [hasher] if hasher else feature.hashers
+        learned = [_of_network(experiment.hashers[name], n_train, len(feature.n_bits)) for name in names]
+        memory += max(mb for mb, _ in learned)
+        minutes += max(more for _, more in learned)
+    return memory, minutes
+
+
+def _of_network(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
+    """Return the memory and the minutes that a hasher needs because it trains a network, for all points of its grid."""
+    if registry.entry("hasher", use.plugin).extra != "learned":
+        return 0, 0
+    memory, minutes = float(_TORCH_MB), 0.0
+    for point in points(use.grid):
+        chosen = use.options | point
+        network = str(chosen.get("network"))
+        if network in _ROW_MS:
+            memory = float(_TORCH_MB + _CONVOLUTION_MB)
+        epochs = int(chosen.get("epochs", _EPOCHS))
+        minutes += n_lengths * epochs * n_train * _ROW_MS.get(network, _DENSE_ROW_MS) / 60_000
+    return memory, minutes
+
+
+def items(experiment: Experiment) -> int:
+    """Return the number of items of the dataset, estimated from the user's files if only they tell."""
+    if "n" in experiment.facts:
+        return int(experiment.facts["n"])
+    _, folders = _user_paths(experiment)
+    if folders:
+        return sum(_count(str(path)) for path in folders)
+    smallest = min(row_bytes(experiment, feature) for feature in experiment.features.values())
+    return int(_user_mb(experiment) * _MB // smallest)
+
+
+@functools.cache
+def _count(folder: str) -> int:
+    return datasets.count_files(folder)
+
+
+def _user_paths(experiment: Experiment) -> tuple[list[Path], list[Path]]:
+    return datasets.user_paths(experiment.config["dataset"], experiment.config["dataset_options"])
+
+
+def _user_mb(experiment: Experiment) -> float:
+    """Return the size of the user's own files; of text the numbers take no more in memory."""
+    return sum(file.stat().st_size for file in _user_paths(experiment)[0]) / _MB
+
+
+def training_rows(experiment: Experiment, feature: FeaturePlan) -> int:
+    """Return the number of rows of a feature's largest training set."""
+    return max(experiment.sizes(split).get("train", items(experiment)) for split in feature.splits)
+
+
+def row_bytes(experiment: Experiment, feature: FeaturePlan) -> int:
+    """Return the bytes of an item's vectors of all modalities in float32, as they are read if they are longer then."""
+    lengths = experiment.dimensions(feature.name)
+    read = [_read_dimensions(experiment, modality) for modality in feature.modalities.values()]
+    return 4 * sum(max(length or before or _UNKNOWN, before) for length, before in zip(lengths, read, strict=True))
+
+
+def _read_dimensions(experiment: Experiment, modality: object) -> int:
+    """Return the dimensions of the dataset's own vectors that a modality reads, 0 if it reads images."""
+    name = experiment.array_of(modality) or ""
+    return int(experiment.facts.get("dimensions", {}).get(name.removeprefix("vectors/"), 0))
+
+
+def matrix_mb(experiment: Experiment, feature: str) -> float:
+    """Return the size in megabytes of a feature's matrix of all items in float32."""
+    return items(experiment) * row_bytes(experiment, experiment.features[feature]) / _MB
+
+
+def n_parts(experiment: Experiment, extraction: str) -> int:
+    """Return the number of jobs that share an extraction; 1 where the number of images is not known before."""
+    feature = experiment.extractions[extraction]
+    per_job = registry.get("feature", feature.plugin).images_per_job
+    known = experiment.facts.get("n")
+    return 1 if per_job is None or known is None else math.ceil(known / per_job)
+
+
+def content_mb(experiment: Experiment) -> float:
+    """Return the size in megabytes of the dataset's images (a byte a value) and its longest vectors (two)."""
+    facts = experiment.facts
+    image = math.prod(facts["image_shape"]) if "image_shape" in facts else 0
+    vectors = 2 * max(facts.get("dimensions", {}).values(), default=0)
+    return max(items(experiment) * (image + vectors) / _MB, _user_mb(experiment))
+
+
+def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -> float:
+    """Return the size of the levels of related training rows, which grow with the square of their number."""
+    learned = any(experiment.supervision(name) == "affinities" for name in feature.hashers)
+    if not learned:
+        return 0
+    use = experiment.ground_truths[experiment.config["affinities"]]
+    if registry.entry("ground_truth", use.plugin).needs_labels:  # labels determine every pair
+        return 0
+    return n_train**2 * max(use.options.get("percentiles", [_RELATED])) / 100 * _PAIR / _MB

@@ -1,0 +1,480 @@
+"""The keys of a config file: the description, type, bounds and default of each, and the check against them.
+
+Each key is declared once, as a field of a pydantic model. The check, the error, the default and the reference page
+(`protocol.configuration.reference`) are all derived from that declaration.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    Tag,
+    ValidationError,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from protocol.checks import ProtocolError, known
+
+RESERVED = ("downloads", "reference")
+"""Folders of ``results/`` that are not the results of an experiment."""
+_SHOWN = 80  # characters of a value in a message
+
+
+def _integer(value: Any) -> Any:
+    """Return the integer that a text holds: the command line may pass numbers on as text."""
+    return int(value) if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) else value
+
+
+def _boolean(value: Any) -> Any:
+    return value == "true" if value in ("true", "false") else value
+
+
+def _mapping(value: Any) -> Any:
+    """Return an empty mapping for a key without a value, such as ``gist:``."""
+    return {} if value is None else value
+
+
+def _different(values: list[Any]) -> list[Any]:
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise PydanticCustomError("repeated", "expected each value once, got {value} twice", {"value": repr(value)})
+    return values
+
+
+def _not_reserved(name: str) -> str:
+    if name in RESERVED:
+        raise PydanticCustomError(
+            "reserved", "expected a name other than {names}, which hold other files", {"names": " and ".join(RESERVED)}
+        )
+    return name
+
+
+def _with_plain_codes(extensions: list[str]) -> list[str]:
+    if "none" not in extensions:
+        raise PydanticCustomError("none", "expected 'none', the plain codes, among the values")
+    return extensions
+
+
+def _form(value: Any) -> str:
+    return "mapping" if isinstance(value, Mapping | BaseModel) else "other"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+Positive = Annotated[StrictInt, Field(ge=1), BeforeValidator(_integer)]
+Boolean = Annotated[StrictBool, BeforeValidator(_boolean)]
+Options = Annotated[dict[StrictStr, Any], BeforeValidator(_mapping)]
+OptionsOfPlugins = Annotated[dict[StrictStr, Options], BeforeValidator(_mapping)]
+Different = AfterValidator(_different)
+_UNIQUE = {"uniqueItems": True}
+Steps = Annotated[list[Literal["l2", "centre"]], Different, Field(json_schema_extra=_UNIQUE)]
+Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
+Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
+
+
+class PluginUse(_Model):
+    """A plug-in under a name of its own, with its own options, so that it may be used several times."""
+
+    name: Name | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
+    use: Name = Field(description="Name of the plug-in.")
+    options: Options = Field({}, description="Its options; those not given have their defaults.")
+
+
+Entry = Annotated[
+    Annotated[StrictStr, Tag("other")] | Annotated[PluginUse, Tag("mapping")],
+    Discriminator(_form),
+    Field(json_schema_extra={"expected": "a name or {name: ..., use: ..., options: {...}}", "plural": "names"}),
+]
+Entries = Annotated[list[Entry], Field(min_length=1)]
+
+
+class TwoSteps(_Model):
+    """The preprocessing steps of each modality."""
+
+    query: Steps = Field(description="Steps of the queries' and the training rows' modality.")
+    database: Steps = Field(description="Steps of the database's modality.")
+
+
+Preprocessing = Annotated[
+    Annotated[Steps, Tag("other")] | Annotated[TwoSteps, Tag("mapping")],
+    Discriminator(_form),
+    Field(
+        description=(
+            "Steps in order, fitted on the training set alone. l2 scales each vector to length 1, centre subtracts the "
+            "mean. Where queries and database have two modalities, {query: [...], database: [...]} lists the steps of "
+            "each."
+        ),
+        json_schema_extra={"expected": "a list of 'l2' and 'centre', or such a list for each of query and database"},
+    ),
+]
+
+Runs = Annotated[Positive, Field(description="Number of random splits; run r is the same whatever their number.")]
+Splits = Annotated[Names, Field(description="Split protocols (`protocol list splits`).")]
+GroundTruths = Annotated[
+    Entries,
+    Field(
+        description=(
+            "Ground truths, which define the relevant database items of a query (`protocol list ground_truths`): "
+            "names, or {name: ..., use: ..., options: {...}}."
+        )
+    ),
+]
+Hashers = Annotated[
+    Entries, Field(description="Hashers (`protocol list hashers`): names, or {name: ..., use: ..., options: {...}}.")
+]
+CodeLengths = Annotated[
+    list[Annotated[StrictInt, Field(ge=1, le=512), BeforeValidator(_integer)]],
+    Different,
+    Field(min_length=1, description="Code lengths in bits.", json_schema_extra=_UNIQUE),
+]
+Extensions = Annotated[
+    list[Literal["none", "same", "different"]],
+    Different,
+    AfterValidator(_with_plain_codes),
+    Field(
+        description="The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions.",
+        json_schema_extra=_UNIQUE,
+    ),
+]
+
+
+class FeatureKeys(_Model):
+    """The keys of a feature; those that are also keys of the file replace them for this feature."""
+
+    use: Name | None = Field(
+        None, description="Name of the feature plug-in (`protocol list features`); by default the key itself."
+    )
+    options: Options = Field({}, description="Options of the feature.")
+    preprocessing: Preprocessing = ["centre"]
+    runs: Runs | None = None
+    splits: Splits | None = None
+    ground_truths: GroundTruths | None = None
+    hashers: Hashers | None = None
+    n_bits: CodeLengths | None = None
+    extensions: Extensions | None = None
+
+
+class SplitSizes(_Model):
+    """Numbers of items in the partitions whose sizes a split protocol leaves open."""
+
+    query: Positive | None = Field(None, description="Test queries.")
+    validation_query: Positive | None = Field(
+        None, description="Validation queries; only the selection of options (`hasher_grids`) needs them."
+    )
+    validation_database: Positive | None = Field(
+        None, description="Items that the validation queries are ranked against; needed as `validation_query`."
+    )
+    train: Positive | None = Field(None, description="Training set of the hashers and of the preprocessing.")
+
+
+class Leak(_Model):
+    """The leak study: every run draws queries, items outside, and two databases with equally many items of a class."""
+
+    query_per_class: Positive = Field(description="Test queries of each class.")
+    outside_per_class: Positive = Field(
+        description=(
+            "Items of each class in neither database; they alone fit the preprocessing and the ground truth's radius."
+        )
+    )
+    train_per_class: Annotated[
+        list[Annotated[Literal["all"], Tag("other")] | Annotated[Positive, Tag("number")]], Different
+    ] = Field(
+        min_length=1,
+        description="Sizes of the training set inside a database, in items of each class; all is the whole database.",
+        json_schema_extra={"expected": "a list of integers >= 1 or 'all'"},
+    )
+    controls: Names = Field(
+        description="The hashers that learn nothing from the training set, and so must show no leak."
+    )
+
+
+class Selection(_Model):
+    """The criterion by which options are selected from `hasher_grids`."""
+
+    ground_truth: Name | None = Field(
+        None, description="One of the ground truths of the features whose hashers have grids; null: the first of each."
+    )
+    metric: Name = Field(
+        "mAP",
+        description="Name of a metric of which higher values are better; of equally good combinations the first wins.",
+    )
+
+
+class Keys(_Model):
+    """The keys of a config file."""
+
+    experiment: Annotated[
+        StrictStr,
+        Field(
+            pattern="^[a-z0-9][a-z0-9_-]*$",
+            description="Name of the experiment; its results are written to results/<experiment>/.",
+            json_schema_extra={"expected": "a name of lower-case letters, digits, _ and -"},
+        ),
+        AfterValidator(_not_reserved),
+    ]
+    dataset: Name = Field(description="Name of a dataset (`protocol list datasets`).")
+    dataset_options: Options = Field(
+        {}, description="Options of the dataset; paths in them are relative to the working directory."
+    )
+    seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(
+        0, description="All randomness is derived from this number."
+    )
+    mirror: StrictStr | None = Field(
+        None,
+        description=(
+            "A folder (relative to the working directory) or URL that holds <dataset>/<file>, tried before the "
+            "official sources."
+        ),
+    )
+    offline: Boolean = Field(
+        False, description="Whether the network must not be used; a mirror that is a folder still is."
+    )
+    mirror_sha256: Annotated[
+        dict[
+            StrictStr,
+            Annotated[
+                StrictStr,
+                Field(pattern="^[0-9a-f]{64}$", json_schema_extra={"expected": "64 hexadecimal digits"}),
+            ],
+        ],
+        BeforeValidator(_mapping),
+    ] = Field(
+        {},
+        description=(
+            "SHA-256 of each file of the mirror that is not the official one, by file name. What is made from such a "
+            "file says so in its provenance record and in the report."
+        ),
+    )
+    features: dict[StrictStr, Annotated[FeatureKeys, BeforeValidator(_mapping)]] = Field(
+        min_length=1, description="The features to extract, by name, each with its own part of the experiment."
+    )
+    ground_truths: GroundTruths
+    splits: Splits
+    runs: Runs = 10
+    hashers: Hashers
+    n_bits: CodeLengths
+    extensions: Extensions = ["none", "same", "different"]
+    extension_bits: Annotated[list[Positive], Different, Field(json_schema_extra=_UNIQUE)] = Field(
+        [1, 8], description="Lengths s of the same- and different-extension codes (RAMAP section 4.1)."
+    )
+    metrics: Names = Field(
+        description=(
+            "Names of metrics (`protocol list metrics`) with their numbers, such as mAP@100[all] or precision@r2; or "
+            "all: every metric, with K = 1000 and R = 0, 1, 2."
+        )
+    )
+    empty: Literal["zero", "drop"] = Field(
+        "zero",
+        description="How an undefined value (0/0) counts: zero counts it as 0, drop leaves the query out of the mean.",
+    )
+    split_sizes: Annotated[SplitSizes, BeforeValidator(_mapping)] = Field(
+        SplitSizes.model_validate({}),
+        description="Numbers of items in the partitions whose sizes a split protocol leaves open, such as standard.",
+    )
+    split_options: OptionsOfPlugins = Field(
+        {},
+        description=(
+            "Options of split protocols, by protocol: for from_lists the file of each partition, relative to the "
+            "working directory."
+        ),
+    )
+    hasher_options: OptionsOfPlugins = Field({}, description="Options of hashers, by their names in this file.")
+    hasher_grids: Annotated[
+        dict[
+            StrictStr,
+            Annotated[
+                dict[StrictStr, Annotated[list[Any], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]],
+                Field(min_length=1),
+            ],
+        ],
+        BeforeValidator(_mapping),
+    ] = Field(
+        {},
+        description=(
+            "By hasher, the values of its options to select from in every run, at every code length, on the validation "
+            "queries and database; every combination is tried."
+        ),
+    )
+    hasher_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
+        {}, description="By name, the hasher it stands for; the same as {name: ..., use: ...} in a list of hashers."
+    )
+    selection: Annotated[Selection, BeforeValidator(_mapping)] = Field(
+        Selection.model_validate({}), description="The criterion by which options are selected from hasher_grids."
+    )
+    ground_truth_options: OptionsOfPlugins = Field(
+        {}, description="Options of ground truths, by their names in this file."
+    )
+    ground_truth_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
+        {}, description="By name, the ground truth it stands for; the same as {name: ..., use: ...} in a list of them."
+    )
+    affinities: Name = Field(
+        "graded_distance",
+        description="The ground truth, among the training rows, of hashers that learn from graded affinities.",
+    )
+    leak: Leak | None = Field(
+        None, description="The study of what training on the database does to a hasher's scores (target `leak`)."
+    )
+
+
+def checked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with every default, in the order of the fields; keys that may be absent stay absent.
+
+    Raises
+    ------
+    ProtocolError
+        With one line that names the key, what was expected and the value.
+    """
+    for key in config:
+        if key == "preprocessing":
+            raise ProtocolError(
+                "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
+            )
+    try:
+        filled = Keys.model_validate(dict(config)).model_dump()
+        errors = []
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    if errors:
+        _refuse(errors)
+    for part in (filled["split_sizes"], *filled["features"].values(), filled):
+        optional = [key for key, value in part.items() if value is None and key != "mirror"]
+        for key in optional:
+            del part[key]
+    return filled
+
+
+def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
+    """Raise ProtocolError about an unknown key first, which may be a required one misspelt; missing keys together."""
+    unknown = [own for own in errors if own["type"] == "extra_forbidden"]
+    missing = [own for own in errors if own["type"] == "missing"]
+    if unknown:
+        *place, key = unknown[0]["loc"]
+        known(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}:")
+    other = [own for own in errors if own not in missing]
+    if other:
+        raise ProtocolError(_of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"]))
+    where = missing[0]["loc"][:-1]
+    keys = [str(own["loc"][-1]) for own in missing if own["loc"][:-1] == where]
+    what = f"the key {keys[0]}" if len(keys) == 1 else f"the keys {', '.join(keys[:-1])} and {keys[-1]}"
+    raise ProtocolError(f"{_where(where) or 'config file'}: expected {what}, got none of that name.")
+
+
+def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -> str:
+    where = _where(place)
+    if kind == "repeated":
+        return f"{where}: {message}."
+    expected = message.removeprefix("expected ") if kind in ("reserved", "none") else _expected(place)
+    return f"{where}: expected {expected}, got {shown(value)}."
+
+
+def _expected(place: Sequence[int | str]) -> str:
+    """Return which values a place allows: of a value in one of several forms, all forms."""
+    *above, last = place
+    return phrase(_given(_node(above if last in ("mapping", "other", "number") else place)), _SCHEMA)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: its representation, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
+
+
+def _where(place: Sequence[int | str]) -> str:
+    """Return the path of a key, without the tags of the forms that it may take."""
+    text = ""
+    for part in place:
+        if part not in ("mapping", "other", "number", "[key]"):
+            text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+_SCHEMA = Keys.model_json_schema()
+
+
+def _node(place: Sequence[int | str]) -> dict[str, Any]:
+    """Return the JSON schema of the value at a place; of a form, if the place names one, else of all its forms."""
+    node = resolved(_SCHEMA, _SCHEMA)
+    for part in place:
+        if part in ("mapping", "other"):
+            forms = [resolved(form, _SCHEMA) for form in _given(node).get("oneOf", [])]
+            node = next((form for form in forms if (form.get("type") == "object") == (part == "mapping")), node)
+        elif part in ("number", "[key]"):
+            continue
+        elif isinstance(part, int):
+            node = resolved(_given(node).get("items", {}), _SCHEMA)
+        else:
+            node = _given(node)
+            below = node.get("properties", {}).get(part) or node.get("additionalProperties")
+            node = resolved(below if isinstance(below, dict) else {}, _SCHEMA)
+    return node
+
+
+def _given(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value that may also be null, if it is not."""
+    forms = [form for form in node.get("anyOf", []) if form.get("type") != "null"]
+    return resolved(forms[0], _SCHEMA) if len(forms) == 1 else node
+
+
+def resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema with what it refers to."""
+    name = node.get("$ref", "").rpartition("/")[2]
+    return {**(root["$defs"][name] if name else {}), **node}
+
+
+def phrase(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None, *, plural: bool = False) -> str:
+    """Return in words which values a JSON schema allows.
+
+    Examples
+    --------
+    >>> phrase({"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 512}})
+    'a list of integers from 1 to 512'
+    """
+    root = schema if root is None else root
+    node = resolved(schema, root)
+    if "expected" in node:
+        return str(node.get("plural", node["expected"]) if plural else node["expected"])
+    forms = node.get("anyOf") or node.get("oneOf")
+    if forms:
+        return " or ".join(dict.fromkeys(phrase(form, root, plural=plural) for form in forms))
+    values = node.get("enum") or ([node["const"]] if "const" in node else [])
+    if values:
+        *first, last = map(repr, values)
+        return f"{', '.join(first)} or {last}" if first else last
+    kind = node.get("type")
+    if kind in ("integer", "number"):
+        noun = {"integer": ("an integer", "integers"), "number": ("a number", "numbers")}[kind][plural]
+        return f"{noun}{_range(node)}"
+    if kind == "array":
+        fixed = node.get("prefixItems")
+        if fixed:
+            return f"{'lists' if plural else 'a list'} of {len(fixed)} values"
+        noun = "lists" if plural else "a non-empty list" if node.get("minItems") else "a list"
+        return f"{noun}{_contents(node.get('items', {}), root)}"
+    words = {"string": ("a text", "texts"), "boolean": ("true or false",) * 2, "null": ("null",) * 2}
+    words["object"] = ("a non-empty mapping" if node.get("minProperties") else "a mapping", "mappings")
+    return words.get(str(kind), ("any value", "values"))[plural]
+
+
+def _contents(items: Mapping[str, Any], root: Mapping[str, Any]) -> str:
+    inside = phrase(items, root, plural=True)
+    return "" if inside == "values" else f" of {inside}"
+
+
+def _range(node: Mapping[str, Any]) -> str:
+    low, high = node.get("minimum"), node.get("maximum")
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    bounds = {"minimum": ">=", "maximum": "<=", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
+    return "".join(f" {sign} {node[key]}" for key, sign in bounds.items() if key in node)

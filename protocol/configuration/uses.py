@@ -1,0 +1,152 @@
+"""The hashers and ground truths of an experiment: which plug-in each name stands for, and with which options."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from protocol import registry
+from protocol.checks import ProtocolError, known
+from protocol.configuration import options
+from protocol.configuration.experiment import Use
+from protocol.configuration.schema import shown
+
+NAME = re.compile("[a-z0-9][a-z0-9_]*")
+RESERVED = ("benchmarks", "display", "draws", "figures", "leak", "logs", "scores", "splits", "tables")
+"""Names of folders in an experiment's results."""
+
+
+def check_name(name: str, kind: str, plugin: str) -> None:
+    """Raise ProtocolError unless a plug-in may be used under a name of the user's choice."""
+    where = f"{options.words(kind)} {name!r}"
+    if not NAME.fullmatch(name):
+        raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
+    if name in RESERVED:
+        raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
+    if name != plugin and name in registry.names(kind):
+        raise ProtocolError(
+            f"{where}: expected a name that is no other {options.words(kind)}'s for a use of {plugin!r}, got {name!r}."
+        )
+
+
+def read_uses(
+    kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()
+) -> tuple[dict[str, Any], dict[str, Use]]:
+    """Return a configuration whose lists of hashers or ground truths hold names alone, and the uses by name.
+
+    Parameters
+    ----------
+    kind : {"hasher", "ground_truth"}
+    config : mapping
+        As `schema.checked` returns it.
+    also : iterable of str
+        Names that are used outside the lists.
+
+    Raises
+    ------
+    ProtocolError
+        If a plug-in or an option is unknown or an option's value of another type, a name has two definitions or occurs
+        twice in a list, or an option is given twice.
+    """
+    key = f"{kind}s"
+    definitions = _definitions(kind, config)
+    named = [*definitions, *registry.names(kind)]
+    parts = {place: part[key] for place, part in _parts(config) if key in part}
+    lists = {place: [_name(entry) for entry in entries] for place, entries in parts.items()}
+    for place, names in lists.items():
+        for index, name in enumerate(names):
+            known(name, named, options.words(kind))
+            if name in names[:index]:
+                raise ProtocolError(
+                    f"{place}{key}: expected each name once, got {name!r} twice; give one use a name of its own, "
+                    f"{{name: {name}_2, use: ...}}."
+                )
+    given = config[f"{kind}_options"]
+    for name in [*given, *(config["hasher_grids"] if kind == "hasher" else ()), *also]:
+        known(name, named, options.words(kind))
+    used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
+    uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
+    features = {
+        name: own | ({key: lists[f"features.{name}."]} if key in own else {})
+        for name, own in config["features"].items()
+    }
+    renamed = {use.name: use.plugin for use in uses.values() if use.name != use.plugin}
+    filled = {name: use.options for name, use in uses.items()}
+    changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_uses": renamed}
+    return {**config, **changes}, uses
+
+
+def _parts(config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    return [("", config), *((f"features.{name}.", own) for name, own in config["features"].items())]
+
+
+def _name(entry: str | Mapping[str, Any]) -> str:
+    return entry if isinstance(entry, str) else entry["name"] or entry["use"]
+
+
+def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return the plug-in and the inline options of every name that the configuration defines."""
+    key, found = f"{kind}s", dict[str, tuple[str, dict[str, Any]]]()
+    for name, plugin in config[f"{kind}_uses"].items():
+        known(plugin, registry.names(kind), options.words(kind))
+        check_name(name, kind, plugin)
+        found[name] = plugin, {}
+    stated = set(found)
+    for place, part in _parts(config):
+        for entry in part.get(key, []):
+            if isinstance(entry, str):
+                continue
+            name, plugin, own = _name(entry), entry["use"], entry["options"]
+            known(plugin, registry.names(kind), options.words(kind))
+            check_name(name, kind, plugin)
+            if name in found and found[name] != (plugin, own) and not (name in stated and found[name][0] == plugin):
+                raise ProtocolError(
+                    f"{place}{key}: expected one definition of {name!r}, got two: {_described(*found[name])} and "
+                    f"{_described(plugin, own)}."
+                )
+            found[name] = plugin, own
+            stated.discard(name)
+    return found
+
+
+def _described(plugin: str, own: Mapping[str, Any]) -> str:
+    return f"{plugin} with {shown(dict(own))}" if own else f"{plugin} without options"
+
+
+def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Use:
+    """Return a plug-in with all options but those of its grid, and its grid."""
+    plugin, inline = definition
+    where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
+    for option in inline:
+        if option in top:
+            raise ProtocolError(
+                f"{where}: expected option {option!r} once, got it in {kind}_options and in {kind}s; remove one."
+            )
+    fixed = {**top, **inline}
+    filled = options.filled(kind, plugin, fixed, called=name)
+    if kind != "hasher" or name not in config["hasher_grids"]:
+        return Use(name, plugin, filled)
+    grid = hasher_grid(name, plugin, fixed, config["hasher_grids"][name])
+    return Use(name, plugin, {option: value for option, value in filled.items() if option not in grid}, grid)
+
+
+def hasher_grid(
+    name: str, plugin: str, fixed: Mapping[str, Any], values: Mapping[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return the grid of a hasher, each value of its option's type.
+
+    Raises
+    ------
+    ProtocolError
+        If an option is unknown or also fixed, or a value is not of its type.
+    """
+    declared, grid = options.options("hasher", plugin), {}
+    for option in values:
+        known(option, declared, f"option of hasher {name!r} in hasher_grids:")
+        if option in fixed:
+            raise ProtocolError(
+                f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options and searched in "
+                "hasher_grids; remove one."
+            )
+        where = f"hasher_grids.{name}.{option}"
+        grid[option] = [declared[option].checked(value, where) for value in values[option]]
+    return grid

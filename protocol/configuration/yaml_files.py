@@ -1,0 +1,71 @@
+"""Config files: YAML in which no key may occur twice."""
+
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from protocol.checks import ProtocolError
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which refuses a key that occurs twice in a mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        first: dict[Any, int] = {}
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
+            key, line = self.construct_object(key_node, deep=True), key_node.start_mark.line + 1
+            if isinstance(key, Hashable):
+                if key in first:
+                    raise _Twice(
+                        f"line {line}: expected each key once, got {key!r} again (first in line {first[key]})."
+                    )
+                first[key] = line
+        return super().construct_mapping(node, deep=deep)
+
+
+class _Twice(Exception):  # noqa: N818 - never leaves this module
+    """A key that occurs twice."""
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such file, it is not YAML, it holds something other than a mapping, or a key occurs twice; the
+        file and the line are named.
+    """
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            found = parse(stream.read(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ProtocolError(f"{path}: expected a config file, got: {reason}.") from error
+    if not isinstance(found, dict):
+        raise ProtocolError(f"{path}: expected keys with values, got {type(found).__name__}.")
+    return found
+
+
+def parse(text: str, where: str) -> Any:
+    """Return the value that a YAML text holds; errors as `read`."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
+    except _Twice as error:
+        raise ProtocolError(f"{where}, {error}") from None
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        problem = " ".join((error.problem or "not YAML").split())
+        raise ProtocolError(f"{where}{line}: expected YAML, got: {problem}.") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
+
+
+def check_files(paths: Iterable[str | Path]) -> None:
+    """Read config files as `read` does, so that one with a key that occurs twice is refused."""
+    for path in paths:
+        read(path)

@@ -1,0 +1,365 @@
+"""The base class of every hasher: scikit-learn's conventions without importing it, checks, models as named arrays."""
+
+import abc
+import inspect
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol import codes
+from protocol.checks import ProtocolError, integer, known, matrix
+from protocol.hashers.training_set import TrainingSet
+
+SUPERVISION = ("labels", "affinities", "pairs")
+"""What a hasher may need besides the training rows, each a property of `TrainingSet`."""
+Key = TypeVar("Key", bound=Hashable)
+_BLOCK = 1024  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
+
+
+class Hasher(abc.ABC):
+    """A learned map from features (n, d) to binary codes (n, n_bits).
+
+    A subclass writes two methods and names in `learned` the attributes that it learns: ``_fit(training, rng)`` sets
+    them and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently of the others.
+    Options are keywords of its constructor, which only stores them and hands on ``**options`` to the base's. Where
+    they have ranges, ``_check()`` refuses values outside.
+
+    A supervised hasher names in `supervision` what it needs. ``fit(X, y)`` then provides it as ``training.labels``,
+    ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or refuses before any work. The pipeline makes
+    `y` from the training set alone, and refuses a configuration that can't provide it.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1.
+    seed : int, default 0
+        Seed of every random draw, at least 0.
+
+    Attributes
+    ----------
+    learned : mapping of str to tuple
+        Of the class: the learned arrays, as ``{"projection_": ("float32", "d", "n_bits")}``: dtype, then the shape. A
+        length is an integer or a name: d is `n_features_in_`, the name of a parameter its value, and any other name
+        one length wherever it occurs.
+    supervision : {None, "labels", "affinities", "pairs"}
+        Of the class: what a fit needs besides the rows, a property of `TrainingSet`.
+    checkpoints : bool
+        Of the class: whether a fit may take so long that it should resume after an interruption; ``_fit`` then takes
+        `checkpoint`.
+    n_features_in_ : int
+        Number of features seen in fit.
+    fit_record_ : dict
+        What the fit did, JSON-able; may be empty.
+    """
+
+    __signature__: ClassVar[inspect.Signature]
+    learned: ClassVar[Mapping[str, tuple[str | int, ...]]] = {}
+    supervision: ClassVar[str | None] = None
+    checkpoints: ClassVar[bool] = False
+    n_features_in_: int
+    fit_record_: dict[str, Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.supervision is not None:
+            known(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
+        cls.__signature__ = _constructor_of(cls)
+
+    def __init__(self, n_bits: int = 32, *, seed: int = 0) -> None:
+        self.n_bits = n_bits
+        self.seed = seed
+
+    @abc.abstractmethod
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
+        """Learn from the training rows, ``training.X``, and return the fit record."""
+
+    @abc.abstractmethod
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return the bits of a block of rows."""
+
+    def _check(self) -> None:  # noqa: B027 - most hashers have no parameters of their own
+        """Raise ProtocolError if a parameter of the subclass is out of its range."""
+
+    def check(self) -> None:
+        """Raise ProtocolError if a parameter is out of its range; fit does so too, but only once there is data."""
+        integer(self.n_bits, "n_bits")
+        integer(self.seed, "seed", minimum=0)
+        self._check()
+
+    def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
+        """Learn the hash functions from the training rows.
+
+        Parameters
+        ----------
+        X : array_like of float, shape (n, d), or TrainingSet
+            Training rows; float32 is used without a copy. A `TrainingSet` serves several fits: they learn the same from
+            it, and share what it has computed.
+        y : array_like or sparse matrix, optional
+            What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
+            not need is ignored.
+        checkpoint : path, optional
+            Where a hasher with `checkpoints` leaves its state as it trains, and goes on from if the file is there from
+            a training that was broken off; whoever gives the path removes the file. Others ignore it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ProtocolError
+            If a parameter is out of its range, `X` is not a finite matrix, it can't serve `n_bits` bits, or what
+            supervises learning is missing or does not fit.
+        """
+        self.check()
+        training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
+        self._check_supervision(training)
+        more = {"checkpoint": checkpoint} if self.checkpoints else {}
+        record = self._fit(training, np.random.default_rng(self.seed), **more)
+        n_features = training.X.shape[1]
+        self._check_learned(record, n_features)
+        self.fit_record_, self.n_features_in_ = record, n_features
+        return self
+
+    def _check_learned(self, record: Any, n_features: int) -> None:
+        """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes as `learned` says."""
+        where = f"{type(self).__name__}._fit"
+        if not isinstance(record, dict):
+            raise ProtocolError(
+                f"{where}: expected it to return a dict (the fit record; {{}} if there is nothing to record), got "
+                f"{type(record).__name__}. Set what is learned as attributes, and name them in `learned`."
+            )
+        missing = [name for name in self.learned if not hasattr(self, name)]
+        if missing:
+            raise ProtocolError(
+                f"{where}: expected the attributes in `learned` to be set, got no {', '.join(missing)}."
+            )
+        lengths = self._lengths(n_features)
+        for name, declared in self.learned.items():
+            # In the memory order of a model from a file, so that products are rounded alike.
+            array = np.ascontiguousarray(getattr(self, name))
+            _check_array(array, declared, lengths, f"{where}: {name}")
+            setattr(self, name, array)
+
+    def _check_supervision(self, training: TrainingSet) -> None:
+        if self.supervision is not None:
+            try:
+                getattr(training, self.supervision)
+            except ProtocolError as error:
+                raise ProtocolError(f"{type(self).__name__} needs {self.supervision}: {error}") from error
+
+    def transform(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Return the codes of rows.
+
+        Parameters
+        ----------
+        X : array_like of float, shape (n, n_features_in_)
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_bits)
+
+        Raises
+        ------
+        ProtocolError
+            If fit has not been called, or `X` is not a finite matrix as wide as in fit.
+        """
+        self._check_fitted("transform")
+        return self._codes(X, self._encode, self.n_features_in_)
+
+    def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Return the codes of database rows: those of `transform`, unless the database is of another modality."""
+        return self.transform(X)
+
+    def _codes(
+        self, X: ArrayLike, encode: Callable[[NDArray[np.float32]], NDArray[np.bool_]], n_features: int
+    ) -> NDArray[np.bool_]:
+        rows = matrix(X, n_features=n_features)
+        found = np.empty((len(rows), self.n_bits), dtype=bool)
+        for start in range(0, len(rows), _BLOCK):
+            block = np.ascontiguousarray(rows[start : start + _BLOCK])
+            bits, shape = encode(block), (len(block), self.n_bits)
+            if not isinstance(bits, np.ndarray) or bits.dtype != bool or bits.shape != shape:
+                got = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else type(bits).__name__
+                raise ProtocolError(
+                    f"{type(self).__name__}._encode: expected an array of bool, shape {shape}, got {got}."
+                )
+            found[start : start + _BLOCK] = bits
+        return found
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        """Return the fitted model as named arrays to store in a file: what was learned, and its description.
+
+        The description, under ``model``, is JSON: the hasher's name, its parameters, the number of features and the
+        fit record. Unlike a pickle, nothing in it is ever executed when the model is read.
+
+        Raises
+        ------
+        ProtocolError
+            If fit has not been called.
+
+        Examples
+        --------
+        >>> from protocol.hashers.lsh import LSH
+        >>> sorted(LSH(n_bits=8).fit([[1.0, 2.0]]).to_arrays())
+        ['model', 'projection_']
+        """
+        self._check_fitted("to_arrays")
+        description = {
+            "hasher": type(self).__name__,
+            "parameters": self.get_params(),
+            "n_features": self.n_features_in_,
+            "fit_record": self.fit_record_,
+        }
+        return {"model": np.array(json.dumps(description, default=np.generic.item)), **self._learned_arrays()}
+
+    def _learned_arrays(self) -> dict[str, NDArray]:
+        return {name: getattr(self, name) for name in self.learned}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
+        """Return the fitted model that `to_arrays` described; it gives the same codes, bit for bit.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            Those of `to_arrays`, no more and no fewer; the description may be bytes, as it is read from a file.
+
+        Raises
+        ------
+        ProtocolError
+            If they belong to another hasher, or an array is missing, unknown, not finite, or not of the dtype and
+            shape that the parameters require.
+        """
+        where = f"model of {cls.__name__}"
+        if "model" not in arrays:
+            raise ProtocolError(f"{where}: expected an array 'model', got {', '.join(sorted(arrays)) or 'no array'}.")
+        try:
+            description = json.loads(arrays["model"].astype(str).item())
+            name, parameters = description["hasher"], dict(description["parameters"])
+            n_features, fit_record = description["n_features"], dict(description["fit_record"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ProtocolError(f"{where}: its description can't be read: {error}") from error
+        if name != cls.__name__:
+            raise ProtocolError(f"{where}: expected the arrays of {cls.__name__}, got those of {name}.")
+        hasher = cls().set_params(**parameters)
+        hasher.check()
+        hasher._set_learned_arrays(
+            {name: array for name, array in arrays.items() if name != "model"}, integer(n_features, "n_features")
+        )
+        hasher.n_features_in_, hasher.fit_record_ = n_features, fit_record
+        return hasher
+
+    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
+        for name, array in self._checked(arrays, self.learned, n_features).items():
+            setattr(self, name, array)
+
+    def _checked(
+        self, arrays: Mapping[str, NDArray], declared: Mapping[str, tuple[str | int, ...]], n_features: int
+    ) -> dict[str, NDArray]:
+        """Return the arrays of a file, C-contiguous, if they are those that are declared."""
+        where = f"model of {type(self).__name__}"
+        if set(arrays) != set(declared):
+            raise ProtocolError(
+                f"{where}: expected the arrays {', '.join(sorted(declared)) or 'none'}, got "
+                f"{', '.join(sorted(arrays)) or 'none'}."
+            )
+        lengths = self._lengths(n_features)
+        for name, of_dtype_and_shape in declared.items():
+            _check_array(arrays[name], of_dtype_and_shape, lengths, f"{where}: array {name!r}")
+            if not np.isfinite(arrays[name]).all():
+                raise ProtocolError(f"{where}: array {name!r}: expected finite numbers, got NaN or infinity.")
+        return {name: np.require(array, requirements="C") for name, array in arrays.items()}
+
+    def _lengths(self, n_features: int) -> dict[Any, Any]:
+        """Return the lengths that the names in `learned` stand for, if parameters or the features determine them."""
+        return {**self.get_params(), "d": n_features}
+
+    def _check_fitted(self, method: str) -> None:
+        if not hasattr(self, "n_features_in_"):
+            raise ProtocolError(f"{type(self).__name__}: {method} was called before fit; call fit(X) first.")
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters by name; `deep` is for scikit-learn's sake and changes nothing."""
+        return {name: getattr(self, name) for name in self._defaults()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return self; ProtocolError, and nothing set, if a name is unknown."""
+        for name in params:
+            known(name, self._defaults(), f"parameter of {type(self).__name__}")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn, which asks in pipelines, that this is a transformer, and whether it needs a target."""
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+
+        target = TargetTags(required=self.supervision is not None)
+        return Tags(estimator_type="transformer", target_tags=target, transformer_tags=TransformerTags())
+
+    def __repr__(self) -> str:
+        defaults = self._defaults()
+        shown = {
+            name: value
+            for name, value in self.get_params().items()
+            if name in ("n_bits", "seed") or value != defaults[name]
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def _constructor_of(cls: type) -> inspect.Signature:
+    """Return the signature of a hasher's constructor, with its base's parameters in place of ``**options``."""
+    parameters: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        if "__init__" in vars(base):
+            _, *own = inspect.signature(vars(base)["__init__"]).parameters.values()
+            parameters = {parameter.name: parameter for parameter in own} | parameters
+            if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in own):
+                break
+    return inspect.Signature([found for found in parameters.values() if found.kind is not found.VAR_KEYWORD])
+
+
+def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:
+    """Raise ProtocolError if an array is not as declared; the first array with a new name sets its length."""
+    dtype, *shape = declared
+    if array.ndim == len(shape):
+        for name, length in zip(shape, array.shape, strict=True):
+            if isinstance(name, str):
+                lengths.setdefault(name, length)
+    expected = tuple(lengths.get(name, name) for name in shape)
+    if array.dtype != dtype or array.shape != expected:
+        raise ProtocolError(f"{where}: expected {dtype} of shape {expected}, got {array.dtype} of shape {array.shape}.")
+
+
+def packed_codes(
+    models: Mapping[Key, Hasher], blocks: Iterable[NDArray[np.float32]], *, of_database: bool = False
+) -> dict[Key, NDArray[np.uint8]]:
+    """Return the packed codes of items by several models; each block of vectors is read once, and encoded by all.
+
+    Parameters
+    ----------
+    models : mapping of any key to a fitted Hasher
+    blocks : iterable of ndarray of float32, shape (n_block, d)
+        At least one.
+    of_database : bool, default False
+        Whether these are database items, which may be of another modality than queries.
+
+    Returns
+    -------
+    dict of ndarray of uint8, shape (n, ceil(n_bits / 8))
+        Each model's codes of all items, packed as by `protocol.codes.pack`.
+    """
+    packed: dict[Key, list[NDArray[np.uint8]]] = {key: [] for key in models}
+    for block in blocks:
+        for key, model in models.items():
+            packed[key].append(codes.pack(model.transform_database(block) if of_database else model.transform(block)))
+    return {key: np.concatenate(parts) for key, parts in packed.items()}

@@ -1,0 +1,1 @@
+"""Hashers whose queries and database are of two modalities, such as texts and images."""

@@ -1,0 +1,108 @@
+"""What the hashers across two modalities share: one map of queries and one of the database, learned from pairs."""
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.cross_modal.canonical import CanonicalDirections, canonical_directions
+from protocol.hashers.cross_modal.kernel import Kernel, fit_kernel
+from protocol.hashers.training_set import TrainingSet
+
+
+class CrossModalHasher(Hasher):
+    """Signs of projections of an anchor kernel map, one of queries and one of the database, which is other in kind.
+
+    ``fit(X, pairs)`` takes the queries' modality and the database's, item by item; `transform` codes rows of the first
+    and `transform_database` rows of the second. A subclass says how canonical directions become the projections.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, from 1 to n_anchors.
+    seed : int, default 0
+        Seed of the choice of anchors, and of what the subclass draws.
+    n_anchors : int, default 256
+        Training pairs that rows are compared with, at least n_bits; some are repeated where there are fewer.
+    regularisation : float, default 0.01
+        Of the canonical correlation, in units of a modality's mean variance; above 0.
+
+    Attributes
+    ----------
+    anchors_, width_, offset_ : ndarray of float32
+        The queries' kernel map, see `Kernel`.
+    projection_ : ndarray of float32, shape (n_anchors, n_bits)
+    database_anchors_, database_width_, database_offset_, database_projection_ : ndarray of float32
+        The same of the database's modality.
+    fit_record_ : dict
+        ``correlations``: of each pair of canonical directions, the highest first.
+    """
+
+    database_anchors_: NDArray[np.float32]
+    supervision = "pairs"
+    learned = {
+        f"{side}{name}_": ("float32", *shape)
+        for side, d in (("", "d"), ("database_", "d_database"))
+        for name, shape in {
+            "anchors": ("n_anchors", d),
+            "width": ("n_anchors",),
+            "offset": ("n_anchors",),
+            "projection": ("n_anchors", "n_bits"),
+        }.items()
+    }
+
+    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 256, regularisation: float = 0.01) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.n_anchors = n_anchors
+        self.regularisation = regularisation
+
+    def _check(self) -> None:
+        positive_number(self.regularisation, "regularisation")
+        if integer(self.n_anchors, "n_anchors") < self.n_bits:
+            raise ProtocolError(f"n_anchors: expected at least n_bits = {self.n_bits}, got {self.n_anchors}.")
+
+    @abc.abstractmethod
+    def _projections(
+        self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the projections (m, n_bits) of both modalities, whose mapped training rows are X and Y."""
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
+        rows = np.resize(rng.permutation(len(training.X)), self.n_anchors)
+        kernels = [fit_kernel(modality, rows) for modality in (training.X, training.pairs)]
+        X, Y = (kernel.map(modality) for kernel, modality in zip(kernels, (training.X, training.pairs), strict=True))
+        found = canonical_directions(X, Y, self.n_bits, regularisation=self.regularisation)
+        projections = self._projections(found, X, Y, rng)
+        for side, kernel, projection in zip(("", "database_"), kernels, projections, strict=True):
+            for name, array in {**kernel._asdict(), "projection": projection.astype(np.float32)}.items():
+                setattr(self, f"{side}{name}_", array)
+        return {"correlations": found.correlations.tolist()}
+
+    def _coded(self, X: NDArray[np.float32], side: str) -> NDArray[np.bool_]:
+        kernel = Kernel(*(getattr(self, f"{side}{name}_") for name in Kernel._fields))
+        return kernel.map(X) @ getattr(self, f"{side}projection_") > 0
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return self._coded(X, "")
+
+    def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Return the codes of rows of the database's modality.
+
+        Parameters
+        ----------
+        X : array_like of float, as wide as the pairs in fit
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_bits)
+
+        Raises
+        ------
+        ProtocolError
+            If fit has not been called, or `X` is not a finite matrix as wide as the pairs in fit.
+        """
+        self._check_fitted("transform_database")
+        return self._codes(X, lambda rows: self._coded(rows, "database_"), self.database_anchors_.shape[1])

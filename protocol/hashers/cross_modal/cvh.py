@@ -1,0 +1,45 @@
+"""CVH: signs of the directions in which two modalities of the same items agree."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers.cross_modal.base import CrossModalHasher
+from protocol.hashers.cross_modal.canonical import CanonicalDirections
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "cvh",
+    source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
+    deviations="Only that the two modalities of an item belong together is known, the case in which the paper's "
+    "generalised eigenproblem is that of canonical correlation. It is solved for anchor kernel maps (Liu et al. 2012), "
+    "since it gives no more directions than the narrower modality has features, and regularised.",
+    bits_within_features=False,
+    random=True,
+)
+class CVH(CrossModalHasher):
+    """Cross-view hashing: the hash functions of two modalities by which an item's two codes differ least.
+
+    ``bit_j(x) = [(phi_x(x) W_x)_j > 0]``, and the same with phi_y and W_y for the database: phi is an anchor kernel
+    map, and the columns of W_x and W_y are the leading solutions of the eigenproblem of `canonical_directions`.
+
+    Parameters and attributes are those of `CrossModalHasher`; the seed is of the anchors alone.
+
+    References
+    ----------
+    Kumar, Udupa, *Learning Hash Functions for Cross-View Similarity Search*, IJCAI 2011.
+
+    Examples
+    --------
+    Two modalities that say the same: a pair gets one code.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> model = CVH(n_bits=4).fit(X, X)
+    >>> bool((model.transform(X) == model.transform_database(X)).all())
+    True
+    """
+
+    def _projections(
+        self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return found.x, found.y

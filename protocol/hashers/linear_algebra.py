@@ -1,0 +1,78 @@
+"""Matrix products that several hashers share: projections, squared distances, and rotations, random or ITQ's."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TILE = 2048  # rows projected at once: a tile of 512 features is 4 MB, so centring it costs no trip to memory
+_ROTATED_TILE = 512  # rows: a tile, its projection and its signs stay in the cache
+
+
+def project(X: NDArray[np.float32], mean: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return ``(X - mean) @ directions``, shape (n, n_components), tile by tile."""
+    projected = np.empty((len(X), directions.shape[1]), dtype=np.float32)
+    for start in range(0, len(X), _TILE):
+        tile = slice(start, start + _TILE)
+        np.matmul(X[tile] - mean, directions, out=projected[tile])
+    return projected
+
+
+def squared_distances(centres: NDArray, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return ``||c - x||^2 = ||c||^2 - 2 c.x + ||x||^2`` of every centre c and row x.
+
+    Parameters
+    ----------
+    centres : ndarray of float, shape (k, d)
+    X : ndarray of float32, shape (n, d)
+        Centred rows: a common offset would cost digits in the subtraction.
+
+    Returns
+    -------
+    ndarray of float32, shape (k, n)
+        Never below zero.
+    """
+    centres = centres.astype(np.float32, copy=False)
+    distances = (-2 * centres) @ X.T
+    distances += np.einsum("ij,ij->i", centres, centres)[:, None]
+    distances += np.einsum("ij,ij->i", X, X)
+    return np.maximum(distances, 0, out=distances)
+
+
+def random_rotation(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return a random orthogonal matrix: the left singular vectors of a standard normal (size, size) matrix."""
+    return np.linalg.svd(rng.standard_normal((size, size)))[0]
+
+
+def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the orthogonal R that brings the rows of V R near to the corners of a cube: ITQ's, from a random one.
+
+    Parameters
+    ----------
+    V : ndarray of float32, shape (n, size)
+    n_iter : int
+        Updates to make, at least 1.
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of float64, shape (size, size)
+
+    References
+    ----------
+    Gong, Lazebnik, *Iterative Quantization: A Procrustean Approach to Learning Binary Codes*, CVPR 2011, section 2.2.
+    """
+    total = V.sum(axis=0, dtype=np.float64)
+    rotation = random_rotation(V.shape[1], rng)
+    for _ in range(n_iter):
+        rotation = _update(V, total, rotation)
+    return rotation
+
+
+def _update(V: NDArray[np.float32], total: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the orthogonal R nearest to taking `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
+    R = rotation.astype(np.float32)
+    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper to make than B = 2 H - 1
+    for start in range(0, len(V), _ROTATED_TILE):
+        tile = V[start : start + _ROTATED_TILE]
+        above += (tile @ R >= 0).astype(np.float32).T @ tile
+    U, _, At = np.linalg.svd(2 * above - total)  # B'V
+    return (U @ At).T

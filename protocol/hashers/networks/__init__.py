@@ -1,0 +1,1 @@
+"""Neural hashers: the signs of a network's outputs."""

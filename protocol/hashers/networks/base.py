@@ -1,0 +1,401 @@
+"""The base class of neural hashers: a PyTorch module and a loss, trained in minibatches on class labels."""
+
+import abc
+import contextlib
+import importlib.util
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from math import ceil, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import sources, storage
+from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.networks.architectures import ARCHITECTURES, architecture
+from protocol.hashers.progress import Progress, progress
+from protocol.hashers.training_set import TrainingSet
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+    from torch.optim import Optimizer
+    from torch.optim.lr_scheduler import LRScheduler
+
+NO_PRETRAINING = (
+    "No pre-trained network can be shipped: codes come from a head over any features, or from a convolutional network "
+    "trained from random weights on images of 32 x 32. Adam in place of stochastic gradient descent, so that "
+    "objectives of any scale learn at one rate; inputs are centred by the training mean and divided by their root mean "
+    "square. "
+)
+_log = logging.getLogger(__name__)
+
+
+class NetworkHasher(Hasher):
+    """Signs of a network's outputs, trained in minibatches on class labels: ``bit_j(x) = [g_j(x) >= 0]``.
+
+    A subclass writes ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
+    writes ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to outputs
+    (n, n_bits). It may also replace `_prepare`, `_initialise`, `_optimiser` and `_scheduler`. These methods import
+    PyTorch themselves, so that hashers can be listed without it.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+    seed : int, default 0
+        Seed of the first weights, of the order of rows and of PyTorch's own generator.
+    network : {"mlp", "linear", "conv"}, default "mlp"
+        A head of two linear layers with 500 rectified units between, or of one, over any features; or three
+        convolutions and two linear layers over ``pixels`` of 32 x 32 images.
+    epochs : int, default 30
+    batch_size : int, default 128
+        Rows of a minibatch, at least 3; an epoch is divided into batches of nearly the same size, none of them larger
+        and none of a single row, which has no pairs.
+    learning_rate : float, default 0.001
+        Of Adam, in the first epoch.
+    weight_decay : float, default 5e-5
+        Added to the gradient, times the parameters; may be 0.
+    patience : int or None, default None
+        Stop when the mean loss of an epoch has not fallen for this many epochs; None: never.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows, subtracted from every row.
+    scale_ : ndarray of float32, shape (1,)
+        What centred rows are divided by: their root mean square in training; 1 if the network's first layer, which is
+        linear, was divided by it.
+    network_ : torch.nn.Module
+        The trained network, on the CPU. A model file stores its ``state_dict``, array by array.
+    fit_record_ : dict
+        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``, and ``torch``, the
+        version of PyTorch.
+
+    Notes
+    -----
+    On a CPU the same seed gives the same bytes, whatever the number of cores, because training uses one thread. A GPU
+    is used where there is one, without that guarantee; codes are always computed on the CPU.
+    A fit with a `checkpoint` saves its state there after every epoch. Started again with the same rows, labels,
+    parameters and code, it resumes from there, with the same result.
+    """
+
+    learned = {"mean_": ("float32", "d"), "scale_": ("float32", 1)}
+    supervision = "labels"
+    checkpoints = True
+    decay: ClassVar[tuple[float, int]] = (1.0, 1)
+    """The factor of the learning rate, and the number of equally long stretches of epochs, between which it applies."""
+
+    mean_: NDArray[np.float32]
+    scale_: NDArray[np.float32]
+    network_: "Module"
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        seed: int = 0,
+        network: str = "mlp",
+        epochs: int = 30,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 5e-5,
+        patience: int | None = None,
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.network = network
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.patience = patience
+
+    @abc.abstractmethod
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        """Return the objective of a minibatch, a scalar.
+
+        Parameters
+        ----------
+        outputs : Tensor of float32, shape (n, n_bits)
+            Of the network, unbounded.
+        labels : Tensor of int64, shape (n,), or of bool, shape (n, n_classes)
+            As ``training.labels``.
+        rows : Tensor of int64, shape (n,)
+            Indices of the items in the training set.
+        epoch : int
+            From 0.
+        """
+
+    def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
+        """Compute from the training set what the loss needs; the first call of a fit."""
+
+    def _network(self, n_features: int, n_bits: int) -> "Module":
+        """Return the network to train; its weights are replaced by those of `_initialise`."""
+        return architecture(self.network, n_features, n_bits)
+
+    def _initialise(self, network: "Module", rng: np.random.Generator) -> None:
+        """Draw weights from a normal distribution of variance 2 / fan-in (He et al. 2015), and set biases to 0.
+
+        Other parameters, such as the weights of batch normalisation, keep the values that their modules gave them.
+        """
+        import torch
+
+        with torch.no_grad():
+            for name, parameter in network.named_parameters():
+                if parameter.ndim > 1:
+                    drawn = rng.normal(scale=np.sqrt(2 / prod(parameter.shape[1:])), size=tuple(parameter.shape))
+                    parameter.copy_(torch.from_numpy(drawn.astype(np.float32)))
+                elif name.endswith("bias"):
+                    parameter.zero_()
+
+    def _optimiser(self, parameters: "Iterator[Tensor]") -> "Optimizer":
+        """Return the optimiser of the network's parameters."""
+        import torch
+
+        return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+
+    def _scheduler(self, optimiser: "Optimizer") -> "LRScheduler":
+        """Return what sets the learning rate; it makes one step after every epoch."""
+        from torch.optim.lr_scheduler import LambdaLR
+
+        factor, stretches = self.decay
+        return LambdaLR(optimiser, lambda epoch: factor ** (epoch * stretches // self.epochs))
+
+    def _check(self) -> None:
+        one_of(self.network, tuple(ARCHITECTURES), "network")
+        integer(self.epochs, "epochs")
+        integer(self.batch_size, "batch_size", minimum=3)
+        positive_number(self.learning_rate, "learning_rate")
+        if self.weight_decay:
+            positive_number(self.weight_decay, "weight_decay")
+        if self.patience is not None:
+            integer(self.patience, "patience")
+        if importlib.util.find_spec("torch") is None:
+            raise ProtocolError(
+                f"{type(self).__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol[learned]'"
+            )
+
+    def _fit(
+        self, training: TrainingSet, rng: np.random.Generator, checkpoint: str | Path | None = None
+    ) -> dict[str, Any]:
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        identity = self._identity(training) if checkpoint else {}
+        n_steps = ceil(len(training.X) / self.batch_size)
+        with _deterministic(device), _generator_restored():
+            self._prepare(training, rng)
+            network = self._module(training.X.shape[1])
+            self._initialise(network, rng)
+            run = _Run(self, network.to(device), training, device)
+            if checkpoint:
+                run.load(checkpoint, identity)
+            with progress(f"{type(self).__name__}, {self.n_bits} bits", self.epochs * n_steps, run.losses) as steps:
+                while not self._finished(epochs := _means(run.losses, n_steps)):
+                    run.epoch(len(epochs), n_steps, steps)
+                    if checkpoint:
+                        run.save(checkpoint, identity)
+        self.network_ = network.cpu().eval()
+        self.mean_, scale = training.mean, np.float32(training.scale)
+        if type(self)._network is NetworkHasher._network:  # its first layer is linear, and can be divided once for all
+            next(self.network_.parameters()).detach().numpy()[...] /= scale
+            scale = np.float32(1)
+        self.scale_ = np.array([scale])
+        loss = [epochs[0], epochs[-1]]
+        return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
+
+    def _module(self, n_features: int) -> "Module":
+        """Return an untrained network; PyTorch's generator gives the same numbers every time."""
+        import torch
+
+        torch.manual_seed(int(np.random.default_rng(self.seed).integers(2**63)))
+        network = self._network(n_features, int(self.n_bits))
+        if not isinstance(network, torch.nn.Module):
+            raise ProtocolError(
+                f"{type(self).__name__}._network: expected a torch.nn.Module, got {type(network).__name__}."
+            )
+        return network
+
+    def _finished(self, losses: list[float]) -> bool:
+        """Return whether training ends, after epochs with these mean losses."""
+        waited = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
+        return len(losses) == self.epochs or (self.patience is not None and waited >= self.patience)
+
+    def _identity(self, training: TrainingSet) -> dict[str, Any]:
+        """Return everything that the result of a training depends on, as JSON stores it."""
+        import torch
+
+        identity = {
+            "hasher": type(self).__name__,
+            "parameters": self.get_params(),
+            "rows": storage.array_digest(training.X),
+            "labels": storage.array_digest(training.labels),
+            "code": sources.digest(
+                *(own.__module__ for own in type(self).__mro__ if own.__module__.startswith("protocol."))
+            ),
+            "torch": str(torch.__version__),
+        }
+        return json.loads(json.dumps(identity, default=np.generic.item))
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        import torch
+
+        rows = X - self.mean_
+        rows /= self.scale_
+        with _deterministic("cpu"), torch.inference_mode():
+            return self.network_(torch.from_numpy(rows)).numpy() >= 0
+
+    def _learned_arrays(self) -> dict[str, NDArray]:
+        return super()._learned_arrays() | _arrays_of(self.network_)
+
+    def _set_learned_arrays(self, arrays: Mapping[str, NDArray], n_features: int) -> None:
+        import torch
+
+        with _generator_restored():
+            network = self._module(n_features)
+        declared = {name: (str(array.dtype), *array.shape) for name, array in _arrays_of(network).items()}
+        checked = self._checked(arrays, {**self.learned, **declared}, n_features)
+        network.load_state_dict({name.partition("/")[2]: torch.tensor(checked[name]) for name in declared})
+        self.network_ = network.eval()
+        for name in self.learned:
+            setattr(self, name, checked[name])
+
+
+class _Run:
+    """One training: a network, its optimiser and its scheduler, and the loss of every step so far."""
+
+    def __init__(self, hasher: NetworkHasher, network: "Module", training: TrainingSet, device: str) -> None:
+        import torch
+
+        self._hasher, self._network, self._training, self._device = hasher, network, training, device
+        labels = training.labels
+        self._labels = torch.from_numpy(labels if labels.ndim == 2 else labels.astype(np.int64))
+        self._optimiser = hasher._optimiser(network.parameters())
+        self._scheduler = hasher._scheduler(self._optimiser)
+        self.losses: list[float] = []
+
+    def epoch(self, epoch: int, n_steps: int, steps: Progress) -> None:
+        """Train on every row once."""
+        import torch
+
+        rng = np.random.default_rng([self._hasher.seed, epoch])
+        order = rng.permutation(len(self._training.X))
+        torch.manual_seed(int(rng.integers(2**63)))  # so that dropout, say, doesn't depend on where a training resumed
+        self._network.train()
+        for rows in np.array_split(order, n_steps):
+            steps.step(self._step(rows, epoch))
+        self._scheduler.step()
+        self.losses = steps.values
+
+    def _step(self, rows: NDArray[np.int64], epoch: int) -> float:
+        import torch
+
+        X, index = self._training.X[rows], torch.from_numpy(rows)
+        batch = torch.from_numpy((X - self._training.mean) / np.float32(self._training.scale))
+        outputs = self._network(batch.to(self._device))
+        self._expect("_network", outputs, (len(rows), self._hasher.n_bits))
+        labels = self._labels[index].to(self._device)
+        loss = self._hasher._loss(outputs, labels, index.to(self._device), epoch)
+        self._expect("_loss", loss, ())
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._optimiser.step()
+        return loss.item()
+
+    def _expect(self, method: str, found: Any, shape: tuple[int, ...]) -> None:
+        if getattr(found, "shape", None) != shape:
+            got = f"shape {tuple(found.shape)}" if hasattr(found, "shape") else type(found).__name__
+            raise ProtocolError(
+                f"{type(self._hasher).__name__}.{method}: expected a tensor of shape {shape}, got {got}."
+            )
+
+    def save(self, path: str | Path, identity: dict[str, Any]) -> None:
+        """Write everything that later epochs depend on: tensors as arrays by name, the rest as JSON."""
+        arrays: dict[str, NDArray] = {"losses": np.array(self.losses)}
+        parts: dict[str, Any] = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
+        state = {name: _packed(part.state_dict(), name, arrays) for name, part in parts.items()}
+        passport = storage.passport("checkpoint", parameters=identity, inputs={}, state=state)
+        storage.write(path, arrays, passport)
+
+    def load(self, path: str | Path, identity: dict[str, Any]) -> None:
+        """Resume from a file if it belongs to the same training; ignore one that doesn't, or is damaged."""
+        if not Path(path).exists():
+            return
+        try:
+            passport = storage.read_passport(path)
+            if passport["parameters"] != identity:
+                raise ProtocolError(f"{path}: belongs to another training")
+            arrays = storage.read(path)
+        except ProtocolError as error:
+            _log.info("checkpoint not used: %s", error)
+            return
+        self.losses = arrays["losses"].tolist()
+        state = {name: _unpacked(part, arrays) for name, part in passport["state"].items()}
+        self._network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._scheduler.load_state_dict(state["scheduler"])
+        _log.info("%s: resuming after %d steps", path, len(self.losses))
+
+
+def _packed(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
+    """Return a part of a ``state_dict`` as JSON can store it, and add its tensors to `arrays`, by name."""
+    if isinstance(value, Mapping):  # as pairs, since keys may be integers
+        return {"pairs": [[key, _packed(item, f"{name}/{key}", arrays)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_packed(item, f"{name}/{place}", arrays) for place, item in enumerate(value)]
+    if hasattr(value, "detach"):
+        arrays[name] = value.detach().cpu().numpy()
+        return {"array": name}
+    return value
+
+
+def _unpacked(value: Any, arrays: Mapping[str, NDArray]) -> Any:
+    """Return what `_packed` packed; tuples become lists."""
+    import torch
+
+    if isinstance(value, list):
+        return [_unpacked(item, arrays) for item in value]
+    if isinstance(value, dict):
+        if "array" in value:
+            return torch.tensor(arrays[value["array"]])
+        return {key: _unpacked(item, arrays) for key, item in value["pairs"]}
+    return value
+
+
+def _arrays_of(network: "Module") -> dict[str, NDArray]:
+    """Return the parameters and buffers of a network as C-contiguous arrays, by the names in a model file."""
+    state = network.state_dict()
+    return {f"network_/{name}": tensor.cpu().contiguous().numpy() for name, tensor in state.items()}
+
+
+@contextlib.contextmanager
+def _deterministic(device: str) -> Iterator[None]:
+    """Compute on one thread, and with algorithms that give the same bytes each time; afterwards as before."""
+    import torch
+
+    threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(device == "cpu")
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(strict)
+
+
+@contextlib.contextmanager
+def _generator_restored() -> Iterator[None]:
+    """Leave PyTorch's generators as they were."""
+    import torch
+
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()
+    with torch.random.fork_rng(list(devices)):
+        yield
+
+
+def _means(losses: list[float], n_steps: int) -> list[float]:
+    """Return the mean loss of each epoch of `n_steps` steps."""
+    return [float(np.mean(losses[start : start + n_steps])) for start in range(0, len(losses), n_steps)]

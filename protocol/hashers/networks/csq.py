@@ -1,0 +1,73 @@
+"""CSQ: every class has a hash centre, and codes are drawn to the centres of their classes."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import positive_number
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.training_set import TrainingSet
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@HasherRecord(
+    "csq",
+    source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
+    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001, where the paper searches a grid and prints no value.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class CSQ(NetworkHasher):
+    """Central similarity quantization: a network whose codes are drawn to a fixed, distant centre for every class.
+
+    ``L_C + lambda_1 L_Q``, of ``h = sigmoid(g(x))``: the binary cross-entropy between h and the row's centre, as a mean
+    over bits, and ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several labels is the majority vote of
+    theirs; ties are broken at random. Parameters and attributes are those of `NetworkHasher`, and:
+
+    Parameters
+    ----------
+    lambda_1 : float, default 0.0001
+        Weight of the quantization loss L_Q, at least 0.
+
+    References
+    ----------
+    Yuan, Wang, Zhang, Tay, Jie, Liu, Feng, *Central Similarity Quantization for Efficient Image and Video Retrieval*,
+    CVPR 2020, section 3, Algorithm 1.
+    """
+
+    def __init__(self, n_bits: int = 32, *, lambda_1: float = 1e-4, **options: Any) -> None:
+        super().__init__(n_bits, **options)
+        self.lambda_1 = lambda_1
+
+    def _check(self) -> None:
+        super()._check()
+        if self.lambda_1:
+            positive_number(self.lambda_1, "lambda_1")
+
+    def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
+        y = training.labels
+        has_label = y if y.ndim == 2 else y[:, None] == np.unique(y)
+        centres = hash_centres(has_label.shape[1], self.n_bits, rng)
+        votes = has_label @ np.where(centres, 1.0, -1.0)
+        self._centre_of_row = np.where(votes == 0, rng.random(votes.shape) < 0.5, votes > 0)
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        centres = outputs.new_tensor(self._centre_of_row[rows.cpu().numpy()])
+        quantization = ((2 * outputs.sigmoid() - 1).abs() - 1).cosh().log().sum(dim=1).mean()
+        return binary_cross_entropy_with_logits(outputs, centres) + self.lambda_1 * quantization
+
+
+def hash_centres(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return rows of a Hadamard matrix, then negated ones; random bits if there are too few, or no such matrix."""
+    H = np.ones((1, 1))
+    while len(H) < n_bits:
+        H = np.block([[H, H], [H, -H]])
+    enough = len(H) == n_bits and n_classes <= 2 * n_bits
+    return np.vstack([H, -H])[:n_classes] > 0 if enough else rng.random((n_classes, n_bits)) < 0.5

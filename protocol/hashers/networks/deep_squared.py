@@ -1,0 +1,46 @@
+"""Deep squared hashing: similar pairs on one code, dissimilar ones as far apart as codes can be."""
+
+from typing import TYPE_CHECKING
+
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import shared_labels, squared
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+DEVIATIONS = (
+    f"{NO_PRETRAINING}Of eq. 4's two lines, which differ, the second. beta grows to what 400 epochs of the paper's "
+    "factor 1.005 make of it, over however many epochs there are."
+)
+_BETA_LAST = 1.005**400
+
+
+@HasherRecord(
+    "deep_squared",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
+    deviations=DEVIATIONS,
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class DeepSquared(NetworkHasher):
+    """Deep squared hashing: a network whose codes put similar pairs at distance 0 and others at n_bits.
+
+    ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` of the codes
+    ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the same
+    factor every epoch; the learning rate is halved for the second half, as in the paper. Parameters and attributes are
+    those of `NetworkHasher`.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.2, eq. 4, and section 5.1.
+    """
+
+    decay = (0.5, 2)
+    margin: float = 0
+    """The Hamming distance that similar pairs are drawn to."""
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        beta = _BETA_LAST ** (epoch / max(1, self.epochs - 1))
+        return squared((beta * outputs).tanh(), shared_labels(labels), m=self.margin)

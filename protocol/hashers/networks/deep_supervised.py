@@ -1,0 +1,38 @@
+"""Deep supervised hashing: similar pairs together, dissimilar ones at least half of the bits apart."""
+
+from typing import TYPE_CHECKING
+
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import contrastive, shared_labels
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@HasherRecord(
+    "deep_supervised",
+    source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
+    deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "
+    "twice. The mean over pairs in place of the sum; alpha = 0.01, which the paper does not say.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class DeepSupervised(NetworkHasher):
+    """Deep supervised hashing: a network whose codes are close for similar pairs and beyond a margin for others.
+
+    ``1/2 ||b_1 - b_2||^2`` of similar pairs, ``1/2 max(2 n_bits - ||b_1 - b_2||^2, 0)`` of others, and
+    ``0.01 || |b| - 1 ||_1`` of every item; of corners the margin is n_bits / 2 bits. ``bit_j(x) = [b_j(x) >= 0]``; the
+    rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`.
+
+    References
+    ----------
+    *Mean Local Group Average Precision*, section 5.2, eq. 16-19, and 5.3. Liu, Wang, Shan, Chen, *Deep Supervised
+    Hashing for Fast Image Retrieval*, CVPR 2016.
+    """
+
+    decay = (0.6, 5)
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        return contrastive(outputs, shared_labels(labels), margin=2 * self.n_bits)

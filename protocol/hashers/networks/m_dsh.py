@@ -1,0 +1,40 @@
+"""m-deep squared hashing: deep squared hashing whose similar pairs are m bits apart."""
+
+from typing import Any
+
+from protocol.checks import integer
+from protocol.hashers.networks.deep_squared import DEVIATIONS, DeepSquared
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "m_dsh",
+    source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
+    deviations=DEVIATIONS,
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class MDSH(DeepSquared):
+    """m-DSH: deep squared hashing whose similar pairs are drawn to a distance of m bits, the option `margin`.
+
+    ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``: m far below n_bits leaves the order of distances as
+    it is, but a search finds little at the first m radii. Parameters and attributes are those of `NetworkHasher`, and:
+
+    Parameters
+    ----------
+    margin : int, default 4
+        m, at least 0; the paper has 4, 8 and 12.
+
+    References
+    ----------
+    Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.2, J(H; m), and section 5.2.
+    """
+
+    def __init__(self, n_bits: int = 32, *, margin: int = 4, **options: Any) -> None:
+        super().__init__(n_bits, **options)
+        self.margin = margin
+
+    def _check(self) -> None:
+        super()._check()
+        integer(self.margin, "margin", minimum=0)

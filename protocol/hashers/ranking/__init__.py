@@ -1,0 +1,1 @@
+"""Hashers that maximise a ranking metric of their own training set."""

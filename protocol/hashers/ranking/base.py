@@ -1,0 +1,118 @@
+"""What the two hashers of TALR share: linear hash functions that climb a ranking metric of their own minibatches."""
+
+import abc
+import math
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import integer, known, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.linear_algebra import project, quantizing_rotation
+from protocol.hashers.progress import progress
+from protocol.hashers.ranking.objectives import Floats, Objective, relaxed_objective
+from protocol.hashers.training_set import TrainingSet
+
+_MOMENTUM = 0.9
+_START_ITERATIONS = 50  # of ITQ, for the start
+_PARTS = 20  # of the training, whose mean objectives the fit record keeps
+
+
+class TALR(Hasher):
+    """Hashing as tie-aware learning to rank; `TALRAP` and `TALRNDCG` say which metric and from what."""
+
+    objectives: ClassVar[Mapping[str, Objective]]
+    components: ClassVar[int | None]
+    """How many leading principal components functions are of, where `n_components` does not say; None: all."""
+    learned = {
+        "mean_": ("float32", "d"),
+        "projection_": ("float32", "d", "n_bits"),
+        "threshold_": ("float32", "n_bits"),
+    }
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        seed: int = 0,
+        relaxation: str = "simplified",
+        alpha: float = 1.0,
+        growth: float = 1.0,
+        n_steps: int = 400,
+        batch_size: int = 256,
+        learning_rate: float = 0.1,
+        n_components: int | None = None,
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.relaxation = relaxation
+        self.alpha = alpha
+        self.growth = growth
+        self.n_steps = n_steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.n_components = n_components
+
+    def _check(self) -> None:
+        known(self.relaxation, self.objectives, "relaxation=")
+        for name in ("alpha", "growth", "learning_rate"):
+            positive_number(getattr(self, name), name)
+        integer(self.n_steps, "n_steps")
+        integer(self.batch_size, "batch_size", minimum=2)
+        if self.n_components is not None:
+            integer(self.n_components, "n_components")
+
+    @staticmethod
+    @abc.abstractmethod
+    def _gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return the gains of all pairs of rows, and each query's best objective."""
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
+        affinities, objective = training.affinities, self.objectives[self.relaxation]
+        n_features = training.X.shape[1]
+        n_components = self.n_components or self.components or n_features
+        directions = training.components(min(n_components, n_features)).directions
+        components = project(training.X, training.mean, directions)
+        # Divided by this, so that the learning rate means the same for any features; the column of 1 is for thresholds.
+        rows = np.column_stack([components / np.float32(training.scale), np.ones(len(components), dtype=np.float32)])
+        W = np.vstack([directions.T @ self._start(training, rng) * training.scale, np.zeros(self.n_bits)])
+        velocity = np.zeros_like(W)
+        batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
+        name = f"{type(self).__name__}, {self.n_bits} bits"
+        # What overflows ends as an objective that is no number, and that stops the training.
+        with progress(name, self.n_steps) as course, np.errstate(over="ignore", invalid="ignore"):
+            for step, batch in zip(range(self.n_steps), batches, strict=False):
+                done = step / self.n_steps
+                levels = affinities.among(batch)
+                np.fill_diagonal(levels, 0)
+                value, by_weights = relaxed_objective(
+                    rows[batch], W, self.alpha * self.growth**done, *self._gains(levels), objective
+                )
+                course.step(value)
+                velocity = _MOMENTUM * velocity + by_weights
+                W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity
+        self.mean_ = training.mean
+        self.projection_ = (directions @ W[:-1] / training.scale).astype(np.float32)
+        self.threshold_ = (-W[-1]).astype(np.float32)
+        parts = np.array_split(course.values, min(_PARTS, self.n_steps))
+        return {"objective": [round(float(part.mean()), 6) for part in parts]}
+
+    def _start(self, training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the projection of ITQ, each bit's at unit variance over the training rows."""
+        components = training.components(self.n_bits)
+        V = project(training.X, components.mean, components.directions)
+        rotation = quantizing_rotation(V, _START_ITERATIONS, rng)
+        deviation = (V @ rotation).std(axis=0)
+        return components.directions @ rotation / np.where(deviation > 0, deviation, 1)
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return project(X, self.mean_, self.projection_) > self.threshold_
+
+
+def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+    """Yield minibatches without end: all rows in a random order, then in another one; what is left over is skipped."""
+    while True:
+        order = rng.permutation(n_rows)
+        for start in range(0, n_rows - size + 1, size):
+            yield order[start : start + size]

@@ -1,0 +1,88 @@
+"""TALR-AP: linear hash functions that climb tie-aware average precision, from class labels."""
+
+from protocol.hashers.ranking.base import TALR
+from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "talr_ap",
+    source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
+    deviations="The first bin and bins of one item are finite: integrals have the limits of the midpoint rule. The "
+    "paper's functions end a deep network or start from nothing; here they are linear on given features, have "
+    "thresholds, which the paper's linear ones have not, and start as ITQ's. Momentum is 0.9 and the learning rate "
+    "falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which the released code lacks.",
+    bits_within_features=True,
+    random=True,
+)
+class TALRAP(TALR):
+    r"""Tie-aware learning to rank for AP: every training row queries the rest of its minibatch.
+
+    Linear functions ``bit_j(x) = [w_j . (x - mean) > t_j]`` with relaxed bits ``tanh(alpha (w_j . (x - mean) - t_j))``
+    climb the mean AP of soft Hamming distances ``(b - phi . phi') / 2``; rows that share a label are relevant to each
+    other.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length b, from 1 to the number of features.
+    seed : int, default 0
+        Seed of the start's rotation and of the minibatches.
+    relaxation : {"simplified", "integral"}, default "simplified"
+        AP_s (eq. 62) or AP_r (eq. 11); see `protocol.hashers.ranking.objectives`.
+    alpha : float, default 1
+        Scale of tanh at the first step, above 0. At the start a function has unit variance over the training rows, or
+        what n_components leave of it where they are fewer than n_bits.
+    growth : float, default 1
+        What alpha has been multiplied by at the end, a constant factor a step; 1 leaves it as it is.
+    n_steps : int, default 400
+        Minibatches, at least 1.
+    batch_size : int, default 256
+        Rows of a minibatch, at least 2; all rows where there are fewer.
+    learning_rate : float, default 0.1
+        Of the first step, above 0; it falls to zero along half a cosine. Features count as scaled to a root mean
+        square of 1.
+    n_components : int or None, default None
+        The w_j are combinations of so many leading principal components of the training rows, of all where there are
+        fewer; None: of all of them in `TALRAP`, of 32 in `TALRNDCG`.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows.
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        The w_j as columns.
+    threshold_ : ndarray of float32, shape (n_bits,)
+        The t_j.
+    fit_record_ : dict
+        ``objective``: means of the minibatches' objective over twenty equal parts of the training.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if labels are missing, of another length or all the same, no two rows share one, n_bits exceeds the
+        number of features, or the objective is no finite number at some step, which is named.
+
+    Notes
+    -----
+    Plain momentum is kept because it is blind to the features' basis. Adam is not: on CIFAR-10's GIST it did as well in
+    the features' own basis, and worse by 0.015 mAP in that of the principal components.
+
+    References
+    ----------
+    He, Cakir, Bargal, Sclaroff, *Hashing as Tie-Aware Learning to Rank*, CVPR 2018, sections 3 and 4, appendices E, F.
+
+    Examples
+    --------
+    Two classes that differ in the second, smaller feature: one bit tells them apart.
+
+    >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
+    >>> codes = TALRAP(n_bits=1).fit(X, [0, 0, 1, 1]).transform(X)
+    >>> bool(codes[0] == codes[1] != codes[2] == codes[3])
+    True
+    """
+
+    supervision = "labels"
+    objectives = {"simplified": ap_s, "integral": ap_r}
+    components = None
+    _gains = staticmethod(binary_gains)

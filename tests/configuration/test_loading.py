@@ -1,0 +1,524 @@
+import copy
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from project import SMALL
+
+from protocol import configuration, registry
+from protocol.checks import ProtocolError
+
+
+def changed(**changes):
+    return copy.deepcopy(SMALL) | changes
+
+
+CONFIG = Path(__file__).parents[2] / "workflow" / "config"
+# What a shipped config file expects in the working directory: arrays, and folders with an image.
+USERS = {"arrays": ["features.npy", "labels.npy"], "image_folder": ["images/"], "imagenet100": ["imagenet100/"]}
+
+
+def dataset_of(name):
+    return yaml.safe_load((CONFIG / f"{name}.yaml").read_text())["dataset"]
+
+
+def lacks_pytorch(text):
+    """Whether a setting names a hasher of the extra `learned`, which isn't installed."""
+    used = {hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])}
+    learned = any(registry.entry("hasher", hasher).extra is not None for hasher in used)
+    return learned and importlib.util.find_spec("torch") is None
+
+
+def place(name, folder):
+    """Put what the config file expects into a folder."""
+    for user in USERS.get(name, []):
+        if user.endswith("/"):
+            (folder / user / "class").mkdir(parents=True)
+        else:
+            np.save(folder / user, np.zeros((70_000, 64) if user == "features.npy" else 70_000, dtype=np.float32))
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
+def test_the_shipped_settings_are_good(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
+    if name in USERS:
+        with pytest.raises(ProtocolError, match="no such path"):
+            configuration.load(text)
+    place(name, tmp_path)
+    if lacks_pytorch(text):
+        with pytest.raises(ProtocolError, match="needs PyTorch"):
+            configuration.load(text)
+    else:
+        assert configuration.load(text).config["experiment"] == name
+
+
+def test_every_dataset_has_a_shipped_setting():
+    assert set(registry.names("dataset")) == {dataset_of(path.stem) for path in CONFIG.glob("*.yaml")}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
+def test_every_shipped_setting_can_be_planned(project, name):
+    if lacks_pytorch(yaml.safe_load((CONFIG / f"{name}.yaml").read_text())):
+        pytest.skip("torch is not installed")
+    place(name, project.folder)
+    done = project.run("-n", "--quiet", "rules", setting=f"workflow/config/{name}.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    setting = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
+    has_files = bool(registry.entry("dataset", setting["dataset"]).files)
+    assert ("fetch" in done.stdout) == has_files
+    assert ("search" in done.stdout) == ("choices" in done.stdout) == ("hasher_grids" in setting)
+    for rule in ("dataset", "extract", "split", "hash", "count", "page"):
+        assert rule in done.stdout
+
+
+def test_defaults_come_from_the_schema_and_features_refine_the_grid():
+    setting = configuration.load(
+        changed(features={"gist": {}, "bow": {"runs": 1, "hashers": ["sh"], "preprocessing": ["l2"]}})
+    )
+    assert setting.config["seed"] == 0
+    assert setting.config["mirror"] is None
+    gist, bow = setting.features["gist"], setting.features["bow"]
+    assert (gist.runs, gist.hashers, gist.preprocessing) == (2, ["lsh", "itq"], ["centre"])
+    assert (bow.runs, bow.hashers, bow.preprocessing) == (1, ["sh"], ["l2"])
+    assert len(setting.combinations()) == 2 * 2 * 2 + 2 * 1 * 1
+
+
+def test_without_a_setting_the_default_is_refined():
+    config = configuration.load({"runs": 1}, from_file=False).config
+    assert config["experiment"] == "digits"
+    assert config["runs"] == 1
+
+
+def test_without_pytorch_a_learned_hasher_is_refused_before_any_job(monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    for name in ("deep_squared", "buffer_zone"):
+        with pytest.raises(ProtocolError) as refused:
+            configuration.load(changed(hashers=["lsh", name]))
+        message = str(refused.value)
+        assert f"hasher {name!r}" in message
+        assert "PyTorch, which is not installed: pip install 'hashing-protocol[learned]'" in message
+        assert "\n" not in message
+    assert configuration.load(changed(hashers=["lsh"])).config["hashers"] == ["lsh"]
+
+
+def test_a_split_without_validation_partitions_can_not_choose_options():
+    text = yaml.safe_load((CONFIG / "cifar10_s1.yaml").read_text()) | {"hasher_grids": {"itq": {"n_iter": [5, 50]}}}
+    with pytest.raises(ProtocolError, match="hasher_grids: expected a split with validation_query.* got 'cifar10_s1'"):
+        configuration.load(text)
+
+
+UNLABELLED = {
+    "dataset": "labelme",
+    "features": {"precomputed": {}},
+    "ground_truths": ["epsilon_ball"],
+    "metrics": ["mAP"],
+    "split_sizes": {"query": 50, "train": 5000},
+}
+
+
+def test_hashers_that_need_labels_are_refused_where_there_are_none():
+    for hasher, more in (("talr_ap", {}), ("talr_ndcg", {"affinities": "class_label"})):
+        with pytest.raises(
+            ProtocolError, match=f"hasher '{hasher}' learns from .*, but dataset 'labelme' has no labels"
+        ):
+            configuration.load(changed(**UNLABELLED, hashers=["itq", hasher], **more))
+    graded = configuration.load(changed(**UNLABELLED, hashers=["talr_ndcg"])).config
+    assert graded["ground_truth_options"]["graded_distance"]["levels"] == [1, 2, 5, 10]
+    assert "graded_distance" not in configuration.load(changed(**UNLABELLED)).config["ground_truth_options"]
+    with pytest.raises(ProtocolError, match="unknown ground truth .*'graded'"):
+        configuration.load(changed(affinities="graded"))
+
+
+def test_the_leak_study_has_no_supervision_to_give():
+    text = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    with pytest.raises(
+        ProtocolError, match="leak: expected hashers that learn .* alone, got 'talr_ap', which needs labels"
+    ):
+        configuration.load(text | {"hashers": [*text["hashers"], "talr_ap"]})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hasher": ["lsh"]}, r"unknown key in the config file: 'hasher' .*did you mean 'hashers'\?"),
+        ({"features": {"gist": {"run": 3}}}, r"unknown key in features.gist: 'run' \(did you mean 'runs'\?\)"),
+        ({"hashers": ["lsh", "itqq"]}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: .*dsh, itq, lsh"),
+        ({"features": {"gits": {}}}, r"unknown feature 'gits' \(did you mean 'gist'\?\)"),
+        ({"dataset": "cifar"}, "unknown dataset 'cifar'.*known: arrays, cifar10, cifar100, digits"),
+        (
+            {"dataset_options": {"labels": "fine"}},
+            "unknown option of dataset 'digits': 'labels'; known: $",
+        ),
+        (
+            {"dataset": "cifar100", "dataset_options": {"labels": "rough"}},
+            "unknown labels= 'rough'; known: both, coarse, fine",
+        ),
+        (
+            {"dataset": "image_folder", "dataset_options": {"folder": "nowhere"}},
+            r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
+        ),
+        (
+            {"dataset": "image_folder"},
+            r"dataset 'image_folder': name what it is made of, dataset_options: \{folder: PATH\}",
+        ),
+        (
+            {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
+            "image_size: expected an integer >= 1, got 0",
+        ),
+        (
+            {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
+            "split 'standard' of dataset 'synthetic': the split asks for query 50 .* = 500 items, but there are 400$",
+        ),
+        (
+            {"dataset": "wiki"},
+            "feature 'gist' reads images, but dataset 'wiki' has vectors/image, vectors/text\\.$",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {}}},
+            "feature 'precomputed' reads vectors, .* Name one of vectors/image, vectors/text in its options",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {"options": {"name": "sound"}}}},
+            "feature 'precomputed' reads vectors/sound, but dataset 'wiki' has vectors/image, vectors/text\\.$",
+        ),
+        (
+            {"dataset": "wiki", "features": {"precomputed": {"options": {"name": "text"}}}, "hashers": ["pcah"]},
+            "n_bits: expected at most 10 for hasher 'pcah', the dimensions of feature 'precomputed', got 16",
+        ),
+        ({"features": {"precomputed": {}}}, "feature 'precomputed' reads vectors, but dataset 'digits' has images\\.$"),
+        ({"ground_truths": ["class"]}, "unknown ground truth 'class'"),
+        ({"splits": ["improve"]}, "unknown split 'improve'"),
+        ({"metrics": ["MAP"]}, "unknown metric 'MAP'"),
+        ({"metrics": ["mAP@K[all]"]}, r"metric 'mAP@K\[all\]': expected a number in place of K, R or beta"),
+        ({"metrics": ["precision@r9"]}, "metric 'precision@r9': expected a radius of at most 8, the n_bits, got 9"),
+        (
+            {"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}},
+            "n_bits: expected at most 128 for hasher 'pcah', the dimensions of feature 'sift', got 512",
+        ),
+        ({"n_bits": [0]}, r"n_bits\[0\]: expected an integer from 1 to 512, got 0\."),
+        ({"n_bits": "[16]"}, r"n_bits: expected a non-empty list of integers from 1 to 512, got '\[16\]'\."),
+        ({"runs": 0}, "runs: expected an integer >= 1, got 0"),
+        ({"extensions": ["other"]}, "extensions.*'other'"),
+        ({"extensions": ["same"]}, r"extensions: expected 'none', the plain codes, among the values, got \['same'\]"),
+        ({"experiment": "reference"}, "experiment: expected a name other than .*, got 'reference'"),
+        ({"experiment": "downloads"}, "experiment: expected a name other than .*, got 'downloads'"),
+        (
+            {"mirror_sha256": {"cifar.tar.gz": "0" * 64}},
+            "unknown file of dataset 'digits' in mirror_sha256: 'cifar.tar.gz'",
+        ),
+        (
+            {"features": {"bow": {"options": {"n_words": "many"}}}, "hashers": ["itq"]},
+            "feature 'bow': option 'n_words': expected an integer, got 'many'",
+        ),
+        (
+            {"split_sizes": {"query": 5}},
+            "split 'standard' of .*: split sizes: expected at least 1 for each of query, train, got {'query': 5}",
+        ),
+        (
+            {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
+            "split 'standard' of dataset 'digits': .* = 5200 items, but there are 1797$",
+        ),
+        ({"split_sizes": {}}, "split 'standard' .*: expected at least 1 for each of query, train, got none"),
+        ({"split_sizes": {"test": 5}}, r"unknown key in split_sizes: 'test'.*known: query, train"),
+        (
+            {"splits": ["cifar10_s1"]},
+            "split 'cifar10_s1' .*: the split is made for .* 60,000 items, but there are 1,797$",
+        ),
+        (
+            {"splits": ["cifar10_s2"], "dataset": "cifar100"},
+            "split 'cifar10_s2' .*: the split is made for a dataset of 10 classes, but there are 100$",
+        ),
+        (
+            {"splits": ["nuswide_21"], "dataset": "nuswide", "features": {"precomputed": {"options": {"name": "bow"}}}},
+            "split 'nuswide_21' .*: the split is made for a dataset of 195,834 items, but there are 269,648$",
+        ),
+        (
+            {"splits": ["from_lists"]},
+            r"split 'from_lists' .*: wanted a list of the query, split_options: \{from_lists: \{query: ",
+        ),
+        (
+            {"splits": ["from_lists"], "split_options": {"from_lists": {"query": "q.txt"}}},
+            r"split 'from_lists' .*: the list of the query: no such file: 'q.txt' \(looked in ",
+        ),
+        (
+            {"split_options": {"from_lists": {"test": "q.txt"}}},
+            "unknown option of split 'from_lists': 'test'; known: database, query, train",
+        ),
+        ({"split_options": {"standard": {"train": 5}}}, "unknown option of split 'standard': 'train'; known: $"),
+        (
+            {"hasher_options": {"itq": {"iterations": 3, "seed": 1}}},
+            "unknown option of hasher 'itq': '(iterations|seed)'",
+        ),
+        (
+            {"hasher_options": {"itq": {"n_iter": 0}}},
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
+        ),
+        (
+            {"hashers": ["dsh"], "n_bits": [2, 8], "hasher_options": {"dsh": {"alpha": 0.7}}},
+            "options of hasher 'dsh' at 2 bits: alpha .*number of clusters: expected an integer >= 2, got 1",
+        ),
+        (
+            {"hashers": ["sklsh"], "hasher_options": {"sklsh": {"gamma": "wide"}}},
+            "hasher 'sklsh': option 'gamma': expected a number, got 'wide'",
+        ),
+        ({"features": {"gist": {"options": {"padding": 3}}}}, "unknown option of feature 'gist': 'padding'"),
+        (
+            {"ground_truth_options": {"epsilon_ball": {"R": 3}}},
+            "unknown option of ground truth 'epsilon_ball': 'R'.*n_neighbours",
+        ),
+        ({"hasher_grids": {"itqq": {"n_iter": [5]}}}, r"unknown hasher 'itqq' \(did you mean 'itq'\?\)"),
+        (
+            {"hasher_grids": {"itq": {"n_iters": [5]}}},
+            r"unknown option of hasher 'itq' in hasher_grids: 'n_iters' \(did you mean 'n_iter'\?\); known: n_iter$",
+        ),
+        ({"hasher_grids": {"itq": {"seed": [5]}}}, "unknown option of hasher 'itq' in hasher_grids: 'seed'"),
+        ({"hasher_grids": {"itq": {"n_iter": []}}}, r"hasher_grids.itq.n_iter: expected a non-empty list, got \[\]"),
+        ({"hasher_grids": {"itq": {}}}, r"hasher_grids.itq: expected a non-empty mapping, got \{\}"),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5, 5]}}},
+            "hasher_grids.itq.n_iter: expected each value once, got 5 twice",
+        ),
+        ({"hasher_grids": {"itq": {"n_iter": 5}}}, "hasher_grids.itq.n_iter: expected a non-empty list, got 5"),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5, 0]}}},
+            "options of hasher 'itq' at 8 bits: n_iter: expected an integer >= 1, got 0",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "hasher_options": {"itq": {"n_iter": 50}}},
+            "hasher 'itq': option 'n_iter' is fixed to 50 in hasher_options and searched in hasher_grids",
+        ),
+        ({"selection": {"metrics": "mAP"}}, r"unknown key in selection: 'metrics' \(did you mean 'metric'\?\)"),
+        ({"selection": {"metric": "MAP"}}, r"unknown metric 'MAP'"),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "empty@r2"}},
+            "selection.metric: expected a metric of which higher values are better.* got 'empty@r2'",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "precision@r9"}},
+            "metric 'precision@r9': expected a radius of at most 8, the n_bits, got 9",
+        ),
+        (
+            {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"ground_truth": "graded_distance"}},
+            "unknown ground truth of feature 'gist' in selection: 'graded_distance'; known: class_label, epsilon_ball",
+        ),
+        ({"experiment": "../up"}, "experiment: expected a name of lower-case letters.*, got '../up'"),
+        ({"mirror_sha256": {"a": "zz"}}, "mirror_sha256.a: expected 64 hexadecimal digits, got 'zz'"),
+    ],
+)
+def test_what_can_not_work_is_refused_with_the_known_names_or_the_limit(changes, message):
+    with pytest.raises(ProtocolError, match=message) as caught:
+        configuration.load(changed(**changes))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_key_is_named():
+    broken = copy.deepcopy(SMALL)
+    del broken["metrics"]
+    with pytest.raises(ProtocolError, match="config file: expected the key metrics, got none of that name"):
+        configuration.load(broken)
+
+
+def test_all_missing_keys_are_named_at_once():
+    with pytest.raises(ProtocolError) as error:
+        configuration.load({"experiment": "a", "dataset": "digits", "hashers": ["lsh"]})
+    message = (
+        "config file: expected the keys features, ground_truths, splits, n_bits and metrics, got none of that name."
+    )
+    assert str(error.value) == message
+
+
+def test_a_file_without_a_setting_is_not_taken_for_the_default():
+    nameless = copy.deepcopy(SMALL)
+    del nameless["experiment"]
+    with pytest.raises(ProtocolError, match="config file: expected the key experiment"):
+        configuration.load(nameless)
+
+
+def test_another_dataset_needs_a_name_of_its_own():
+    with pytest.raises(
+        ProtocolError, match="expected a name for the results of another dataset, --config experiment=NAME"
+    ):
+        configuration.load({"dataset": "cifar10"}, from_file=False)
+    other = {"dataset": "cifar10", "experiment": "mine", "ground_truths": ["class_label"]}
+    assert configuration.load(other, from_file=False).name == "mine"
+
+
+def test_digits_in_lists_from_the_command_line_become_integers():
+    assert configuration.load({"n_bits": ["16", "8"]}, from_file=False).config["n_bits"] == [8, 16]
+
+
+def test_options_that_the_command_line_gives_as_text_become_what_they_are():
+    options = {"n": "4000", "spread": "0.25", "seed": "7"}
+    setting = configuration.load(changed(dataset="synthetic", features={"precomputed": {}}, dataset_options=options))
+    own = setting.config["dataset_options"]
+    assert own == {"n": 4000, "dimension": 128, "n_clusters": 100, "spread": 0.25, "seed": 7}
+    assert isinstance(own["n"], int)
+
+
+def test_text_stays_text_where_an_option_is_text_and_null_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "12").write_text("x")
+    options = {"features": "12", "labels": "null"}
+    truths = {"ground_truths": ["epsilon_ball"], "features": {"precomputed": {}}}
+    setting = configuration.load(changed(dataset="arrays", dataset_options=options, **truths))
+    assert setting.config["dataset_options"] == {"features": "12", "labels": None, "ids": None}
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
+def test_true_and_false_from_the_command_line_become_booleans(text, value):
+    assert configuration.load({"offline": text}, from_file=False).config["offline"] is value
+
+
+def test_another_order_of_what_has_none_is_the_same_setting():
+    sizes = dict(reversed(SMALL["split_sizes"].items()))
+    other = configuration.load(changed(n_bits=[16, 8], split_sizes=sizes))
+    assert str(other) == str(configuration.load(SMALL))
+
+
+def test_options_left_at_their_default_are_stated():
+    config = configuration.load(changed(hasher_options={"itq": {"n_iter": 3}})).config
+    assert config["hasher_options"] == {"itq": {"n_iter": 3}, "lsh": {}}
+    assert config["ground_truth_options"]["epsilon_ball"]["reading"] == "mean_distance"
+    assert config["features"]["gist"]["options"]["border"] == 32
+
+
+def test_searched_options_are_no_longer_fixed_and_nothing_is_searched_by_default():
+    assert configuration.load(SMALL).config["hasher_grids"] == {}
+    grids = {"sph": {"epsilon_mean": [0.1, 0.2]}, "itq": {"n_iter": ["5", "10"]}}
+    config = configuration.load(changed(hashers=["sph", "lsh", "itq"], hasher_grids=grids)).config
+    assert config["hasher_options"] == {"itq": {}, "lsh": {}, "sph": {"epsilon_std": 0.15, "max_iter": 200}}
+    assert config["hasher_grids"] == {"itq": {"n_iter": [5, 10]}, "sph": {"epsilon_mean": [0.1, 0.2]}}
+    assert config["selection"] == {"ground_truth": None, "metric": "mAP"}
+
+
+def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it():
+    assert configuration.load(changed(hasher_grids={"dsh": {"alpha": [1, 2]}})).config["hasher_options"].keys() == {
+        "lsh",
+        "itq",
+    }
+
+
+def test_the_standard_split_may_draw_all_items_the_improved_may_not():
+    sizes = SMALL["split_sizes"] | {"train": 1597}
+    configuration.load(changed(split_sizes=sizes, splits=["standard"]))
+    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* = 1797 takes all 1797"):
+        configuration.load(changed(split_sizes=sizes, splits=["improved"]))
+
+
+def test_all_metrics_are_every_registered_one_that_the_shortest_code_has():
+    metrics = configuration.load(changed(metrics=["all"], n_bits=[1, 8])).config["metrics"]
+    assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
+    assert "precision@r2" not in metrics
+
+
+def test_protocols_that_declare_their_sizes_need_none():
+    text = yaml.safe_load((CONFIG / "cifar10_s1.yaml").read_text())
+    assert "split_sizes" not in text
+    assert configuration.load(text).config["split_sizes"] == {}
+
+
+def test_the_files_of_a_split_are_stated_with_those_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {"query": "q.txt", "train": "t.npz:rows", "database": "d.csv"}
+    for file in ("q.txt", "t.npz", "d.csv"):
+        (tmp_path / file).write_text("x")
+    config = configuration.load(changed(splits=["from_lists"], split_options={"from_lists": files})).config
+    assert config["split_options"]["from_lists"] == files | {"validation_query": None, "validation_database": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "study", "message"),
+    [
+        ({"runs": 1}, {}, "leak: expected at least 2 runs of feature 'gist', got 1"),
+        ({}, {"controls": ["lhs"]}, "unknown hasher of feature 'gist' in leak.controls: 'lhs' (did you mean 'lsh'?)"),
+        ({"hashers": ["lsh", "itq"]}, {"controls": ["sklsh"]}, "in leak.controls: 'sklsh'"),
+        ({}, {"controls": []}, "leak.controls: expected a non-empty list of names, got []."),
+        ({"hashers": ["lsh"]}, {"controls": ["lsh"]}, "leak: expected a hasher of feature 'gist' that learns"),
+        ({"hasher_grids": {"itq": {"n_iter": [10, 50]}}}, {}, "leak: expected hashers with fixed options, got"),
+        ({}, {"train_per_class": [0]}, "leak.train_per_class[0]: expected 'all' or an integer >= 1"),
+        ({}, {"train_per_class": ["half"]}, "leak.train_per_class[0]: expected 'all' or an integer >= 1"),
+        ({}, {"queries": 3}, "unknown key in leak: 'queries'"),
+    ],
+)
+def test_a_leak_study_that_can_not_be_had_is_refused(changes, study, message):
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text()) | changes
+    with pytest.raises(ProtocolError) as error:
+        configuration.load(setting | {"leak": setting["leak"] | study})
+    assert message in str(error.value)
+
+
+def test_sizes_of_a_leak_study_may_come_as_text():
+    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    asked = setting | {"leak": setting["leak"] | {"train_per_class": ["30", "all"], "query_per_class": "5"}}
+    loaded = configuration.load(asked).config["leak"]
+    assert (loaded["train_per_class"], loaded["query_per_class"]) == ([30, "all"], 5)
+
+
+def test_there_is_no_leak_study_unless_asked_for():
+    assert "leak" not in configuration.load(changed()).config
+
+
+PAIRED = {
+    "dataset": "wiki",
+    "features": {"image_to_text": {}, "text_to_image": {}},
+    "ground_truths": ["class_label"],
+    "hashers": ["cca_itq", "cvh"],
+}
+
+
+def test_queries_and_database_of_two_modalities_have_steps_of_their_own():
+    both = {"image_to_text": {"preprocessing": {"query": ["l2"], "database": []}}, "text_to_image": {}}
+    grids = configuration.load(changed(**(PAIRED | {"features": both}))).features
+    assert grids["image_to_text"].steps == {"": ["l2"], "database/": []}
+    assert grids["image_to_text"].preprocessing == ["l2"]
+    assert grids["text_to_image"].steps == {"": ["centre"], "database/": ["centre"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"hashers": ["cvh", "itq"]},
+            r"^hasher 'itq' learns from one modality, but feature 'image_to_text' has two modalities; "
+            r"use cca_itq, cvh\.$",
+        ),
+        (
+            {"features": {"precomputed": {"options": {"name": "image"}}}},
+            "^hasher 'cca_itq' learns from two paired modalities, but feature 'precomputed' has one modality; "
+            "use .*itq",
+        ),
+        (
+            {"ground_truths": ["class_label", "epsilon_ball"]},
+            "^ground truth 'epsilon_ball' compares vectors of one modality, but feature 'image_to_text' has two ",
+        ),
+        (
+            {"features": {"image_to_text": {"options": {"database_name": "tags"}}}},
+            "feature 'image_to_text' reads vectors/tags, but dataset 'wiki' has vectors/image, vectors/text\\.$",
+        ),
+        (
+            {
+                "features": {
+                    "precomputed": {"options": {"name": "text"}, "preprocessing": {"query": [], "database": []}}
+                },
+                "hashers": ["lsh"],
+            },
+            "^preprocessing: expected one list of steps, since feature 'precomputed' has one modality, got two",
+        ),
+        (
+            {"features": {"image_to_text": {"preprocessing": {"query": ["l2"]}}}},
+            "features.image_to_text.preprocessing",
+        ),
+        (
+            {"features": {"image_to_text": {"preprocessing": {"query": ["l2"], "database": ["pca"]}}}},
+            "features.image_to_text.preprocessing",
+        ),
+    ],
+)
+def test_modalities_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(ProtocolError, match=message):
+        configuration.load(changed(**(PAIRED | changes)))

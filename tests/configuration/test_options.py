@@ -1,0 +1,52 @@
+"""The options of plug-ins, from signatures and docstrings."""
+
+import pytest
+
+from protocol import registry
+from protocol.checks import ProtocolError
+from protocol.configuration import options
+
+
+def test_an_option_has_type_default_range_and_description():
+    option = options.options("hasher", "itq")["n_iter"]
+    assert (option.type, option.default, option.expected) == (int, 50, "an integer")
+    assert option.form == "int, default 50"
+    assert option.description == "Number of updates of R, at least 1."
+    assert options.options("ground_truth", "epsilon_ball")["comparison"].expected == "'<=' or '<'"
+
+
+def test_what_the_pipeline_passes_is_no_option():
+    for kind in ("dataset", "feature", "ground_truth", "hasher", "split"):
+        for name in registry.names(kind):
+            own = set(options.options(kind, name))
+            assert not own & {"paths", "n_bits"}
+            assert "seed" not in own or kind == "dataset"
+
+
+def test_descriptions_come_from_base_classes():
+    assert options.options("hasher", "deep_squared")["batch_size"].description.startswith("Rows of a minibatch")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "given", "filled"),
+    [
+        ("hasher", "itq", {"n_iter": "7"}, {"n_iter": 7}),
+        ("hasher", "sklsh", {"gamma": 2}, {"gamma": 2}),
+        ("hasher", "sklsh", {"gamma": "2.5"}, {"gamma": 2.5}),
+        ("dataset", "arrays", {"features": "12"}, {"features": "12", "labels": None, "ids": None}),
+        ("dataset", "arrays", {"labels": "null"}, {"features": None, "labels": None, "ids": None}),
+        ("feature", "precomputed", {"n_components": "8"}, {"name": None, "n_components": 8}),
+        ("feature", "precomputed", {"name": "8"}, {"name": "8", "n_components": None}),
+    ],
+)
+def test_text_becomes_what_the_option_is(kind, name, given, filled):
+    assert options.filled(kind, name, given) == filled
+
+
+def test_tuples_become_lists():
+    assert options.filled("ground_truth", "graded_distance", {})["levels"] == [1, 2, 5, 10]
+
+
+def test_the_name_in_the_file_is_in_the_message():
+    with pytest.raises(ProtocolError, match="hasher 'mine': option 'n_iter': expected an integer, got 'x'"):
+        options.filled("hasher", "itq", {"n_iter": "x"}, called="mine")

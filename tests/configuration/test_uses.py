@@ -1,0 +1,149 @@
+"""Plug-ins that an experiment uses several times, each time under another name."""
+
+import copy
+import json
+
+import pytest
+from project import SMALL
+
+from protocol import configuration
+from protocol.checks import ProtocolError
+from protocol.configuration import Use
+
+ITQ_5 = {"name": "itq_5", "use": "itq", "options": {"n_iter": 5}}
+
+
+def load(**changes):
+    return configuration.load(copy.deepcopy(SMALL) | changes)
+
+
+def test_a_hasher_twice():
+    experiment = load(hashers=["lsh", "itq", ITQ_5])
+    assert experiment.features["gist"].hashers == ["lsh", "itq", "itq_5"]
+    assert experiment.hashers == {
+        "lsh": Use("lsh", "lsh", {}),
+        "itq": Use("itq", "itq", {"n_iter": 50}),
+        "itq_5": Use("itq_5", "itq", {"n_iter": 5}),
+    }
+    assert experiment.config["hashers"] == ["lsh", "itq", "itq_5"]
+    assert experiment.config["hasher_uses"] == {"itq_5": "itq"}
+    assert experiment.config["hasher_options"] == {"itq": {"n_iter": 50}, "itq_5": {"n_iter": 5}, "lsh": {}}
+
+
+def test_a_ground_truth_twice():
+    near = {"name": "near", "use": "epsilon_ball", "options": {"n_neighbours": 20}}
+    experiment = load(ground_truths=["class_label", "epsilon_ball", near])
+    assert experiment.features["gist"].ground_truths == ["class_label", "epsilon_ball", "near"]
+    assert experiment.ground_truths["near"].plugin == "epsilon_ball"
+    assert experiment.ground_truths["near"].options["n_neighbours"] == 20
+    assert experiment.ground_truths["epsilon_ball"].options["n_neighbours"] == 50
+
+
+def test_a_feature_twice():
+    experiment = load(features={"gist": {}, "gist_small": {"use": "gist", "options": {"grid": 2}}})
+    plan = experiment.features["gist_small"]
+    assert (plan.name, plan.plugin, plan.options["grid"]) == ("gist_small", "gist", 2)
+    assert [experiment.dimensions(name) for name in experiment.features] == [[512], [128]]
+    assert experiment.config["features"]["gist"]["use"] == "gist"
+
+
+def test_a_name_means_the_same_in_every_list():
+    experiment = load(
+        hashers=["lsh", ITQ_5],
+        features={"gist": {}, "sift": {"hashers": ["itq_5"]}},
+        hasher_options={"itq": {"n_iter": 7}},
+    )
+    assert experiment.features["sift"].hashers == ["itq_5"]
+    assert experiment.hashers["itq_5"].options == {"n_iter": 5}
+    assert experiment.hashers["itq"].options == {"n_iter": 7}
+
+
+def test_without_a_name_it_is_that_of_the_plug_in_and_plain_names_refer_to_it():
+    inline = {"use": "itq", "options": {"n_iter": 5}}
+    experiment = load(hashers=["lsh", inline], features={"gist": {}, "sift": {"hashers": ["itq"]}})
+    assert experiment.hashers["itq"] == Use("itq", "itq", {"n_iter": 5})
+    assert experiment.features["sift"].hashers == ["itq"]
+    assert experiment.config["hasher_uses"] == {}
+
+
+def test_options_and_grids_at_the_top_go_by_the_name():
+    named = {"name": "spherical", "use": "sph", "options": {"max_iter": 50}}
+    experiment = load(
+        hashers=["lsh", named],
+        hasher_options={"spherical": {"epsilon_std": 0.2}},
+        hasher_grids={"spherical": {"epsilon_mean": [0.1, 0.2]}},
+    )
+    use = experiment.hashers["spherical"]
+    assert use.options == {"epsilon_std": 0.2, "max_iter": 50}
+    assert use.grid == {"epsilon_mean": [0.1, 0.2]}
+    assert experiment.config["hasher_grids"] == {"spherical": {"epsilon_mean": [0.1, 0.2]}}
+
+
+def test_graded_affinities_may_come_from_a_named_ground_truth():
+    named = {"name": "coarse", "use": "graded_distance", "options": {"percentiles": [10, 1], "levels": [1, 2]}}
+    experiment = load(hashers=["talr_ndcg"], ground_truths=["class_label", named], affinities="coarse")
+    assert experiment.supervising() == {"labels": "class_label", "affinities": "coarse"}
+    assert experiment.ground_truths["coarse"].options["levels"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hashers": ["lsh", "itq", ITQ_5]},
+        {"hashers": [{"use": "itq", "options": {"n_iter": 5}}], "hasher_grids": {"dsh": {"alpha": [1, 2]}}},
+        {"features": {"one": {"use": "gist"}, "two": {"use": "gist", "runs": 1, "n_bits": [32, 8]}}},
+        {"hashers": ["sph"], "hasher_grids": {"sph": {"epsilon_mean": [0.1, 0.2]}}, "metrics": ["all"]},
+        {"hashers": ["talr_ndcg"]},
+    ],
+)
+def test_the_configuration_of_an_experiment_describes_the_same_experiment(changes):
+    experiment = load(**changes)
+    text = json.dumps(experiment.config)
+    again = configuration.load(json.loads(text))
+    assert again == experiment
+    assert json.dumps(again.config) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"hashers": [ITQ_5], "features": {"gist": {"hashers": [ITQ_5 | {"options": {"n_iter": 6}}]}}},
+            "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and itq with "
+            "{'n_iter': 6}.",
+        ),
+        (
+            {"hashers": ["itq", {"use": "itq"}]},
+            "hashers: expected each name once, got 'itq' twice; give one use a name",
+        ),
+        ({"hashers": ["itq", "itq"]}, "hashers: expected each name once, got 'itq' twice"),
+        ({"hashers": [ITQ_5 | {"name": "ITQ5"}]}, "hasher 'ITQ5': expected a name of lower-case letters, digits and _"),
+        ({"hashers": [ITQ_5 | {"name": "itq-5"}]}, "hasher 'itq-5': expected a name of lower-case letters"),
+        ({"hashers": [ITQ_5 | {"name": "lsh"}]}, "hasher 'lsh': expected a name that is no other hasher's"),
+        ({"hashers": [ITQ_5 | {"name": "scores"}]}, "hasher 'scores': expected a name other than"),
+        ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "unknown hasher 'itqq'"),
+        ({"hashers": [ITQ_5 | {"option": {}}]}, "unknown key in hashers[0]: 'option'"),
+        ({"hashers": [{"name": "itq_5"}]}, "hashers[0]: expected the key use, got none of that name."),
+        ({"hashers": ["lsh", 5]}, "hashers[1]: expected a name or {name: ..., use: ..., options: {...}}, got 5."),
+        (
+            {"hashers": [ITQ_5], "hasher_options": {"itq_5": {"n_iter": 9}}},
+            "hasher 'itq_5': expected option 'n_iter' once, got it in hasher_options and in hashers; remove one.",
+        ),
+        (
+            {"hashers": [ITQ_5], "hasher_grids": {"itq_5": {"n_iter": [9]}}},
+            "hasher 'itq_5': option 'n_iter' is fixed to 5",
+        ),
+        ({"hasher_options": {"itq_6": {"n_iter": 9}}}, "unknown hasher 'itq_6'"),
+        ({"hashers": [ITQ_5 | {"options": {"n_iter": 0}}]}, "options of hasher 'itq_5' at 8 bits: n_iter: "),
+        ({"features": {"gist-2": {"use": "gist"}}}, "feature 'gist-2': expected a name of lower-case letters"),
+        ({"features": {"sift": {"use": "gist"}}}, "feature 'sift': expected a name that is no other feature's"),
+        ({"features": {"mine": {"use": "gits"}}}, "unknown feature 'gits'"),
+        ({"ground_truths": [{"name": "near", "use": "epsilon"}]}, "unknown ground truth 'epsilon'"),
+        ({"hasher_uses": {"itq_5": "sph"}, "hashers": [ITQ_5]}, "expected one definition of 'itq_5', got two"),
+    ],
+)
+def test_what_would_be_ambiguous_is_refused(changes, message):
+    with pytest.raises(ProtocolError) as error:
+        load(**changes)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

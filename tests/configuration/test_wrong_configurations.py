@@ -1,0 +1,232 @@
+"""Wrong configurations, each of which must be refused in one line before any job starts."""
+
+import copy
+import re
+import zipfile
+
+import numpy as np
+import pytest
+import yaml
+from project import SMALL
+
+from protocol import configuration
+from protocol.checks import ProtocolError
+
+ARRAYS = {"dataset": "arrays", "features": {"precomputed": {}}, "ground_truths": ["epsilon_ball"]}
+SIFT1M = {"dataset": "sift1m", "features": {"precomputed": {}}, "splits": ["sift1m"], "hashers": ["lsh"]}
+
+
+def refused(**changes):
+    with pytest.raises(ProtocolError) as error:
+        configuration.load(copy.deepcopy(SMALL) | changes)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_mirror_that_is_no_folder(here, offline):
+    message = refused(mirror="nowhere", offline=offline)
+    assert message == f"mirror: expected a URL or an existing folder, got 'nowhere' (looked in {here})."
+    (here / "nowhere").mkdir()
+    for mirror in ("nowhere", "https://example.org/files"):
+        assert configuration.load(SMALL | {"mirror": mirror, "offline": offline}).config["mirror"] == mirror
+
+
+def test_a_key_that_occurs_twice_with_file_and_line(here):
+    (here / "a.yaml").write_text("runs: 3\nfeatures:\n  gist: {}\n  gist: {runs: 2}\n")
+    expected = "a.yaml, line 4: expected each key once, got 'gist' again (first in line 3)."
+    for read in (lambda: configuration.read("a.yaml"), lambda: configuration.check_files(["a.yaml"])):
+        with pytest.raises(ProtocolError) as error:
+            read()
+        assert str(error.value) == expected
+    (here / "b.yaml").write_text("base: &base {runs: 3}\nother: {<<: *base, runs: 4}\n")
+    assert configuration.read("b.yaml")["other"] == {"runs": 4}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1\n", "c.yaml: expected keys with values, got list."),
+        ("", "c.yaml: expected keys with values, got NoneType."),
+        ("runs: [1\nseed: 2\n", "c.yaml, line 2: expected YAML, got: "),
+        ("runs: *a\n", "c.yaml, line 1: expected YAML, got: found undefined alias"),
+    ],
+)
+def test_a_file_that_is_no_mapping(here, text, message):
+    (here / "c.yaml").write_text(text)
+    with pytest.raises(ProtocolError) as error:
+        configuration.read("c.yaml")
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there(here):
+    with pytest.raises(ProtocolError, match=r"nowhere.yaml: expected a config file, got: No such file or directory\."):
+        configuration.read("nowhere.yaml")
+
+
+def write_arrays(folder, n=63_000, labelled=True):
+    np.save(folder / "x.npy", np.zeros((n, 16), dtype=np.uint8))
+    np.save(folder / "y.npy", np.zeros(n, dtype=np.int64))
+    return {"features": "x.npy"} | ({"labels": "y.npy"} if labelled else {})
+
+
+def test_class_labels_of_a_dataset_without_labels(here):
+    options = write_arrays(here, labelled=False)
+    for name, changes in (
+        ("sift1m", SIFT1M),
+        ("labelme", {"dataset": "labelme", "features": {"precomputed": {}}}),
+        ("arrays", ARRAYS | {"dataset_options": options}),
+    ):
+        message = refused(**changes | {"ground_truths": ["class_label"]})
+        assert message == (
+            f"ground truth 'class_label' needs class labels, but dataset {name!r} has none; use epsilon_ball, "
+            "graded_distance, nearest_neighbours."
+        )
+
+
+def test_class_labels_of_a_folder_without_sub_folders(here):
+    (here / "images").mkdir()
+    changes = {"dataset": "image_folder", "dataset_options": {"folder": "images"}}
+    assert "dataset 'image_folder' has none" in refused(**changes)
+    (here / "images" / "cat").mkdir()
+    configuration.load(SMALL | changes)
+
+
+@pytest.mark.parametrize(
+    ("truth", "options", "message"),
+    [
+        ("nearest_neighbours", {"n_neighbours": -5}, "n_neighbours: expected an integer >= 1 and <= 1,747"),
+        ("nearest_neighbours", {"n_neighbours": 100_000}, "and <= 1,747, the size of the database, got 100000"),
+        ("nearest_neighbours", {"n_neighbours": "many"}, "option 'n_neighbours': expected an integer, got 'many'"),
+        ("nearest_neighbours", {"n_neighbours": 2.5}, "option 'n_neighbours': expected an integer, got 2.5"),
+        ("nearest_neighbours", {"n_neighbours": True}, "option 'n_neighbours': expected an integer, got True"),
+        ("epsilon_ball", {"n_neighbours": -5}, "n_neighbours: expected an integer >= 1, got -5"),
+        ("epsilon_ball", {"n_neighbours": 100_000}, "n_neighbours: expected less than the 1,747 items to count in"),
+        ("epsilon_ball", {"n_neighbours": 1}, "300 training points are too few to judge so small a share"),
+        ("epsilon_ball", {"n_sample": 0}, "n_sample: expected an integer >= 1, got 0"),
+        (
+            "epsilon_ball",
+            {"reading": "foo"},
+            "ground truth 'epsilon_ball': option 'reading': expected 'mean_distance' or 'average_count', got 'foo'.",
+        ),
+        ("graded_distance", {"percentiles": "five"}, "option 'percentiles': expected a list of numbers, got 'five'"),
+        ("graded_distance", {"percentiles": [1, 5], "levels": [1, 2]}, "percentiles: expected descending numbers"),
+        ("graded_distance", {"levels": [1, 2]}, "levels: expected 4 ascending integers >= 1, one for each percentile"),
+        ("graded_distance", {"n_sample": 1}, "n_sample: expected an integer >= 2, got 1"),
+    ],
+)
+def test_options_of_ground_truths(truth, options, message):
+    assert message in refused(ground_truths=[truth], ground_truth_options={truth: options})
+
+
+def test_options_of_the_ground_truth_that_supervises():
+    changes = {"hashers": ["talr_ndcg"], "ground_truth_options": {"graded_distance": {"n_sample": 1}}}
+    assert "ground truth 'graded_distance'" in refused(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hasher_options": {"itq": {"n_iter": "many"}}}, "hasher 'itq': option 'n_iter': expected an integer"),
+        ({"hasher_options": {"itq": {"n_iter": 2.5}}}, "hasher 'itq': option 'n_iter': expected an integer, got 2.5"),
+        ({"features": {"gist": {"options": {"grid": [4]}}}}, "feature 'gist': option 'grid': expected an integer"),
+        ({"features": {"gist": {"options": {"grid": 0}}}}, "feature 'gist': grid: "),
+        ({"dataset": "synthetic", "dataset_options": {"n": "few"}}, "dataset 'synthetic': option 'n': expected an int"),
+        ({"hasher_grids": {"itq": {"n_iter": [5, "x"]}}}, "hasher_grids.itq.n_iter: expected an integer, got 'x'"),
+    ],
+)
+def test_options_of_another_type(changes, message):
+    assert message in refused(**changes)
+
+
+@pytest.mark.parametrize("file", ["x.npy", "x.csv"])
+def test_a_feature_of_images_on_arrays_whatever_the_file_says_of_its_size(here, file):
+    np.save(here / "x.npy", np.zeros((2000, 16), dtype=np.float32))
+    np.savetxt(here / "x.csv", np.zeros((2000, 16)), delimiter=",")
+    changes = ARRAYS | {"dataset_options": {"features": file}, "features": {"bow": {}}}
+    assert refused(**changes) == "feature 'bow' reads images, but dataset 'arrays' has vectors/features."
+
+
+def test_more_training_rows_than_the_file_has_items(here):
+    sizes = SMALL["split_sizes"] | {"train": 65_000}
+    message = refused(**ARRAYS, dataset_options=write_arrays(here), split_sizes=sizes)
+    assert message.startswith("split 'standard' of dataset 'arrays': ")
+    assert message.endswith("= 65200 items, but there are 63000")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
+def test_the_header_of_a_file_is_enough(here, suffix):
+    import h5py
+
+    np.save(here / "x.npy", np.zeros((2000, 16), dtype=np.float32))
+    with zipfile.ZipFile(here / "x.npz", "w") as archive:
+        archive.write(here / "x.npy", "a.npy")
+    with h5py.File(here / "x.h5", "w") as file:
+        file["a"] = np.zeros((2000, 16), dtype=np.float32)
+    changes = ARRAYS | {"dataset_options": {"features": f"x{suffix}"}}
+    facts = configuration.load(SMALL | changes).facts
+    assert (facts["n"], facts["dimensions"]) == (2000, {"features": 16})
+    assert "but there are 2000" in refused(**changes, split_sizes=SMALL["split_sizes"] | {"train": 5000})
+
+
+@pytest.mark.parametrize("metric", ["mAP@0[all]", "P@0", "nDCG@00"])
+def test_a_cutoff_of_zero(metric):
+    assert re.fullmatch(
+        rf"metric '{re.escape(metric)}': expected an integer >= 1 as the cutoff K, got 0+\.", refused(metrics=[metric])
+    )
+
+
+def test_an_ambiguous_metric():
+    assert refused(metrics=["mAP@100"]).startswith("metric 'mAP@100' is ambiguous: choose mAP@100[")
+
+
+@pytest.mark.parametrize(
+    ("changes", "near"),
+    [
+        ({"hashers": ["LSH"]}, "lsh"),
+        ({"hashers": ["lsh", "ITQ"]}, "itq"),
+        ({"features": {"GIST": {}}}, "gist"),
+        ({"hashers": [{"name": "mine", "use": "Itq"}]}, "itq"),
+    ],
+)
+def test_names_in_the_wrong_case(changes, near):
+    assert re.search(f"[Dd]id you mean '{near}'", refused(**changes))
+
+
+def test_preprocessing_at_the_top():
+    message = "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
+    assert refused(preprocessing=["l2"]) == message
+
+
+def test_a_feature_without_a_value_has_defaults(here):
+    (here / "a.yaml").write_text(yaml.safe_dump(SMALL).replace("gist: {}", "gist:"))
+    assert configuration.read("a.yaml")["features"] == {"gist": None}
+    assert configuration.load(configuration.read("a.yaml")) == configuration.load(SMALL)
+
+
+def test_validation_sizes_are_needed_for_the_selection_of_options_alone():
+    sizes = {"query": 50, "train": 300}
+    experiment = configuration.load(SMALL | {"split_sizes": sizes})
+    assert experiment.config["split_sizes"] == sizes
+    assert experiment.sizes("standard")["database"] == 1747
+    assert experiment.sizes("improved")["database"] == 1447
+    grids = {"itq": {"n_iter": [5, 10]}}
+    assert refused(split_sizes=sizes, hasher_grids=grids) == (
+        "split_sizes: expected validation_query and validation_database, on which hasher_grids selects options "
+        "(split 'standard'), got no such sizes."
+    )
+    message = refused(split_sizes=sizes | {"validation_query": 20}, hasher_grids=grids)
+    assert message.startswith("split_sizes: expected validation_database, on which")
+
+
+def test_a_leak_study_without_labels():
+    leak = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": ["all"], "controls": ["lsh"]}
+    changes = SIFT1M | {"ground_truths": ["nearest_neighbours"], "hashers": ["lsh", "itq"], "leak": leak}
+    assert refused(**changes) == "leak: expected a dataset with class labels, got 'sift1m'."

@@ -1,0 +1,349 @@
+"""Training networks: seeds, resuming, refusals, and that what is learned is what the objectives ask for."""
+
+import importlib.util
+import logging
+import subprocess
+import sys
+import tomllib
+
+import numpy as np
+import pytest
+
+from protocol import registry, storage
+from protocol.checks import ProtocolError
+from protocol.hashers import NetworkHasher, TrainingSet
+from protocol.hashers.networks import base
+from protocol.hashers.networks.architectures import architecture
+from protocol.hashers.networks.deep_squared import DeepSquared
+from protocol.hashers.networks.deep_supervised import DeepSupervised
+from protocol.hashers.networks.m_dsh import MDSH
+
+WITH_TORCH = importlib.util.find_spec("torch") is not None
+needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
+NAMES = ["buffer_zone", "csq", "deep_squared", "deep_supervised", "m_dsh"]
+
+RNG = np.random.default_rng(3)
+Y = RNG.integers(0, 4, 240)
+X = (RNG.normal(size=(4, 10))[Y] + 0.3 * RNG.normal(size=(240, 10))).astype(np.float32)
+
+
+def mean_distances(hasher):
+    """Return the mean Hamming distance of similar and of dissimilar training rows."""
+    codes = hasher.fit(X, Y).transform(X)
+    distance = (codes[:, None] != codes).sum(axis=2)
+    similar = Y[:, None] == Y
+    return distance[similar].mean(), distance[~similar].mean()
+
+
+def model_bytes(hasher):
+    """Return the learned arrays of a model as bytes."""
+    return {name: array.tobytes() for name, array in hasher.to_arrays().items() if name != "model"}
+
+
+class KilledError(Exception):
+    pass
+
+
+def broken_off(hasher, training, path, monkeypatch, *, after):
+    """Fit until so many epochs are saved, then stop as a kill would."""
+    save, saved = base._Run.save, []
+
+    def save_and_stop(run, *arguments):
+        save(run, *arguments)
+        saved.append(len(run.losses))
+        if len(saved) == after:
+            raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(base._Run, "save", save_and_stop)
+        with pytest.raises(KilledError):
+            hasher.fit(training, checkpoint=path)
+    return saved
+
+
+@needs_torch
+def test_similar_rows_come_together_and_others_far_apart():
+    near, far = mean_distances(DeepSquared(16, epochs=60))
+    assert near < 0.5
+    assert far > 8
+    near, far = mean_distances(DeepSupervised(16, epochs=60))
+    assert near < 0.5
+    assert far >= 7
+
+
+@needs_torch
+def test_the_margin_moves_similar_rows_apart():
+    """Closest first: 0, 4, 8, 12 of 48 bits; beyond them the others."""
+    near, far = zip(*(mean_distances(MDSH(48, margin=margin, epochs=60)) for margin in (0, 4, 8, 12)), strict=True)
+    assert near == tuple(sorted(near))
+    assert near[3] - near[0] > 4
+    assert min(far) > 2 * near[3]
+
+
+@needs_torch
+@pytest.mark.parametrize("after", [1, 3, 5])
+def test_a_training_that_was_broken_off_goes_on_to_the_same_result(tmp_path, monkeypatch, after):
+    training, path = TrainingSet(X, Y), tmp_path / "models.h5.8.checkpoint"
+    whole = DeepSquared(8, seed=5, epochs=5).fit(training)
+    saved = broken_off(DeepSquared(8, seed=5, epochs=5), training, path, monkeypatch, after=after)
+    assert saved == [2 * epoch for epoch in range(1, after + 1)]  # two steps an epoch
+    steps = []
+    step = base._Run._step
+    monkeypatch.setattr(base._Run, "_step", lambda run, *given: steps.append(1) or step(run, *given))
+    resumed = DeepSquared(8, seed=5, epochs=5).fit(training, checkpoint=path)
+    assert len(steps) == 10 - 2 * after
+    assert model_bytes(resumed) == model_bytes(whole)
+    assert resumed.fit_record_ == whole.fit_record_
+
+
+class OwnNetwork(NetworkHasher):
+    """A module, an optimiser and a scheduler of its own, with buffers and random numbers of PyTorch's."""
+
+    def _network(self, n_features, n_bits):
+        from torch import nn
+
+        first = nn.Sequential(nn.BatchNorm1d(n_features), nn.Linear(n_features, 20), nn.BatchNorm1d(20), nn.ReLU())
+        return nn.Sequential(first, nn.Dropout(0.5), nn.Linear(20, n_bits))
+
+    def _optimiser(self, parameters):
+        from torch.optim import SGD
+
+        return SGD(parameters, lr=self.learning_rate, momentum=0.9)
+
+    def _scheduler(self, optimiser):
+        from torch.optim.lr_scheduler import MultiStepLR
+
+        return MultiStepLR(optimiser, [2, 4], gamma=0.5)
+
+    def _loss(self, outputs, labels, rows, epoch):
+        import torch
+
+        assert torch.equal(labels, torch.from_numpy(Y)[rows])
+        classes = torch.nn.functional.one_hot(labels, 4).repeat(1, self.n_bits // 4).float()
+        return torch.nn.functional.binary_cross_entropy_with_logits(outputs, classes) / (1 + epoch)
+
+
+@needs_torch
+def test_a_model_with_a_network_of_its_own_comes_back_from_a_file(tmp_path):
+    import torch
+
+    state = torch.random.get_rng_state()
+    hasher = OwnNetwork(8, learning_rate=1, epochs=40).fit(X, Y)
+    codes = hasher.transform(X)
+    assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.9
+    assert hasher.scale_ == np.float32(TrainingSet(X).scale)
+    storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+    arrays = storage.read(tmp_path / "m.h5")
+    assert arrays["network_/0.0.num_batches_tracked"] == 80
+    back = OwnNetwork.from_arrays(arrays)
+    assert model_bytes(back) == model_bytes(hasher)
+    assert back.transform(X).tobytes() == codes.tobytes()
+    assert torch.equal(torch.random.get_rng_state(), state)
+    with pytest.raises(ProtocolError, match=r"array 'network_/2.weight': expected float32 of shape \(8, 20\), got"):
+        OwnNetwork.from_arrays(arrays | {"network_/2.weight": np.zeros((8, 21), dtype=np.float32)})
+    with pytest.raises(ProtocolError, match=r"model of OwnNetwork: expected the arrays .*, got mean_, "):
+        OwnNetwork.from_arrays({name: array for name, array in arrays.items() if name != "network_/2.bias"})
+
+
+@needs_torch
+@pytest.mark.parametrize("after", [1, 3])
+def test_dropout_buffers_momentum_and_schedule_resume_to_the_same_result(tmp_path, monkeypatch, after):
+    training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
+    whole = OwnNetwork(8, epochs=6).fit(training)
+    broken_off(OwnNetwork(8, epochs=6), training, path, monkeypatch, after=after)
+    assert model_bytes(OwnNetwork(8, epochs=6).fit(training, checkpoint=path)) == model_bytes(whole)
+    assert model_bytes(OwnNetwork(8, epochs=6, seed=1).fit(training)) != model_bytes(whole)
+
+
+@needs_torch
+def test_a_convolutional_training_resumes_to_the_same_result(tmp_path, monkeypatch):
+    images = np.random.default_rng(0).integers(0, 255, size=(30, 3072)).astype(np.float32)
+    training, path = TrainingSet(images, Y[:30]), tmp_path / "checkpoint"
+    hasher = DeepSquared(8, network="conv", epochs=3, batch_size=10)
+    whole = model_bytes(hasher.fit(training))
+    broken_off(hasher, training, path, monkeypatch, after=2)
+    assert model_bytes(hasher.fit(training, checkpoint=path)) == whole
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"_network": lambda self, d, n: max}, r"Wrong._network: expected a torch.nn.Module, got builtin_function"),
+        (
+            {"_network": lambda self, d, n: architecture("linear", d, n + 1)},
+            r"Wrong._network: expected a tensor of shape \(120, 8\), got shape \(120, 9\)",
+        ),
+        (
+            {"_loss": lambda self, outputs, labels, rows, epoch: outputs.mean(dim=1)},
+            r"Wrong._loss: expected a tensor of shape \(\), got shape \(120,\)",
+        ),
+        ({"_loss": lambda self, outputs, labels, rows, epoch: 0.5}, r"Wrong._loss: .* of shape \(\), got float"),
+    ],
+)
+def test_a_wrong_network_or_loss_is_refused_by_name(wrong, message):
+    with pytest.raises(ProtocolError, match=message):
+        type("Wrong", (DeepSquared,), wrong)(8).fit(X, Y)
+
+
+@needs_torch
+@pytest.mark.parametrize("change", ["seed", "rows", "labels", "epochs", "damaged", "hasher"])
+def test_another_trainings_checkpoint_is_not_used(tmp_path, monkeypatch, caplog, change):
+    path = tmp_path / "checkpoint"
+    broken_off(DeepSquared(8, epochs=3), TrainingSet(X, Y), path, monkeypatch, after=2)
+    hasher, rows, y = DeepSquared(8, epochs=3), X, Y
+    if change == "seed":
+        hasher.set_params(seed=1)
+    elif change == "epochs":
+        hasher.set_params(epochs=4)
+    elif change == "rows":
+        rows = X + 1
+    elif change == "labels":
+        y = np.roll(Y, 1)
+    elif change == "hasher":
+        hasher = MDSH(8, margin=0, epochs=3)
+    else:
+        path.write_bytes(path.read_bytes()[:-100])
+    caplog.set_level(logging.INFO)
+    found = hasher.fit(rows, y, checkpoint=path)
+    assert "checkpoint not used" in caplog.text
+    assert model_bytes(found) == model_bytes(hasher.fit(rows, y))
+
+
+@needs_torch
+def test_a_loss_that_is_not_finite_is_stopped_at_its_step():
+    with pytest.raises(
+        ProtocolError, match=r"DeepSupervised, 8 bits: step 2 of 60: expected a finite objective, got \w+, "
+    ):
+        DeepSupervised(8, learning_rate=1e30).fit(X, Y)
+
+
+@needs_torch
+@pytest.mark.parametrize("n_rows", range(4, 11))
+def test_no_part_of_an_epoch_is_a_single_row(n_rows):
+    """It has no pairs, and a mean over none is no number."""
+    for batch_size in (3, 4, 5):
+        record = DeepSupervised(4, epochs=1, batch_size=batch_size).fit(X[:n_rows], Y[:n_rows]).fit_record_
+        assert np.isfinite(record["loss"]).all()
+
+
+@needs_torch
+def test_training_stops_early_only_with_patience():
+    losses = [3.0, 2.0, 2.5, 2.25]
+
+    class Scripted(NetworkHasher):
+        def _loss(self, outputs, labels, rows, epoch):
+            return 0 * outputs.sum() + (losses[epoch] if self.patience else 1)
+
+    record = Scripted(8, epochs=8, patience=2).fit(X, Y).fit_record_
+    assert (record["epochs"], record["loss"]) == (4, [3.0, 2.25])
+    assert Scripted(8, epochs=8).fit(X, Y).fit_record_["epochs"] == 8
+
+
+@needs_torch
+def test_threads_change_nothing_and_stay_as_they_were():
+    import torch
+
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            hasher = DeepSquared(8, epochs=2).fit(X, Y)
+            found.append((model_bytes(hasher), hasher.transform(X).tobytes()))
+            assert torch.get_num_threads() == threads
+            assert not torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1]
+
+
+@needs_torch
+def test_the_scale_of_features_does_not_matter():
+    plain, scaled = DeepSquared(8).fit(X, Y), DeepSquared(8).fit(256 * X, Y)
+    np.testing.assert_array_equal(plain.transform(X), scaled.transform(256 * X))
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["linear", "mlp"])
+def test_heads_are_matrix_products(name):
+    hasher = DeepSquared(8, network=name, epochs=2).fit(X, Y)
+    layers = [array.astype(float) for key, array in hasher.to_arrays().items() if key.startswith("network_/")]
+    assert len(layers) == {"linear": 2, "mlp": 4}[name]
+    assert hasher.scale_ == 1
+    outputs = X.astype(float) - hasher.mean_
+    for weight, bias in zip(layers[::2], layers[1::2], strict=True):
+        outputs = outputs @ weight.T + bias
+        outputs = outputs if weight is layers[-2] else np.maximum(outputs, 0)
+    sure = np.abs(outputs) > 1e-5
+    assert sure.mean() > 0.99
+    np.testing.assert_array_equal(hasher.transform(X)[sure], outputs[sure] > 0)
+
+
+@needs_torch
+def test_the_convolutional_network_sees_images():
+    """Classes are where a bright square lies: the mean pixel says nothing, and a shuffled image is another one."""
+    rng = np.random.default_rng(0)
+    y = np.arange(48) % 3
+    images = rng.integers(0, 60, size=(48, 32, 32, 3))
+    for image, place in zip(images, y, strict=True):
+        image[8 * place : 8 * place + 8, 8:16] += 150
+    rows = images.reshape(48, -1).astype(np.float32)
+    hasher = DeepSupervised(8, network="conv", epochs=20, batch_size=24).fit(rows, y)
+    codes = hasher.transform(rows)
+    assert sum(parameter.numel() for parameter in hasher.network_.parameters()) == 595_836
+    same = y[:, None] == y
+    distance = (codes[:, None] != codes).sum(axis=2)
+    assert distance[~same].min() > distance[same].max()
+    assert type(hasher).from_arrays(hasher.to_arrays()).transform(rows).tobytes() == codes.tobytes()
+
+
+@needs_torch
+def test_the_convolutional_network_refuses_what_is_no_image():
+    with pytest.raises(
+        ProtocolError, match=r"network 'conv': expected rows of 3072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
+    ):
+        DeepSquared(8, network="conv").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"network": "cnn"}, "unknown network= 'cnn'.*; known: conv, linear, mlp"),
+        ({"epochs": 0}, "epochs: expected an integer >= 1"),
+        ({"batch_size": 2}, "batch_size: expected an integer >= 3"),  # of five rows one would be left alone
+        ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
+        ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
+        ({"patience": 0}, "patience: expected an integer >= 1"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ProtocolError, match=message):
+        DeepSquared(8, **options).check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_pytorch_one_line_says_what_to_install(name, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
+    hasher = registry.get("hasher", name)
+    wanted = rf"^{hasher.__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+    for call in (hasher().check, lambda: hasher().fit(X, Y)):
+        with pytest.raises(ProtocolError, match=wanted):
+            call()
+
+
+def test_what_needs_the_extra_says_so(root):
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert extras[registry.entry("hasher", "deep_squared").extra] == ["torch>=2.3"]
+    assert [entry.name for entry in registry.entries("hasher") if entry.extra] == NAMES
+
+
+def test_pytorch_is_not_imported_until_a_network_is_trained():
+    code = (
+        "import sys\n"
+        "sys.modules['torch'] = None  # as if it were not installed: importing it fails\n"
+        "from protocol import registry\n"
+        "print(*registry.names('hasher'), 'torch' in sys.modules and sys.modules['torch'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(NAMES) < set(done.stdout.split())
+    assert done.stdout.split()[-1] == "None"

@@ -1,0 +1,47 @@
+"""What the functions of TALR can be: with thresholds, and of the leading principal components."""
+
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.hashers import TrainingSet
+from protocol.hashers.ranking.talr_ap import TALRAP
+from protocol.hashers.ranking.talr_ndcg import TALRNDCG
+
+
+def test_a_threshold_is_learned_where_the_mean_divides_a_class():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [80, 20])
+    X = (rng.uniform(size=100) + 2 * y)[:, None]
+    assert X.mean() < X[y == 0].max()
+    model = TALRAP(n_bits=1, n_steps=100).fit(X, y)
+    bits = model.transform(X).ravel()
+    assert len(np.unique(bits[y == 0])) == len(np.unique(bits[y == 1])) == 1
+    assert bits[0] != bits[-1]
+    assert model.threshold_ != 0
+
+
+@pytest.mark.parametrize(
+    ("hasher", "options", "n_components"),
+    [(TALRNDCG, {}, 32), (TALRAP, {}, 40), (TALRNDCG, {"n_components": 5}, 5), (TALRAP, {"n_components": 99}, 40)],
+)
+def test_functions_are_of_the_leading_components(hasher, options, n_components):
+    rng = np.random.default_rng(1)
+    training = TrainingSet(rng.normal(size=(120, 40)), rng.integers(3, size=120))
+    projection = hasher(n_bits=8, n_steps=20, **options).fit(training).projection_
+    directions = training.components(40).directions
+    weight = np.linalg.norm(directions.T @ projection, axis=1)
+    np.testing.assert_allclose(weight[n_components:], 0, atol=1e-5)
+    assert (weight[:n_components] > 1e-3).all()
+
+
+def test_more_bits_than_components_start_from_what_these_hold_of_itq_and_differ():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(150, 24))
+    codes = TALRNDCG(n_bits=16, n_components=4, n_steps=20).fit(X, rng.integers(4, size=150)).transform(X)
+    assert len(np.unique(codes, axis=1).T) == 16
+
+
+def test_no_component_at_all_is_refused():
+    with pytest.raises(ProtocolError, match="n_components"):
+        TALRAP(n_bits=2, n_components=0).fit(np.eye(4), [0, 0, 1, 1])

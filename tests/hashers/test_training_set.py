@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.hashers import TrainingSet, linear_algebra, training_set
+from protocol.hashers.linear_algebra import project
+
+AXES = np.array([[4, 3, 0], [4, -3, 0], [-4, 3, 0], [-4, -3, 0]], dtype=np.float32)
+
+
+def test_axis_aligned_data_has_the_axes_as_components():
+    components = TrainingSet(AXES + np.float32([10, 20, 30])).components(3)
+    np.testing.assert_array_equal(components.mean, [10, 20, 30])
+    np.testing.assert_allclose(components.directions, np.eye(3), atol=1e-7)
+    assert components.n_without_variance == 1
+
+
+def test_the_largest_entry_is_positive():
+    w = np.float32([0.6, -0.8])
+    X = np.outer(np.float32([-2, -1, 1, 2]), w)
+    np.testing.assert_allclose(TrainingSet(X).components(1).directions[:, 0], [-0.6, 0.8], rtol=1e-6)
+
+
+def test_project_subtracts_the_mean():
+    projected = project(AXES, np.float32([4, 3, 0]), np.eye(3, 2, dtype=np.float32))
+    np.testing.assert_array_equal(projected, [[0, 0], [0, -6], [-8, 0], [-8, -6]])
+    assert projected.dtype == np.float32
+
+
+def test_tiles_add_up(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
+    whole = TrainingSet(X).components(5)
+    projected = project(X, whole.mean, whole.directions)
+    for module in (training_set, linear_algebra):
+        monkeypatch.setattr(module, "_TILE", 7)
+    np.testing.assert_allclose(TrainingSet(X).components(5).directions, whole.directions, atol=1e-5)
+    np.testing.assert_allclose(project(X, whole.mean, whole.directions), projected, atol=1e-5)
+
+
+@pytest.mark.parametrize("tile", [7, 2048])
+def test_the_scale_is_that_of_the_centred_rows(monkeypatch, tile):
+    monkeypatch.setattr(training_set, "_TILE", tile)
+    X = (np.random.default_rng(0).normal(size=(50, 8)) * 5 + 3).astype(np.float32)
+    assert TrainingSet(X).scale == pytest.approx(np.sqrt(np.square(X - X.mean(axis=0, dtype=float)).mean()), rel=1e-6)
+    assert TrainingSet(np.full((5, 3), 7.0)).scale == 1
+
+
+def test_a_large_offset_costs_nothing():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(500, 6)) * [6, 5, 4, 3, 2, 1] + 1000).astype(np.float32)
+    vectors = np.linalg.eigh(np.cov(X.astype(np.float64).T))[1][:, ::-1]
+    agreement = np.abs((vectors * TrainingSet(X).components(6).directions).sum(axis=0))
+    np.testing.assert_allclose(agreement, 1, atol=1e-5)
+
+
+def test_fewer_rows_than_components_leave_directions_without_variance():
+    X = np.random.default_rng(0).normal(size=(4, 10)).astype(np.float32)
+    assert TrainingSet(X).components(3).n_without_variance == 0
+    assert TrainingSet(X).components(8).n_without_variance == 5
+
+
+def test_more_components_than_features_are_refused():
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 3 bits, since there are 3 features, got 4"):
+        TrainingSet(AXES).components(4)
+
+
+def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(50, 8)).astype(np.float32)
+    alone = [TrainingSet(X).components(n).directions for n in range(1, 9)]
+    calls = []
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda scatter: calls.append(1) or eigh(scatter))
+    training = TrainingSet(X)
+    for n in (3, 8, 1, 2, 5, 4, 7, 6):
+        directions = training.components(n).directions
+        assert directions.tobytes() == alone[n - 1].tobytes() == training.components(8).directions[:, :n].tobytes()
+        assert directions.flags.c_contiguous
+    assert len(calls) == 1
+
+
+def test_rows_are_checked_once_and_not_copied():
+    X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    assert TrainingSet(X).X is X
+    with pytest.raises(ProtocolError, match="the first is row 2"):
+        TrainingSet([[1.0], [2.0], [np.nan]])

@@ -1,0 +1,86 @@
+rule count:
+    """Count the database items at each Hamming distance, in the database of every split protocol of a draw."""
+    input:
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
+        splits=split_files,
+    output:
+        counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/counts.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("count"),
+        runtime=minutes("count"),
+    params:
+        splits=splits_of_draw,
+        extensions=extensions_of,
+        index_order=need_index_order(CONFIG["metrics"]),
+        code=code("count.py"),
+    message:
+        "counts: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/count.py"
+
+
+rule counts:
+    """Count for all hashers of the experiment."""
+    input:
+        each("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
+    localrule: True
+
+
+rule score:
+    """Compute every metric of one hasher, over all runs and splits of a feature."""
+    input:
+        counts=counts_of_hasher,
+    output:
+        scores="<results>/{feature}/scores/{hasher}.csv",
+    log:
+        "<logs>/{feature}/scores/{hasher}.log",
+    benchmark:
+        "<benchmarks>/{feature}/{hasher}/score.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("score"),
+        runtime=minutes("score"),
+    params:
+        dataset=DATASET,
+        metrics=CONFIG["metrics"],
+        empty=CONFIG["empty"],
+        code=code("score.py", metric=tuple(CONFIG["metrics"])),
+    message:
+        "scores: {wildcards.hasher} on {wildcards.feature}"
+    script:
+        "../scripts/score.py"
+
+
+rule metrics:
+    """Gather the scores of the experiment into metrics.csv, and their mean over the runs into summary.csv."""
+    input:
+        scores=each("<results>/{feature}/scores/{hasher}.csv"),
+    output:
+        metrics="<results>/metrics.csv",
+        summary="<results>/summary.csv",
+    log:
+        "<logs>/metrics.log",
+    benchmark:
+        "<benchmarks>/metrics.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("metrics"),
+        runtime=minutes("metrics"),
+    params:
+        code=code("metrics.py"),
+    message:
+        "tables: {output.metrics} and {output.summary}"
+    script:
+        "../scripts/metrics.py"

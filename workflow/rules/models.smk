@@ -1,0 +1,115 @@
+rule selection:
+    """Choose one hasher's options from its grid, on the validation partitions of one run."""
+    input:
+        unpack(supervision_of),
+        labels="<data>/items.h5",
+        features=features_of,
+        draw="<results>/draws/{draw}/run{run}.h5",
+        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+    output:
+        selection="<results>/{feature}/{draw}/run{run}/{hasher}/selection.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/selection.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/selection.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("selection"),
+        runtime=minutes("selection"),
+    params:
+        dataset=DATASET,
+        feature=feature_plugin,
+        options=feature_options,
+        steps=preprocessing_steps,
+        hasher=hasher_plugin,
+        hasher_options=hasher_options,
+        grid=hasher_grid,
+        model_seeds=model_seeds,
+        criterion=selection_criterion,
+        ground_truth=selecting_plugin,
+        ground_truth_options=selecting_options,
+        ground_truth_seed=ground_truth_seed,
+        code=code_of(
+            "selection.py", "feature", "hasher", "selection", "selection metric"
+        ),
+    message:
+        "selection: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/selection.py"
+
+
+rule selection_table:
+    """Gather the scores of every searched option and the choices."""
+    input:
+        selections=SELECTIONS,
+    output:
+        table="<results>/selection.csv",
+    log:
+        "<logs>/selection.log",
+    benchmark:
+        "<benchmarks>/selection_table.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("selection_table"),
+        runtime=minutes("selection_table"),
+    params:
+        code=code("selection_table.py"),
+    message:
+        "table: {output.table}"
+    script:
+        "../scripts/selection_table.py"
+
+
+rule selections:
+    """Choose the options of all hashers that have a grid."""
+    input:
+        required_selection_table,
+    localrule: True
+
+
+# The outputs of an earlier run stay while the job runs again: models that would become the same are taken from them, so
+# a new code length trains nothing but itself.
+rule model:
+    """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
+    input:
+        unpack(selection_of),
+        unpack(supervision_of),
+        features=features_of,
+        draw="<results>/draws/{draw}/run{run}.h5",
+        preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
+    output:
+        codes=update("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
+        models=update("<results>/{feature}/{draw}/run{run}/{hasher}/models.h5"),
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/model.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("model"),
+        runtime=minutes("model"),
+    params:
+        feature=feature_plugin,
+        options=feature_options,
+        steps=preprocessing_steps,
+        hasher=hasher_plugin,
+        hasher_options=hasher_options,
+        seeds=model_seeds,
+        code=code_of("model.py", "feature", "hasher"),
+    message:
+        "model: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/model.py"
+
+
+rule models:
+    """Train all hashers of the experiment and encode."""
+    input:
+        each("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
+    localrule: True

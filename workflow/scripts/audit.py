@@ -1,0 +1,41 @@
+"""Audit every split of the experiment, and what was fitted on it."""
+
+from collections import defaultdict
+
+from protocol import audit, registry, storage
+from protocol.features import prepared
+
+
+def main(job):
+    """Write the findings, with the file each was made in; what a fit should have seen is made again from the split."""
+    dataset, learned, splits = audit.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
+    runs = audit.read_runs(job.input.splits, dataset)
+    for run in runs:
+        splits[storage.read_passport(run.file)["inputs"]["draw"]][run.name] = run.split
+    findings = audit.audit_splits(runs, audit.stored_copies(job.input.content, job.input.features, dataset))
+    for path in (*job.input.selections, *job.input.supervision):
+        learned[storage.read_passport(path)["inputs"]["preprocessing"]].append(path)
+    features = {storage.read_passport(path)["digest"]: path for path in job.input.features}
+    for fitted, truth in zip(job.input.preprocessing, job.input.ground_truths, strict=True):
+        passport = storage.read_passport(fitted)
+        of_draw, path = splits[passport["inputs"]["draw"]], features[passport["inputs"]["features"]]
+        name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
+        feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
+        own, drawn = learned[passport["digest"]], next(iter(of_draw.values()))
+        with prepared(feature, steps, path, fitted) as items:
+            findings[fitted] = audit.audit_fit(passport, items.raw(drawn["train"]))
+            wanted = (*audit.LEARNING, "query") if own else ("train",)
+            vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
+            queries = items.per_item(drawn["query"], dataset.ids)
+            y = None if dataset.y is None else items.per_item(drawn["train"], dataset.y)
+        findings[truth] = audit.audit_fit(storage.read_passport(truth), vectors["train"])
+        for split, rules in storage.grouped(storage.read(truth)).items():
+            findings[truth] += audit.audit_truth(storage.grouped(rules), queries, split=split)
+        findings |= {file: audit.audit_learned(storage.read_passport(file), vectors, y) for file in own}
+    audit.write_findings(job.output.audit, findings, audit.audit_libraries(job.input))
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,35 @@
+"""Draw the queries, validation partitions and training set of one run."""
+
+import numpy as np
+
+from protocol import registry, storage
+from protocol.checks import n_classes
+from protocol.splits import drawing_split, read_lists
+
+
+def main(job):
+    """Write the row numbers of every partition but the database, balanced over the classes where there are labels."""
+    items, protocol = storage.read(job.input.labels), registry.get("split", drawing_split(job.wildcards.draw))
+    ids, y = np.char.decode(items["ids"], "utf-8"), items.get("labels")
+    files = {name: file for name, file in job.params.lists.items() if file is not None}
+    parts = protocol.drawn(
+        len(ids),
+        y,
+        seed=job.params.seed,
+        sizes=job.params.sizes,
+        official=storage.grouped(items).get("partitions", {}),
+        lists=read_lists(files, ids, n_classes=n_classes(y)),
+    )
+    passport = storage.passport(
+        f"draw {job.wildcards.draw}",
+        parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},
+        inputs={"labels": job.input.labels},
+        seed=job.params.seed,
+    )
+    storage.write(job.output.draw, parts, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,22 @@
+"""Extract one feature from all images of the dataset, or put together what several jobs extracted."""
+
+from protocol import registry, storage
+from protocol.features import extract, join
+
+
+def main(job):
+    """Write what the feature extracts from each of its modalities, before anything is learned from a training set."""
+    name, options, parts = job.params.feature, job.params.options, job.input.get("parts", [])
+    feature = registry.get("feature", name)(**options)
+    passport = storage.passport(f"feature {name}", parameters=options, inputs={"content": job.input.content})
+    with storage.writing(job.output.features, passport) as file:
+        if parts:
+            join(file, feature, parts)
+        else:
+            extract(file, feature, job.input.content)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

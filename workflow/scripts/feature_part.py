@@ -1,0 +1,19 @@
+"""Extract one feature from a part of the images of a large dataset."""
+
+from protocol import registry, storage
+from protocol.features import extract
+
+
+def main(job):
+    """Write what the feature extracts from the images of one part; the parts are of one size, but for the last."""
+    name, options = job.params.feature, job.params.options
+    feature, part = registry.get("feature", name)(**options), int(job.wildcards.part)
+    passport = storage.passport(f"feature {name}", parameters=options, inputs={"content": job.input.content}, part=part)
+    with storage.writing(job.output.features, passport) as file:
+        extract(file, feature, job.input.content, part=part, n_parts=job.params.n_parts)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,35 @@
+"""Build the ground truths of one run, for the database of every split protocol of a draw."""
+
+from protocol import registry, storage
+from protocol.features import prepared
+from protocol.groundtruth import Items
+
+
+def main(job):
+    """Write, for every split and ground truth, the rule that says which database items are relevant to which query."""
+    p, y, arrays = job.params, storage.read(job.input.labels).get("labels"), {}
+    feature = registry.get("feature", p.feature)(**p.options)
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
+        for split, path in zip(p.splits, job.input.splits, strict=True):
+            items = {
+                name: Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
+                for name, images in storage.read(path, ["query", "database", "train"]).items()
+            }
+            for truth, use in p.ground_truths.items():
+                built = registry.get("ground_truth", use["use"])(**items, seed=p.seed, **use["options"])
+                arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}
+    inputs = {name: job.input[name] for name in ("labels", "features", "preprocessing")}
+    passport = storage.passport(
+        "ground truth",
+        parameters=p.ground_truths,
+        inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
+        seed=p.seed,
+        fitted_on=storage.array_digest(items["train"].X),
+    )
+    storage.write(job.output.ground_truth, arrays, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

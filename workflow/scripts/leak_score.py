@@ -1,0 +1,37 @@
+"""Train one hasher inside each of a run's two databases, at every size and code length, and rank both databases."""
+
+from protocol import registry, storage
+from protocol.features import prepared
+from protocol.hashers import TrainingSet
+from protocol.ranking import relevance_from_arrays
+from protocol.studies import SIDES, rankings, write_scores
+
+
+def main(job):
+    """Write one row per training size, code length and ground truth, with the four scores."""
+    wc, p, rows, X, truths = job.wildcards, job.params, [], {}, {}
+    feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
+    parts = {side: storage.read(job.input[f"splits_{side}"]) for side in SIDES}
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as items:
+        for side in SIDES:
+            X[side] = {name: items.vectors(name, images) for name, images in parts[side].items()}
+    database = {side: X[side]["database"] for side in SIDES}
+    for side, rules in storage.grouped(storage.read(job.input.ground_truth)).items():
+        n_database, own = len(database[side]), storage.grouped(rules)
+        truths[side] = {name: relevance_from_arrays(rule, n_database) for name, rule in own.items()}
+    inside = {(side, size): TrainingSet(X[side][f"inside/{size}"]) for side in SIDES for size, _ in p.seeds}
+    for size, n_bits in p.seeds:
+        models = {
+            side: hasher(n_bits=n_bits, seed=seed, **p.hasher_options).fit(inside[side, size])
+            for side, seed in p.seeds[size, n_bits].items()
+        }
+        scores = rankings(models, X["a"]["query"], database, truths, empty=p.empty, calls=len(p.seeds))
+        place = (p.dataset, wc.feature, wc.run, wc.hasher, n_bits, size, len(X["a"][f"inside/{size}"]))
+        rows += [(*place, truth, *four.values()) for truth, four in scores.items()]
+    write_scores(job.output.scores, rows)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,29 @@
+"""Fit the preprocessing of one feature on the training set of one run."""
+
+from protocol import registry, storage
+from protocol.features import Preprocessing, extracted, side_by_side
+
+
+def main(job):
+    """Write what was learned (mean, vocabulary) of each modality, and from which training rows."""
+    feature = registry.get("feature", job.params.feature)(**job.params.options)
+    train, arrays, raws = storage.read(job.input.draw, ["train"])["train"], {}, []
+    for place, modality in feature.modalities.items():
+        with extracted(job.input.features, place) as items:
+            raws.append(items.raw(train)[:])
+        fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[place], seed=job.params.seed)
+        arrays |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
+    passport = storage.passport(
+        "preprocessing",
+        parameters={"steps": dict(job.params.steps), "options": job.params.options},
+        inputs=dict(job.input.items()),
+        seed=job.params.seed,
+        fitted_on=storage.array_digest(side_by_side(raws)),
+    )
+    storage.write(job.output.preprocessing, arrays, passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,18 @@
+"""Write the report: one HTML page that opens offline."""
+
+from protocol import storage
+from protocol.report import page, reading
+
+
+def main(job):
+    """Gather the experiment's results and render the page."""
+    with reading(dict(job.input.items()), config=job.params.config) as results:
+        html = page(results)
+    with storage.replacing(job.output.report) as path:
+        path.write_text(html)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it

@@ -1,0 +1,30 @@
+"""Say which training rows of one run belong together, for the hashers that learn from it."""
+
+from protocol import registry, storage
+from protocol.features import prepared
+from protocol.groundtruth import Items, write_among
+
+
+def main(job):
+    """Write a ground truth whose queries and database are the training rows; no other row is read."""
+    p, y = job.params, storage.read(job.input.labels).get("labels")
+    feature, images = registry.get("feature", p.feature)(**p.options), storage.read(job.input.draw, ["train"])["train"]
+    with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
+        train = Items(found.vectors("train", images), None if y is None else found.per_item(images, y))
+    passport = storage.passport(
+        f"supervision {job.wildcards.supervision}",
+        parameters={"ground_truth": p.ground_truth, **p.ground_truth_options},
+        inputs=dict(job.input.items()),
+        seed=p.seed,
+        fitted_on=storage.array_digest(train.X),
+        fitted_on_labels=None if y is None else storage.array_digest(train.labels),
+    )
+    truth = registry.get("ground_truth", p.ground_truth)
+    with storage.writing(job.output.supervision, passport, compress=True) as file:
+        write_among(file, truth, train, seed=p.seed, **p.ground_truth_options)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it
