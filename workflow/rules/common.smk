@@ -14,9 +14,8 @@ CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).pare
 # Every job runs the package of this checkout, whichever one is installed; without a checkout, the installed one.
 if (CHECKOUT / "protocol").is_dir():
     sys.path.insert(0, str(CHECKOUT))
-    os.environ["PYTHONPATH"] = os.pathsep.join(
-        [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    )
+    before = [os.environ["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
+    os.environ.update(PYTHONPATH=os.pathsep.join([str(CHECKOUT), *before]))
 # One thread in every linear-algebra call: a sum that is split over threads has other last bits.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
