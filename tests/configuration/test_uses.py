@@ -110,8 +110,8 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         (
             {"hashers": [ITQ_5], "features": {"gist": {"hashers": [ITQ_5 | {"options": {"n_iter": 6}}]}}},
             (
-                "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and itq with "
-                "{'n_iter': 6}."
+                "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and itq "
+                "with {'n_iter': 6}."
             ),
         ),
         (
