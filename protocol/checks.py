@@ -2,11 +2,13 @@
 
 import difflib
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+_FEW = 10  # so many allowed values are listed in an error message
 
 
 class ProtocolError(ValueError):
@@ -58,21 +60,35 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def known(name: str, names: Iterable[str], what: str) -> str:
-    """Return `name` if it is one of `names`.
+def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") -> Any:
+    """Return `value` if it is one of `choices`.
+
+    Parameters
+    ----------
+    value : str
+    choices : iterable of str
+        The allowed values.
+    name : str
+        The option or the kind of name that the error message starts with.
+    listing : str, default=""
+        The command that prints all choices, for the message where there are many.
 
     Raises
     ------
     ProtocolError
-        Listing the known names, with the nearest one first if there is a near one; case makes no difference to that.
+        With the allowed values if they are few, and with the closest ones; upper and lower case make no difference
+        to how close a value is.
     """
-    choices = sorted(names)
-    if name in choices:
-        return name
-    lowered = {choice.lower(): choice for choice in choices}
-    near = [lowered[found] for found in difflib.get_close_matches(str(name).lower(), lowered, n=1)]
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ProtocolError(f"unknown {what} {name!r}{hint}; known: {', '.join(choices)}")
+    allowed = sorted(choices)
+    if value in allowed:
+        return value
+    by_case = {choice.casefold(): choice for choice in allowed}
+    near = difflib.get_close_matches(str(value).casefold(), by_case, n=1)
+    named = " or ".join(filter(None, (", ".join(allowed[:-1]), *allowed[-1:]))) or "none"
+    if len(allowed) > _FEW and (near or listing):
+        named = f"one of {len(allowed)} names" + (f" ({listing})" if listing else "")
+    hint = f" Did you mean {by_case[near[0]]!r}?" if near else ""
+    raise ProtocolError(f"{name}: expected {named}, got {value!r}.{hint}")
 
 
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
@@ -173,8 +189,3 @@ def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
             f"{name}: expected row numbers from 0 to {n_items - 1}, got {array.min()} to {array.max()}."
         )
     return array.astype(np.int64, copy=False)
-
-
-def one_of(value: str, choices: Sequence[str], name: str) -> str:
-    """Return `value` if it is one of an option's `choices`."""
-    return known(value, choices, f"{name}=")

@@ -7,7 +7,7 @@ j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pac
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocol.checks import ProtocolError, integer, known
+from protocol.checks import ProtocolError, integer, one_of
 
 EXTENSIONS = ("none", "same", "different")
 
@@ -116,7 +116,7 @@ def extend(
     ----------
     Jiang, Li, Li, *On the Evaluation Metric for Hashing*, section 4.1, eq. 2 and 3.
     """
-    known(extension, EXTENSIONS, "extension")
+    one_of(extension, EXTENSIONS, "extension")
     if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
         raise ProtocolError(f"extension {extension!r} can't have {extension_bits} bits")
 

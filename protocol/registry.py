@@ -22,7 +22,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, overload
 
 from protocol import sources
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 
 if TYPE_CHECKING:
     from protocol.downloads import File
@@ -262,7 +262,7 @@ _records: dict[tuple[str, str], Record] = {}
 @functools.cache
 def _scan(kind: str) -> None:
     """Import every public module of a kind's package and of its public sub-packages."""
-    _import_below(importlib.import_module(f"protocol.{PACKAGES[known(kind, PACKAGES, 'kind')]}"))
+    _import_below(importlib.import_module(f"protocol.{PACKAGES[one_of(kind, PACKAGES, 'kind')]}"))
 
 
 def _import_below(package: ModuleType) -> None:
@@ -329,8 +329,8 @@ def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
             texts = match.groupdict()
             return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
     _check_number(kind, name)
-    known(name, names(kind), kind)
-    raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - known() refuses first
+    one_of(name, names(kind), kind, listing=f"protocol list {kind}s")
+    raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - one_of() refuses first
 
 
 @overload

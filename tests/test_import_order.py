@@ -1,20 +1,21 @@
-"""The order of the rooms, and what each may import."""
+"""The order of the packages, and what each may import."""
 
 import ast
 import graphlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-HALL = {"checks", "registry", "seeds", "sources", "storage", "tables"}
-# A room may import the hall, itself, and the rooms named here.
+SHARED = {"checks", "registry", "seeds", "sources", "storage", "tables"}
+# A package may import the shared modules, itself, and the packages named here.
 MAY_IMPORT = {
-    "hall": set(),
+    "shared": set(),
     "codes": set(),
     "formats": set(),
     "downloads": set(),
@@ -59,13 +60,18 @@ HEAVY = (
 )
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Return what a file imports; imports for type checkers alone, which never run, are left out."""
-    found, tree = set(), ast.parse(path.read_text())
+def nodes(path: Path) -> Iterator[ast.AST]:
+    """Yield the nodes of a file's syntax tree, without the imports for type checkers alone, which never run."""
+    tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
-    for node in ast.walk(tree):
+    return ast.walk(tree)
+
+
+def imported_rooms(path: Path) -> set[str]:
+    found = set()
+    for node in nodes(path):
         names = []
         if isinstance(node, ast.ImportFrom):
             names = (
@@ -81,13 +87,13 @@ def imported_rooms(path: Path) -> set[str]:
 
 def room_of(path: Path) -> str:
     part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return {"__main__": "cli"}.get(part, "hall" if part in HALL else part)
+    return {"__main__": "cli"}.get(part, "shared" if part in SHARED else part)
 
 
 def offences(path: Path, text_rooms: set[str]) -> set[str]:
     room = room_of(path)
     own = {"cli"} if room == "cli" else {room}
-    return text_rooms - HALL - own - MAY_IMPORT[room]
+    return text_rooms - SHARED - own - MAY_IMPORT[room]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def test_the_rule_rejects_a_sibling():
 def modules_imported(path: Path) -> set[str]:
     """Return the modules of the package that a file names in an import, wherever in the file it stands."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom):
             found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     return found

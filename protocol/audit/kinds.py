@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from protocol.checks import known
+from protocol.checks import one_of
 
 _STANDARD, _IMPROVED = "Moran 2016, thesis section 3.5.1", "Moran 2016, thesis section 3.5.2"
 
@@ -35,7 +35,7 @@ class Kind:
 
 def find(name: str) -> Kind:
     """Return the kind of finding of a name; ProtocolError with the known ones if there is none."""
-    known(name, (kind.name for kind in KINDS), "finding")
+    one_of(name, (kind.name for kind in KINDS), "finding", listing="protocol list findings")
     return next(kind for kind in KINDS if kind.name == name)
 
 

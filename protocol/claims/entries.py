@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import known
+from protocol.checks import one_of
 from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
 from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, UNDER_CONVENTION, Claim, Verdict
 from protocol.claims._results import Results
@@ -61,7 +61,7 @@ def judge(
     """Return the ledger, as `ledger`, on the rows of given tables."""
     names = [claim.id for claim in all_claims()]
     for name in only:
-        known(name, names, "claim")
+        one_of(name, names, "claim", listing="protocol claims")
     entries = []
     chosen = [claim for claim in all_claims() if not only or claim.id in only]
     for done, claim in enumerate(chosen, start=1):

@@ -11,11 +11,11 @@ from protocol.cli._progress import progress
 
 def _claims(arguments: argparse.Namespace) -> None:
     from protocol import claims
-    from protocol.checks import known
+    from protocol.checks import one_of
     from protocol.storage import check_writable
 
     for status in arguments.status:
-        known(status, claims.STATUSES, "status")
+        one_of(status, claims.STATUSES, "status")
     if arguments.json:
         check_writable(arguments.json.parent)
     with progress("checking", " claims") as shown:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry, tables
-from protocol.checks import known
+from protocol.checks import one_of
 
 if TYPE_CHECKING:
     from protocol.audit import Kind
@@ -71,7 +71,7 @@ def page(kind: str, name: str) -> str:
     if kind in registry.PACKAGES:
         found: Any = registry.entry(kind, name)
     else:
-        found = {entry.name: entry for entry in _entries(kind)}[known(name, [e.name for e in _entries(kind)], kind)]
+        found = {entry.name: entry for entry in _entries(kind)}[one_of(name, [e.name for e in _entries(kind)], kind)]
     shown = {"summary": found.summary, "source": found.source}
     if kind in registry.PACKAGES:
         shown |= {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.metrics import ALL, keywords
 from protocol.selection import points
@@ -22,7 +22,7 @@ def check_metrics(config: Mapping[str, Any]) -> None:
 
 def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
     """Return the names of the ground truths that supervise hashers and may be in no list."""
-    known(
+    one_of(
         config["affinities"],
         [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
         "ground truth of the key affinities:",
@@ -57,7 +57,7 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
         raise ProtocolError(f"mirror: expected a URL or an existing folder, got {mirror!r} (looked in {Path.cwd()}).")
     files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
     for file in config["mirror_sha256"]:
-        known(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256:")
+        one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -161,7 +161,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
         return
     ground_truth, metric = config["selection"]["ground_truth"], config["selection"]["metric"]
     if ground_truth is not None:
-        known(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection:")
+        one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
     if registry.entry("metric", metric).better == "lower":
         raise ProtocolError(
             f"selection.metric: expected a metric of which higher values are better, since selection maximises it, got "
@@ -232,7 +232,7 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
         return
     controls = config["leak"]["controls"]
     for name in controls:
-        known(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls:")
+        one_of(name, feature.hashers, f"hasher of feature {feature.name!r} in leak.controls")
     if set(feature.hashers) <= set(controls):
         raise ProtocolError(f"leak: expected a hasher of feature {feature.name!r} that learns, got controls only.")
     if feature.runs < 2:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol import datasets, registry
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
@@ -40,7 +40,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     ('digits', 2)
     """
     filled = _canonical(schema.checked(config if from_file else _changed_default(config)))
-    known(filled["dataset"], registry.names("dataset"), "dataset")
+    one_of(filled["dataset"], registry.names("dataset"), "dataset", listing="protocol list datasets")
     checks.check_metrics(filled)
     if ALL in filled["metrics"]:
         shortest = min(min(part["n_bits"]) for part in (filled, *filled["features"].values()) if "n_bits" in part)
@@ -90,7 +90,7 @@ def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a feature with its plug-in and all its options."""
     plugin = own.get("use", name)
-    known(plugin, registry.names("feature"), "feature")
+    one_of(plugin, registry.names("feature"), "feature", listing="protocol list features")
     check_name(name, "feature", plugin)
     filled = options.filled("feature", plugin, own["options"], called=name)
     try:
@@ -104,7 +104,7 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
     given = config["split_options"]
     used = {name for part in (config, *config["features"].values()) for name in part.get("splits", [])}
     for name in [*config["splits"], *sorted(used), *given]:
-        known(name, registry.names("split"), "split")
+        one_of(name, registry.names("split"), "split", listing="protocol list splits")
     return {name: options.filled("split", name, given.get(name, {})) for name in sorted(used | set(given))}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from protocol import registry
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 from protocol.configuration.schema import phrase, shown
 from protocol.configuration.yaml_files import parse
 
@@ -128,7 +128,7 @@ def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") 
     """
     declared, called = options(kind, name), called or name
     for option in given:
-        known(option, declared, f"option of {words(kind)} {called!r}:")
+        one_of(option, declared, f"option of {words(kind)} {called!r}")
     return {
         option: own.checked(given[option], f"{words(kind)} {called!r}: option {option!r}")
         if option in given

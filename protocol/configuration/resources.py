@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from protocol import datasets, registry
-from protocol.checks import known
+from protocol.checks import one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.selection import points
 
@@ -97,7 +97,7 @@ def need(
     >>> need(load({}, from_file=False), "metrics", attempt=2)
     {'mem_mb': 4000, 'runtime': 20}
     """
-    known(rule, NEEDS, "rule")
+    one_of(rule, NEEDS, "rule")
     features = [feature] if feature else list(experiment.features)
     needs = [_of_feature(experiment, NEEDS[rule], experiment.features[name], hasher) for name in features]
     memory, minutes = (max(values) for values in zip(*needs, strict=True))

@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
@@ -361,7 +361,7 @@ def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
     missing = [own for own in errors if own["type"] == "missing"]
     if unknown:
         *place, key = unknown[0]["loc"]
-        known(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}:")
+        one_of(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}")
     other = [own for own in errors if own not in missing]
     if other:
         raise ProtocolError(_of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"]))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from protocol import registry
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 from protocol.configuration import options
 from protocol.configuration.experiment import Use
 from protocol.configuration.schema import shown
@@ -54,7 +54,7 @@ def read_uses(
     lists = {place: [_name(entry) for entry in entries] for place, entries in parts.items()}
     for place, names in lists.items():
         for index, name in enumerate(names):
-            known(name, named, options.words(kind))
+            one_of(name, named, options.words(kind))
             if name in names[:index]:
                 raise ProtocolError(
                     f"{place}{key}: expected each name once, got {name!r} twice; give one use a name of its own, "
@@ -62,7 +62,7 @@ def read_uses(
                 )
     given = config[f"{kind}_options"]
     for name in [*given, *(config["hasher_grids"] if kind == "hasher" else ()), *also]:
-        known(name, named, options.words(kind))
+        one_of(name, named, options.words(kind))
     used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
     uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
     features = {
@@ -87,7 +87,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
     """Return the plug-in and the inline options of every name that the configuration defines."""
     key, found = f"{kind}s", dict[str, tuple[str, dict[str, Any]]]()
     for name, plugin in config[f"{kind}_uses"].items():
-        known(plugin, registry.names(kind), options.words(kind))
+        one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
         check_name(name, kind, plugin)
         found[name] = plugin, {}
     stated = set(found)
@@ -96,7 +96,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
             if isinstance(entry, str):
                 continue
             name, plugin, own = _name(entry), entry["use"], entry["options"]
-            known(plugin, registry.names(kind), options.words(kind))
+            one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
             check_name(name, kind, plugin)
             if name in found and found[name] != (plugin, own) and not (name in stated and found[name][0] == plugin):
                 raise ProtocolError(
@@ -141,7 +141,7 @@ def hasher_grid(
     """
     declared, grid = options.options("hasher", plugin), {}
     for option in values:
-        known(option, declared, f"option of hasher {name!r} in hasher_grids:")
+        one_of(option, declared, f"option of hasher {name!r} in hasher_grids")
         if option in fixed:
             raise ProtocolError(
                 f"hasher {name!r}: option {option!r} is fixed to {fixed[option]!r} in hasher_options and searched in "

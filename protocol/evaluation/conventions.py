@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from protocol.checks import known
+from protocol.checks import one_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def find(name: str) -> Convention:
     >>> find("hashnet").empty("mAP@1000[retrieved]"), find("deephash").empty("mAP@1000[retrieved]")
     ('drop', 'zero')
     """
-    known(name, (convention.name for convention in CONVENTIONS), "convention")
+    one_of(name, (convention.name for convention in CONVENTIONS), "convention", listing="protocol list conventions")
     return next(convention for convention in CONVENTIONS if convention.name == name)
 
 

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, known, matrix
+from protocol.checks import ProtocolError, matrix, one_of
 from protocol.features._feature import Feature, Sliceable
 
 STEPS = ("l2", "centre")
@@ -131,7 +131,7 @@ class Preprocessing:
 
 def _check_steps(steps: Sequence[str]) -> None:
     for step in steps:
-        known(step, STEPS, "preprocessing step")
+        one_of(step, STEPS, "preprocessing step")
     if len(set(steps)) < len(steps):
         raise ProtocolError(f"preprocessing: wanted each step at most once, came {', '.join(steps)}")
 

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 
 _TYPES = {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
 _BLOCK_BYTES = 16 << 20
@@ -44,7 +44,7 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
     [[[10, 11], [20, 21]]]
     """
-    dtype = _TYPES[known(PurePosixPath(name).suffix, _TYPES, f"kind of vectors in {name}:")]
+    dtype = _TYPES[one_of(PurePosixPath(name).suffix, _TYPES, f"kind of vectors in {name}")]
     start = stream.read(4)
     if len(start) < 4:
         raise ProtocolError(f"{name}: wanted vectors, came {len(start)} bytes")

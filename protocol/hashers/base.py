@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol import codes
-from protocol.checks import ProtocolError, integer, known, matrix
+from protocol.checks import ProtocolError, integer, matrix, one_of
 from protocol.hashers.training_set import TrainingSet
 
 SUPERVISION = ("labels", "affinities", "pairs")
@@ -66,7 +66,7 @@ class Hasher(abc.ABC):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.supervision is not None:
-            known(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
+            one_of(cls.supervision, SUPERVISION, f"supervision of {cls.__name__}")
         cls.__signature__ = _constructor_of(cls)
 
     def __init__(self, n_bits: int = 32, *, seed: int = 0) -> None:
@@ -102,8 +102,8 @@ class Hasher(abc.ABC):
             What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
             not need is ignored.
         checkpoint : path, optional
-            Where a hasher with `checkpoints` leaves its state as it trains, and goes on from if the file is there from
-            a training that was broken off; whoever gives the path removes the file. Others ignore it.
+            Where a hasher with `checkpoints` saves its state as it trains, and from where it resumes a training that
+            was interrupted; the caller removes the file. Other hashers ignore it.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class Hasher(abc.ABC):
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name and return self; ProtocolError, and nothing set, if a name is unknown."""
         for name in params:
-            known(name, self._defaults(), f"parameter of {type(self).__name__}")
+            one_of(name, self._defaults(), f"parameter of {type(self).__name__}")
         for name, value in params.items():
             setattr(self, name, value)
         return self

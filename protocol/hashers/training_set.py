@@ -20,7 +20,7 @@ class PrincipalComponents(NamedTuple):
     mean : ndarray of float32, shape (d,)
     directions : ndarray of float32, shape (d, n_components)
         W: orthonormal columns, the largest variance first. Of each column the entry largest in absolute value is
-        positive, so the sign does not hang on the linear-algebra library.
+        positive, so the sign does not depend on the linear-algebra library.
     n_without_variance : int
         How many of the directions carry nothing but rounding: constant or dependent features, or fewer rows than
         components. Bits made from them are noise.
@@ -34,15 +34,15 @@ class PrincipalComponents(NamedTuple):
 class TrainingSet:
     """Training rows that know their mean and principal components, for any number of fits.
 
-    Whatever is asked for first is computed then and kept, so one training set handed to several hashers, or to one at
-    several code lengths, is decomposed once; a fit learns the same from it as from its rows alone.
+    Every attribute is computed when it is first needed, and stored. So one training set that serves several hashers, or
+    one hasher at several code lengths, is decomposed once; a fit learns the same from it as from its rows alone.
 
     Parameters
     ----------
     X : array_like of float, shape (n, d)
         A contiguous float32 matrix is used without a copy, and must stay as it is.
     y : array_like or sparse matrix, optional
-        What supervises learning. It is looked at when a hasher asks for it, as one of:
+        What supervises learning. It is checked when a hasher needs it, as one of:
 
         - ``labels``: class labels, integers (n,), or 0/1 (n, n_classes) where a row may have several;
         - ``affinities``: levels of relevance between rows, a sparse matrix of integers (n, n), or labels;

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.checks import ProtocolError, known, labels, rows
+from protocol.checks import ProtocolError, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
@@ -272,7 +272,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
         If a partition has no such name, the extension is another one, or the file can't be written.
     """
     for name in parts:
-        known(name, PARTITIONS, "partition")
+        one_of(name, PARTITIONS, "partition")
     path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
     match path.suffix.lower():
         case ".h5":
@@ -313,7 +313,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         case other:
             raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
     for name in found:
-        known(name, PARTITIONS, f"partition in {path}:")
+        one_of(name, PARTITIONS, f"partition in {path}")
     return found
 
 

@@ -524,7 +524,9 @@ def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones():
-    with pytest.raises(ProtocolError, match=r"unknown finding 'query-in-databse' .did you mean 'query-in-database'"):
+    with pytest.raises(
+        ProtocolError, match=r"finding: expected .*, got 'query-in-databse'.*Did you mean 'query-in-database'"
+    ):
         find("query-in-databse")
 
 

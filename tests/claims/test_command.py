@@ -51,8 +51,8 @@ def test_of_a_status(capsys, empty, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["S4-3"], "unknown claim 'S4-3' (did you mean '"),
-        (["--status", "contradict"], "unknown status 'contradict' (did you mean 'contradicted'?)"),
+        (["S4-3"], "got 'S4-3'. Did you mean '"),
+        (["--status", "contradict"], "got 'contradict'. Did you mean 'contradicted'?"),
         (["--results", "no/such/folder"], "no/such/folder: no such folder of results"),
     ],
 )

@@ -306,7 +306,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
     for path, message in (
         ("short.h5", "not a readable HDF5 file (cut short?)"),
         ("none.npz", "none.npz: wanted a query and a database partition, came an empty query"),
-        ("odd.csv", "unknown partition in odd.csv: 'test'"),
+        ("odd.csv", "validation_database or validation_query, got 'test'"),
         ("split.txt", "wanted a split as .h5, .npz or .csv, came extension '.txt'"),
     ):
         assert main(["audit", path]) == 2
@@ -322,7 +322,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
         ([], "wanted either whole splits, SPLITS ..., or lists, --query F --database F"),
         (["a.h5", *LISTS], "wanted either whole splits"),
         (["--query", "query.txt"], "came no --database"),
-        ([*LISTS, "--protocol", "improvd"], "unknown split 'improvd' (did you mean 'improved'?)"),
+        ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
         ([*LISTS, "--distance", "1"], "--distance is one between features: wanted --features F, too"),
         ([*LISTS, "--features", "X.npy"], "features are by row number, the lists by id"),
         ([*LISTS, "--labels", "labels.npy"], "labels and features are by row number, the lists by id"),

@@ -25,7 +25,7 @@ def test_every_rule_of_a_job_has_its_needs(loaded):
     for name in ("digits_leak", "cifar10_nested", "cifar10_talr"):
         experiment = loaded(name)
         assert set(configuration.jobs(experiment, configuration.jobs.__globals__["TARGETS"])) <= set(NEEDS)
-    with pytest.raises(ProtocolError, match=r"unknown rule 'modle'.*did you mean 'model'"):
+    with pytest.raises(ProtocolError, match=r"rule: expected .*, got 'modle'.*Did you mean 'model'"):
         need(experiment, "modle")
 
 

@@ -110,8 +110,8 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         (
             {"hashers": [ITQ_5], "features": {"gist": {"hashers": [ITQ_5 | {"options": {"n_iter": 6}}]}}},
             (
-                "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and itq "
-                "with {'n_iter': 6}."
+                "features.gist.hashers: expected one definition of 'itq_5', got two: itq with {'n_iter': 5} and "
+                "itq with {'n_iter': 6}."
             ),
         ),
         (
@@ -123,8 +123,8 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         ({"hashers": [ITQ_5 | {"name": "itq-5"}]}, "hasher 'itq-5': expected a name of lower-case letters"),
         ({"hashers": [ITQ_5 | {"name": "lsh"}]}, "hasher 'lsh': expected a name that is no other hasher's"),
         ({"hashers": [ITQ_5 | {"name": "scores"}]}, "hasher 'scores': expected a name other than"),
-        ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "unknown hasher 'itqq'"),
-        ({"hashers": [ITQ_5 | {"option": {}}]}, "unknown key in hashers[0]: 'option'"),
+        ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "got 'itqq'. Did you mean 'itq'?"),
+        ({"hashers": [ITQ_5 | {"option": {}}]}, "key in hashers[0]: expected name, options or use, got 'option'"),
         ({"hashers": [{"name": "itq_5"}]}, "hashers[0]: expected the key use, got none of that name."),
         ({"hashers": ["lsh", 5]}, "hashers[1]: expected a name or {name: ..., use: ..., options: {...}}, got 5."),
         (
@@ -135,12 +135,12 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
             {"hashers": [ITQ_5], "hasher_grids": {"itq_5": {"n_iter": [9]}}},
             "hasher 'itq_5': option 'n_iter' is fixed to 5",
         ),
-        ({"hasher_options": {"itq_6": {"n_iter": 9}}}, "unknown hasher 'itq_6'"),
+        ({"hasher_options": {"itq_6": {"n_iter": 9}}}, "got 'itq_6'. Did you mean 'itq'?"),
         ({"hashers": [ITQ_5 | {"options": {"n_iter": 0}}]}, "options of hasher 'itq_5' at 8 bits: n_iter: "),
         ({"features": {"gist-2": {"use": "gist"}}}, "feature 'gist-2': expected a name of lower-case letters"),
         ({"features": {"sift": {"use": "gist"}}}, "feature 'sift': expected a name that is no other feature's"),
-        ({"features": {"mine": {"use": "gits"}}}, "unknown feature 'gits'"),
-        ({"ground_truths": [{"name": "near", "use": "epsilon"}]}, "unknown ground truth 'epsilon'"),
+        ({"features": {"mine": {"use": "gits"}}}, "got 'gits'. Did you mean 'gist'?"),
+        ({"ground_truths": [{"name": "near", "use": "epsilon"}]}, "got 'epsilon'. Did you mean 'epsilon_ball'?"),
         ({"hasher_uses": {"itq_5": "sph"}, "hashers": [ITQ_5]}, "expected one definition of 'itq_5', got two"),
     ],
 )

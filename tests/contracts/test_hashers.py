@@ -971,7 +971,7 @@ def test_a_right_hasher_of_each_kind_passes(kind, right):
 
 
 def test_an_unknown_kind_of_supervision_is_refused():
-    with pytest.raises(ProtocolError, match=r"unknown supervision of Odd 'label' \(did you mean 'labels'\?\)"):
+    with pytest.raises(ProtocolError, match=r"supervision of Odd: expected .*, got 'label'.*Did you mean 'labels'"):
         type("Odd", (Supervised,), {"supervision": "label"})
 
 

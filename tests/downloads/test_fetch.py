@@ -278,4 +278,4 @@ def test_a_process_that_downloads_nothing_loads_no_library():
         "import sys, protocol.downloads; print([n for n in ('pycurl', 'tqdm', 'fcntl', 'numpy') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['numpy']"  # the hall's
+    assert done.stdout.strip() == "['numpy']"  # of the shared modules

@@ -44,7 +44,9 @@ def test_a_convention_is_made_of_registered_metrics_and_says_what_it_is(rules):
 def test_the_conventions_by_name():
     names = [rules.name for rules in CONVENTIONS]
     assert names == ["protocol", "ramap", "talr", "mlgap", "thesis", "habir", "deephash", "hashnet", "mihash"]
-    with pytest.raises(ProtocolError, match=r"convention 'hashnt' \(did you mean 'hashnet'\?\); known: deephash"):
+    with pytest.raises(
+        ProtocolError, match=r"convention: expected deephash, .*, got 'hashnt'\. Did you mean 'hashnet'"
+    ):
         find("hashnt")
 
 

@@ -226,7 +226,7 @@ def test_a_query_left_out_everywhere_leaves_no_number():
             {"query_codes": np.full((6, 2), 300), "n_bits": 12},
             "wanted packed codes, 0 to 255, came values from 300",
         ),
-        ({"bit_order": "middle"}, "unknown bit_order= 'middle'.*known: big, little"),
+        ({"bit_order": "middle"}, "bit_order: expected .*, got 'middle'"),
         ({"query_labels": OF_QUERY[:5]}, "query labels: expected 6, one per item, got 5"),
         ({"query_labels": OF_QUERY + 0.5}, r"query labels: wanted whole numbers, came \d.5"),
         ({"query_labels": np.full(6, np.nan)}, "query labels: wanted whole numbers, came nan"),
@@ -239,8 +239,8 @@ def test_a_query_left_out_everywhere_leaves_no_number():
         ({"query_labels": None}, "wanted query labels and database labels, or relevance, came database labels"),
         ({"query_labels": None, "database_labels": None}, "ground truth: .*or relevance, came none"),
         ({"relevance": [[0]] * 6}, "came query labels and database labels and relevance"),
-        ({"metrics": ["mAP", "mAQ"]}, "unknown metric 'mAQ'"),
-        ({"convention": "none"}, "unknown convention 'none'"),
+        ({"metrics": ["mAP", "mAQ"]}, "metric: expected .*, got 'mAQ'"),
+        ({"convention": "none"}, "convention: expected .*, got 'none'"),
     ],
 )
 def test_refusals(change, message):

@@ -122,7 +122,7 @@ WRONG = {
     "bad orientations": ([8, 8, 4, 0], "orientations: expected an integer >= 1, got 0."),
     "half orientations": (1.5, "orientations: expected an integer >= 1, got 1.5."),
     "word contrast_cycles": ("4", "contrast_cycles: expected a finite number > 0, got '4'."),
-    "colour": ("hsv", "unknown colour= 'hsv'; known: luma, mean, rgb"),
+    "colour": ("hsv", "colour: expected luma, mean or rgb, got 'hsv'."),
     "grid": (64, "image_size: expected an integer >= 64, got 32."),
     "contrast_cycles": (0, "contrast_cycles: expected a finite number > 0, got 0."),
 }

@@ -81,7 +81,7 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
 
 
 def test_unknown_and_doubled_steps_are_refused():
-    with pytest.raises(ProtocolError, match=r"unknown preprocessing step 'center' \(did you mean 'centre'\?\)"):
+    with pytest.raises(ProtocolError, match=r"preprocessing step: expected .*, got 'center'.*Did you mean 'centre'"):
         made("center")
     with pytest.raises(ProtocolError, match="wanted each step at most once, came l2, l2"):
         made("l2", "l2")

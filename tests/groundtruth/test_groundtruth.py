@@ -93,9 +93,9 @@ def test_radius_depends_on_training_points_only_and_on_the_seed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reading": "median"}, "unknown reading= 'median'"),
-        ({"comparison": ">"}, "unknown comparison= '>'"),
-        ({"count_in": "all"}, "unknown count_in= 'all'"),
+        ({"reading": "median"}, "reading: expected .*, got 'median'"),
+        ({"comparison": ">"}, "comparison: expected .*, got '>'"),
+        ({"count_in": "all"}, "count_in: expected .*, got 'all'"),
         ({"n_neighbours": 11}, "n_neighbours: expected less than the 11 items to count in"),
     ],
 )

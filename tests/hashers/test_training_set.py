@@ -81,5 +81,5 @@ def test_components_of_every_length_come_from_one_decomposition(monkeypatch):
 def test_rows_are_checked_once_and_not_copied():
     X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     assert TrainingSet(X).X is X
-    with pytest.raises(ProtocolError, match="the first is row 2"):
+    with pytest.raises(ProtocolError, match="in 1 of 3 rows, first in row 2"):
         TrainingSet([[1.0], [2.0], [np.nan]])

@@ -132,7 +132,7 @@ def test_files_of_one_name_are_numbered(write, tmp_path):
         ("x.csv", "", "not a table of scores"),
         ("x.json", "[]", "not what `protocol evaluate --json` writes"),
         ("x.json", "{", "not what `protocol evaluate --json` writes"),
-        ("x.json", '{"convention": "new", "metrics": {}}', "unknown convention"),
+        ("x.json", '{"convention": "new", "metrics": {}}', "convention: expected"),
     ],
 )
 def test_other_files_are_refused_by_name(tmp_path, name, content, reason):

@@ -220,7 +220,7 @@ def test_a_misspelt_hasher_stops_before_any_job(project):
     project.write(SMALL | {"hashers": ["itqq"]})
     done = project.run("-n")
     assert done.returncode != 0
-    assert "unknown hasher 'itqq' (did you mean 'itq'?); known: " in done.stdout
+    assert "got 'itqq'. Did you mean 'itq'?" in done.stdout
     assert "Job stats" not in done.stdout
 
 

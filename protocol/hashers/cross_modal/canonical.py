@@ -13,7 +13,7 @@ class CanonicalDirections(NamedTuple):
     ----------
     x : ndarray of float64, shape (d, n_directions)
         Of the first modality. Of each column the entry largest in absolute value is positive, so the sign does not
-        hang on the linear-algebra library.
+        depend on the linear-algebra library.
     y : ndarray of float64, shape (d', n_directions)
         Of the second; ``x[:, j]`` and ``y[:, j]`` belong together.
     correlations : ndarray of float64, shape (n_directions,)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from protocol.checks import ProtocolError, known
+from protocol.checks import ProtocolError, one_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,4 +61,4 @@ ARCHITECTURES = {"linear": linear, "mlp": mlp, "conv": convolutional}
 
 def architecture(name: str, n_features: int, n_bits: int) -> "Module":
     """Return a network for rows of `n_features`; ProtocolError if the name is unknown or it can't take them."""
-    return ARCHITECTURES[known(name, ARCHITECTURES, "network")](n_features, n_bits)
+    return ARCHITECTURES[one_of(name, ARCHITECTURES, "network")](n_features, n_bits)

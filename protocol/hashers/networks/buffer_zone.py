@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "buffer_zone",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "
-    "twice. The margin is m = 2k as printed, which under the L1 norm asks dissimilar pairs to differ in every bit, not "
-    "in half of them as the text says. Eq. 25 as printed puts pairs of one class into two zones at once; here into "
+    "twice. The margin is m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in every bit, "
+    "not in half of them as the text says. Eq. 25 as printed puts pairs of one class into two zones at once; here into "
     "that of the class. The mean over pairs in place of the sum; alpha = 0.01, which the paper does not say.",
     bits_within_features=False,
     random=True,

@@ -70,8 +70,8 @@ def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor"
         Unbounded; the last term draws them to the corners.
     shared : Tensor, shape (n, n)
     margin : float
-        m: of corners the squared distance is four times the Hamming distance, so m = 2 k asks dissimilar pairs to be
-        k / 2 bits apart.
+        m: of corners the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar pairs to
+        be k / 2 bits apart.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[flo
     zones : mapping of int to (float, float)
         Of pairs that share so many labels, r_1 and r_2: the distances between which nothing draws them.
     margin : float
-        m: of corners the L1 distance is twice the Hamming distance, so m = 2 k asks dissimilar pairs to differ in
+        m: of corners the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to differ in
         every bit, m = k in half of them.
 
     Notes

@@ -1,4 +1,4 @@
-"""What the two hashers of TALR share: linear hash functions that climb a ranking metric of their own minibatches."""
+"""The base class of TALR's two hashers: linear hash functions that maximise a ranking metric of their minibatches."""
 
 import abc
 import math
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, known, positive_number
+from protocol.checks import integer, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.progress import progress
@@ -55,7 +55,7 @@ class TALR(Hasher):
         self.n_components = n_components
 
     def _check(self) -> None:
-        known(self.relaxation, self.objectives, "relaxation=")
+        one_of(self.relaxation, self.objectives, "relaxation")
         for name in ("alpha", "growth", "learning_rate"):
             positive_number(getattr(self, name), name)
         integer(self.n_steps, "n_steps")

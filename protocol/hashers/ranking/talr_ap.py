@@ -1,4 +1,4 @@
-"""TALR-AP: linear hash functions that climb tie-aware average precision, from class labels."""
+"""TALR-AP: linear hash functions that maximise tie-aware average precision, from class labels."""
 
 from protocol.hashers.ranking.base import TALR
 from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
@@ -19,8 +19,8 @@ class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP: every training row queries the rest of its minibatch.
 
     Linear functions ``bit_j(x) = [w_j . (x - mean) > t_j]`` with relaxed bits ``tanh(alpha (w_j . (x - mean) - t_j))``
-    climb the mean AP of soft Hamming distances ``(b - phi . phi') / 2``; rows that share a label are relevant to each
-    other.
+    maximise the mean AP of soft Hamming distances ``(b - phi . phi') / 2``; rows that share a label are relevant to
+    each other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""TALR-NDCG: linear hash functions that climb tie-aware NDCG, from graded affinities."""
+"""TALR-NDCG: linear hash functions that maximise tie-aware NDCG, from graded affinities."""
 
 from protocol.hashers.ranking.base import TALR
 from protocol.hashers.ranking.objectives import dcg_r, dcg_s, graded_gains

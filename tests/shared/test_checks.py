@@ -35,13 +35,31 @@ def test_positive_number_refuses(value):
         checks.positive_number(value, "gamma")
 
 
-def test_known_name_comes_back():
-    assert checks.known("itq", ["lsh", "itq"], "hasher") == "itq"
+def test_one_of_the_choices_comes_back():
+    assert checks.one_of("itq", ["lsh", "itq"], "hasher") == "itq"
 
 
-def test_unknown_name_lists_the_known_and_the_near():
-    with pytest.raises(ProtocolError, match=r"unknown hasher 'itqq' \(did you mean 'itq'\?\); known: itq, lsh"):
-        checks.known("itqq", ["lsh", "itq"], "hasher")
+@pytest.mark.parametrize(
+    ("value", "choices", "message"),
+    [
+        ("itqq", ["lsh", "sh", "itq"], "hasher: expected itq, lsh or sh, got 'itqq'. Did you mean 'itq'?"),
+        ("LSH", ["lsh", "itq"], "hasher: expected itq or lsh, got 'LSH'. Did you mean 'lsh'?"),
+        ("x", ["itq"], "hasher: expected itq, got 'x'."),
+        (None, [], "hasher: expected none, got None."),
+        ("n11", [f"n{i}" for i in range(11)], "hasher: expected one of 11 names, got 'n11'. Did you mean 'n1'?"),
+        ("x", [f"n{i}" for i in range(11)], "hasher: expected n0, n1, n10, n2, n3, n4, n5, n6, n7, n8 or n9, got 'x'."),
+    ],
+)
+def test_one_of_lists_few_choices_and_the_closest_one(value, choices, message):
+    with pytest.raises(ProtocolError) as error:
+        checks.one_of(value, choices, "hasher")
+    assert str(error.value) == message
+
+
+def test_one_of_names_the_command_that_lists_many_choices():
+    with pytest.raises(ProtocolError) as error:
+        checks.one_of("x", map(str, range(11)), "hasher", listing="protocol list hashers")
+    assert str(error.value) == "hasher: expected one of 11 names (protocol list hashers), got 'x'."
 
 
 def test_matrix_names_the_first_bad_row():
@@ -108,9 +126,9 @@ def test_rows_refuses(index, message):
 
 def test_the_near_name_is_found_whatever_the_case():
     with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'itq'\?"):
-        checks.known("ITQ", ["lsh", "itq"], "hasher")
+        checks.one_of("ITQ", ["lsh", "itq"], "hasher")
     with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'mAP'\?"):
-        checks.known("MAP", ["mAP", "nDCG"], "metric")
+        checks.one_of("MAP", ["mAP", "nDCG"], "metric")
 
 
 @pytest.mark.parametrize(
