@@ -25,7 +25,7 @@ def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) 
     one_of(
         config["affinities"],
         [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
-        "ground truth of the key affinities:",
+        "affinities",
     )
     kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
     return [config["affinities"]] if "affinities" in kinds else []

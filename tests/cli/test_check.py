@@ -90,7 +90,7 @@ def test_it_names_the_files(tmp_path, capsys, monkeypatch):
         (["--config", "runs=0"], "protocol: runs: expected an integer >= 1, got 0.\n"),
         (["--config", "runs"], "protocol: --config: expected KEY=VALUE, got 'runs'.\n"),
         (["--config", "runs=[1"], "protocol: --config runs, line 1: expected YAML, got: "),
-        (["--config", "hashers=[LSH]"], "protocol: unknown hasher 'LSH'"),
+        (["--config", "hashers=[LSH]"], "protocol: hasher: expected one of "),
     ],
 )
 def test_an_error_is_one_line_and_status_2(arguments, message, capsys):

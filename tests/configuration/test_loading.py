@@ -129,7 +129,7 @@ def test_hashers_that_need_labels_are_refused_where_there_are_none():
     graded = configuration.load(changed(**UNLABELLED, hashers=["talr_ndcg"])).config
     assert graded["ground_truth_options"]["graded_distance"]["levels"] == [1, 2, 5, 10]
     assert "graded_distance" not in configuration.load(changed(**UNLABELLED)).config["ground_truth_options"]
-    with pytest.raises(ProtocolError, match=r"ground truth.*: expected .*, got 'graded'"):
+    with pytest.raises(ProtocolError, match=r"^affinities: expected .*, got 'graded'"):
         configuration.load(changed(affinities="graded"))
 
 
