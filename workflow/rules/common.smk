@@ -14,7 +14,7 @@ CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).pare
 # Every job runs the package of this checkout, whichever one is installed; without a checkout, the installed one.
 if (CHECKOUT / "protocol").is_dir():
     sys.path.insert(0, str(CHECKOUT))
-    before = [os.environ["PYTHONPATH"]] if "PYTHONPATH" in os.environ else []
+    before = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ.update(PYTHONPATH=os.pathsep.join([str(CHECKOUT), *before]))
 # One thread in every linear-algebra call: a sum that is split over threads has other last bits.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
@@ -452,6 +452,20 @@ def extended_hasher(wildcards):
     """The hasher whose extended codes are drawn: that of RAMAP's tables, or else the first."""
     hashers = plan(wildcards).hashers
     return "lsh" if "lsh" in hashers else hashers[0]
+
+
+# The report
+
+# What the figures are drawn from besides the summary, by feature and split.
+DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
+
+
+def displayed():
+    """The tables of the rule `display`."""
+    files = []
+    for name in DISPLAYED:
+        files += each(f"<results>/{{feature}}/display/{{split}}/{name}.csv")
+    return [*files, *each("<benchmarks>/{feature}/display/{split}/lookups.csv")]
 
 
 # The leak study

@@ -1,16 +1,4 @@
 PUBLISHED = ("workflow/published/cifar10_gist.csv",)
-# What the figures are drawn from besides the summary, by feature and split.
-DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
-
-
-def displayed():
-    """The tables of the rule `display`."""
-    files = []
-    for name in DISPLAYED:
-        files += each(f"<results>/{{feature}}/display/{{split}}/{name}.csv")
-    return [*files, *each("<benchmarks>/{feature}/display/{split}/lookups.csv")]
-
-
 # The files whose provenance the report prints: those of run 0.
 SHOWN = [
     "<data>/content.h5",
