@@ -41,9 +41,13 @@ class Project:
         (self.folder / name).write_text(yaml.safe_dump(setting))
 
     def environment(self) -> dict[str, str]:
-        """Return the environment without the tests' own limit on threads: the pipeline has to set one itself."""
-        outside = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-        return outside | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        """Return the environment without the tests' own limits on threads and without their import path.
+
+        The pipeline has to set both itself.
+        """
+        left_out = [name for name in os.environ if name.endswith("_NUM_THREADS") or name == "PYTHONPATH"]
+        outside = {name: value for name, value in os.environ.items() if name not in left_out}
+        return outside | {"PYTHONDONTWRITEBYTECODE": "1"}
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", *arguments]
