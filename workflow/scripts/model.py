@@ -1,7 +1,5 @@
 """Train one hasher on one run's training set at every code length, and encode the queries and all items."""
 
-import logging
-
 import numpy as np
 
 from protocol import registry, storage
@@ -29,7 +27,6 @@ def main(job):
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(parts["train"]))
         training = TrainingSet(items.vectors("train", parts["train"]), y)
         for n_bits in sorted(p.seeds.keys() - kept.keys()):
-            logging.info("training at %d bits", n_bits)
             model = hasher(n_bits=n_bits, seed=p.seeds[n_bits], **options[n_bits])
             models[n_bits] = model.fit(training, checkpoint=checkpoint(n_bits))
         image = items.images("database")
