@@ -175,5 +175,6 @@ USERS = {
     "ground_truths": "ground_truth",
     "supervision": "ground_truth",
     "selection": "ground_truth",
+    "mAP": "metric",
     "selection metric": "metric",
 }

@@ -169,11 +169,12 @@ def _usable(split: Split, file: str) -> Split:
 
 
 def _items_above(splits: Path, passport: Mapping[str, Any]) -> Path | None:
-    """Return the ``items.h5`` that a split was drawn from, where it lies in a folder above."""
-    path = next((folder / "items.h5" for folder in splits.parents if (folder / "items.h5").is_file()), None)
-    if path is None or storage.read_passport(path)["digest"] != passport["inputs"].get("labels"):
-        return None
-    return path
+    """Return the ``items.h5`` that a split was drawn from, where a folder above or its ``datasets`` holds it."""
+    for folder in splits.parents:
+        for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
+            if path.is_file() and storage.read_passport(path)["digest"] == passport["inputs"].get("labels"):
+                return path
+    return None
 
 
 def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, files: Mapping[str, str]) -> Split:

@@ -25,7 +25,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from protocol.checks import ProtocolError, known
 
-RESERVED = ("downloads", "reference")
+RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
 _SHOWN = 80  # characters of a value in a message
 
@@ -54,7 +54,7 @@ def _different(values: list[Any]) -> list[Any]:
 def _not_reserved(name: str) -> str:
     if name in RESERVED:
         raise PydanticCustomError(
-            "reserved", "expected a name other than {names}, which hold other files", {"names": " and ".join(RESERVED)}
+            "reserved", "expected a name other than {names}, which hold other files", {"names": ", ".join(RESERVED)}
         )
     return name
 

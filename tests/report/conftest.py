@@ -53,7 +53,7 @@ def made(labels, runs=2):
                     bits = (labels[:, None] >> (np.arange(n_bits) % 3)) & 1
                     packed = codes.pack(bits ^ (rng.random((N, n_bits)) < noise))
                     pair = {"query": packed[query], "database": packed[database]}
-                    pairs[str(n_bits)] = pair
+                    pairs[n_bits] = pair
                     for extension, s in EXTENSIONS:
                         extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
                         counts = count(*extended, truths)

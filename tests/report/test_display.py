@@ -121,7 +121,7 @@ def test_a_search_stops_before_its_ball_is_too_large(n_bits):
 
 
 def test_the_tables_of_a_run_have_their_columns_also_without_rows():
-    pairs = {"h": {"16": {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
+    pairs = {"h": {16: {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
     counts = {"h": {"16 none 0": {"bucket_sizes": np.array([3])}}}
     truths = {"t": LabelRelevance([0, 1], [0, 1, 1])}
     parts = {"query": np.arange(2), "database": np.arange(3)}

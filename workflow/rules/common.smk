@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import sourcecache_entry
 
-# Every job runs the package of this checkout, whichever one is installed; where the rules come from somewhere else, the
-# installed one.
-CHECKOUT = Path(workflow.basedir)
+# The folder of the project, also where another workflow imports this one; an address if it is imported from git.
+CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+# Every job runs the package of this checkout, whichever one is installed; without a checkout, the installed one.
 if (CHECKOUT / "protocol").is_dir():
     sys.path.insert(0, str(CHECKOUT))
     os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -19,8 +20,6 @@ if (CHECKOUT / "protocol").is_dir():
 # One thread in every linear-algebra call: a sum that is split over threads has other last bits.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
-
-SCRIPTS = CHECKOUT / "workflow" / "scripts"
 
 from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
@@ -32,7 +31,10 @@ from protocol.storage import check_writable
 
 try:
     configuration.check_files(workflow.configfiles)
-    EXPERIMENT = configuration.load(config, from_file=bool(workflow.configfiles))
+    IS_MODULE = not workflow.modifier.is_main_snakefile()
+    EXPERIMENT = configuration.load(
+        config, from_file=IS_MODULE or bool(workflow.configfiles)
+    )
     CONFIG = EXPERIMENT.config
     config.update(CONFIG)  # what the scripts see is the checked configuration
     DATASET, DATASET_OPTIONS = CONFIG["dataset"], CONFIG["dataset_options"]
@@ -84,14 +86,18 @@ def on_this_machine(path):
     return local(str(path))
 
 
-# Relative paths, so that a checkout can be moved without running anything again.
-def in_checkout(pattern):
-    """The files of the checkout that match a pattern."""
-    return [on_this_machine(os.path.relpath(path)) for path in sorted(CHECKOUT.glob(pattern))]
+def source(path):
+    """A file of the project, from the checkout or from git. Where it lies plays no part in what runs again."""
+    return sourcecache_entry(str(workflow.source_path(f"../../{path}")), path)
 
 
-PUBLISHED = in_checkout("workflow/published/*.csv")
-REFERENCE_TABLES = in_checkout("results/reference/*/*.csv")
+def is_there(path):
+    """Whether the project has a file: a copy of a checkout may lack the stored results."""
+    return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
+
+
+# Every script imports it, and a script from git sees only the files that were fetched.
+source("workflow/scripts/job.py")
 
 
 # Code and resources
@@ -100,7 +106,7 @@ REFERENCE_TABLES = in_checkout("results/reference/*/*.csv")
 @functools.cache
 def code(script, **plugins):
     """A digest of a script, of the plug-ins that its rule uses, by kind, and of all the code that these import."""
-    return registry.code_digest(SCRIPTS / script, **plugins)
+    return registry.code_digest(str(source(f"workflow/scripts/{script}")), **plugins)
 
 
 def code_of(script, *users):
@@ -253,12 +259,16 @@ def draw_of_split(wildcards):
 
 def splits_of_draw(wildcards):
     """The split protocols that the experiment runs on a feature and that share a draw."""
-    return [split for split in plan(wildcards).splits if draw_of(split) == wildcards.draw]
+    return [
+        split for split in plan(wildcards).splits if draw_of(split) == wildcards.draw
+    ]
 
 
 def split_files(wildcards):
     splits = splits_of_draw(wildcards)
-    return [f"<results>/splits/{split}/run{wildcards.run}/splits.h5" for split in splits]
+    return [
+        f"<results>/splits/{split}/run{wildcards.run}/splits.h5" for split in splits
+    ]
 
 
 # Ground truths
@@ -271,7 +281,9 @@ def ground_truths_of(wildcards):
 
 
 def ground_truth_plugins(wildcards):
-    return [EXPERIMENT.ground_truths[name].plugin for name in plan(wildcards).ground_truths]
+    return [
+        EXPERIMENT.ground_truths[name].plugin for name in plan(wildcards).ground_truths
+    ]
 
 
 def ground_truth_seed(wildcards):
@@ -340,7 +352,9 @@ def supervision_kind(hasher):
 def supervision_of(wildcards):
     """The file that a hasher learns from besides the training rows, where it needs one."""
     kind = supervision_kind(wildcards.hasher)
-    file = f"<results>/{wildcards.feature}/{wildcards.draw}/run{wildcards.run}/{kind}.h5"
+    file = (
+        f"<results>/{wildcards.feature}/{wildcards.draw}/run{wildcards.run}/{kind}.h5"
+    )
     return {"supervision": file} if kind else {}
 
 
@@ -349,14 +363,18 @@ def supervision_files():
     files = []
     for name in EXPERIMENT.hashers:
         if kind := supervision_kind(name):
-            files += each(f"<results>/{{feature}}/{{draw}}/run{{run}}/{kind}.h5", hasher=name)
+            files += each(
+                f"<results>/{{feature}}/{{draw}}/run{{run}}/{kind}.h5", hasher=name
+            )
     return list(dict.fromkeys(files))
 
 
 def selection_of(wildcards):
     """The file that a hasher's options come from, where it has a grid."""
     searched = wildcards.hasher in SEARCHED
-    return {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
+    return (
+        {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
+    )
 
 
 def selection_criterion(wildcards):
@@ -398,7 +416,9 @@ def extensions_of(wildcards):
     """The extensions of codes to count, with their numbers of bits."""
     pairs = []
     for name in plan(wildcards).extensions:
-        pairs += [(name, s) for s in ([0] if name == "none" else CONFIG["extension_bits"])]
+        pairs += [
+            (name, s) for s in ([0] if name == "none" else CONFIG["extension_bits"])
+        ]
     return pairs
 
 
@@ -420,7 +440,9 @@ def codes_of_run0(wildcards):
 
 
 def ground_truth_of_run0(wildcards):
-    return f"<results>/{wildcards.feature}/{draw_of(wildcards.split)}/run0/ground_truth.h5"
+    return (
+        f"<results>/{wildcards.feature}/{draw_of(wildcards.split)}/run0/ground_truth.h5"
+    )
 
 
 def n_bits_of(wildcards):
@@ -484,5 +506,6 @@ PLUGINS = {
     "supervision": ("ground_truth", lambda wildcards: [supervising_plugin(wildcards)]),
     "hasher": ("hasher", lambda wildcards: [hasher_plugin(wildcards)]),
     "selection": ("ground_truth", lambda wildcards: [selecting_plugin(wildcards)]),
+    "mAP": ("metric", lambda wildcards: ["mAP"]),
     "selection metric": ("metric", lambda wildcards: [selecting_metric(wildcards)]),
 }

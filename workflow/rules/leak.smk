@@ -97,7 +97,7 @@ rule leak_score:
         hasher_options=hasher_options,
         empty=CONFIG["empty"],
         seeds=leak_model_seeds,
-        code=code_of("leak_score.py", "feature", "hasher"),
+        code=code_of("leak_score.py", "feature", "hasher", "mAP"),
     message:
         "leak: {wildcards.hasher} on {wildcards.feature}, run {wildcards.run}"
     script:

@@ -71,8 +71,8 @@ rule selections:
     localrule: True
 
 
-# The outputs of an earlier run stay while the job runs again: models that would become the same are taken from them, so
-# a new code length trains nothing but itself.
+# The job keeps what an earlier run of it made under a second name, and takes models from there that would become the
+# same again: a new code length trains nothing but itself.
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
@@ -82,8 +82,8 @@ rule model:
         draw="<results>/draws/{draw}/run{run}.h5",
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
     output:
-        codes=update("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
-        models=update("<results>/{feature}/{draw}/run{run}/{hasher}/models.h5"),
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        models="<results>/{feature}/{draw}/run{run}/{hasher}/models.h5",
     log:
         "<logs>/{feature}/{draw}/run{run}/{hasher}/model.log",
     benchmark:

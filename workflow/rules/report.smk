@@ -1,3 +1,4 @@
+PUBLISHED = ("workflow/published/cifar10_gist.csv",)
 # What the figures are drawn from besides the summary, by feature and split.
 DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
 
@@ -42,7 +43,7 @@ REPORTED = {
     "claims": "<results>/claims.json",
     "selection": SELECTION_TABLE,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": PUBLISHED,
+    "published": [source(path) for path in PUBLISHED],
     "displayed": displayed(),
     "provenance": SHOWN,
     "times": TIMED,
@@ -58,7 +59,7 @@ REPORT_PLUGINS = {
     "split": EXPERIMENT.splits,
     "ground_truth": tuple(use.plugin for use in EXPERIMENT.ground_truths.values()),
     "hasher": tuple(use.plugin for use in EXPERIMENT.hashers.values()),
-    "metric": tuple(CONFIG["metrics"]),
+    "metric": tuple(registry.names("metric")),
 }
 
 
@@ -91,7 +92,7 @@ rule display:
         n_bits=n_bits_of,
         extended=extended_hasher,
         empty=CONFIG["empty"],
-        code=code("display.py"),
+        code=code("display.py", metric=tuple(registry.names("metric"))),
     message:
         "figures: {wildcards.feature}, {wildcards.split} split"
     script:

@@ -24,7 +24,7 @@ def main(job):
         own, drawn = learned[passport["digest"]], next(iter(of_draw.values()))
         with prepared(feature, steps, path, fitted) as items:
             findings[fitted] = audit.audit_fit(passport, items.raw(drawn["train"]))
-            wanted = (*audit.LEARNING, "query") if own else ("train",)
+            wanted = (*audit.LEARNING, *audit.TEST) if own else ("train",)
             vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
             queries = items.per_item(drawn["query"], dataset.ids)
             y = None if dataset.y is None else items.per_item(drawn["train"], dataset.y)

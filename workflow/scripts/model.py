@@ -4,49 +4,46 @@ import numpy as np
 
 from protocol import registry, storage
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, packed_codes, supervision_from_file, unchanged
+from protocol.hashers import TrainingSet, checkpoints, keep, supervision_from_file, trained, unchanged
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
 
 
 def main(job):
     """Write the fitted models and packed codes; a model that would become the same again is kept as it is."""
-    p, inputs = job.params, dict(job.input.items())
+    p, inputs, made_of = job.params, dict(job.input.items()), {}
     chosen = storage.read_passport(inputs["selection"])["chosen"] if "selection" in inputs else {}
-    options = {n_bits: p.hasher_options | chosen.get(str(n_bits), {}) for n_bits in p.seeds}
     read = {name: storage.read_passport(inputs[name])["digest"] for name in SOURCES if name in inputs}
-    made_of = {
-        n_bits: {"code": p.code, "seed": seed, "options": options[n_bits], "inputs": read}
-        for n_bits, seed in p.seeds.items()
-    }
-    kept = unchanged(job.output.models, job.output.codes, made_of)
+    for n_bits, seed in p.seeds.items():
+        options = p.hasher_options | chosen.get(str(n_bits), {})
+        made_of[n_bits] = {"code": p.code, "seed": seed, "options": options, "inputs": read}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    parts, models = storage.read(job.input.draw, ["train", "query"]), {}
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
+    rows, kept = (
+        storage.read(job.input.draw, ["train", "query"]),
+        unchanged(job.output.models, job.output.codes, made_of),
+    )
     with of_items as items, checkpoints(job.output.models) as checkpoint:
-        y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(parts["train"]))
-        training = TrainingSet(items.vectors("train", parts["train"]), y)
-        for n_bits in sorted(p.seeds.keys() - kept.keys()):
-            model = hasher(n_bits=n_bits, seed=p.seeds[n_bits], **options[n_bits])
-            models[n_bits] = model.fit(training, checkpoint=checkpoint(n_bits))
-        image = items.images("database")
-        of_queries = packed_codes(models, items.blocks("query", parts["query"]))
-        of_all = packed_codes(models, items.blocks("database", np.unique(image)), of_database=True)
-    fits, learned, codes = {}, {}, {"image": image}
-    for n_bits, own in kept.items():
-        fits[n_bits], learned[n_bits], codes[n_bits] = own
-    for n_bits, model in models.items():
-        fits[n_bits] = {"made_of": made_of[n_bits], **model.fit_record_}
-        learned[n_bits], codes[n_bits] = model.to_arrays(), {"query": of_queries[n_bits], "items": of_all[n_bits]}
+        y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
+        training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
+        blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
+
+        def new(n_bits):
+            return hasher(n_bits=n_bits, seed=made_of[n_bits]["seed"], **made_of[n_bits]["options"])
+
+        stored = trained(new, made_of, training, blocks, kept=kept, checkpoint=checkpoint)
     passport = storage.passport(
         f"hasher {p.hasher}",
-        parameters={"n_bits": sorted(p.seeds), **p.hasher_options},
+        parameters={"n_bits": list(stored), **p.hasher_options},
         inputs=inputs,
-        fits=fits,
+        fits={n_bits: own.fit for n_bits, own in stored.items()},
         fitted_on=storage.array_digest(training.X),
     )
-    storage.write(job.output.models, storage.flattened(learned), passport)
-    storage.write(job.output.codes, storage.flattened(codes), passport)
+    models = {n_bits: own.model for n_bits, own in stored.items()}
+    codes = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
+    for path, arrays in ((job.output.models, models), (job.output.codes, codes)):
+        storage.write(path, storage.flattened(arrays), passport)
+        keep(path)
 
 
 if __name__ == "__main__":

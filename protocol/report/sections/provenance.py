@@ -1,14 +1,16 @@
-"""The passport of everything: the setting, the versions, and what made each file of run 0."""
+"""Where everything comes from: the configuration, the versions, and what made each file of run 0."""
+
+from collections import Counter
 
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
 
 def section(results: Results) -> Section:
-    """Return the passports of the files of run 0 and the whole setting."""
+    """Return the provenance of the files of run 0 and the whole configuration."""
     text = (
-        "Every file says what made it, from what, with which seed. These are the files of run 0; those of the other "
-        "runs say the same of themselves."
+        "Every file records what made it, from which inputs and with which seed. These are the files of run 0; those "
+        "of the other runs have the same records."
     )
     files = [
         {"path": path, "digest": passport["digest"][:16]}
@@ -17,8 +19,23 @@ def section(results: Results) -> Section:
     ]
     return Section(
         "provenance",
-        "Passports and setting",
-        [text],
+        "Provenance and configuration",
+        [text, *_mixed(results)],
         template="provenance.html.j2",
         context={"files": files, "setting": results.setting, "versions": results.passport["versions"]},
     )
+
+
+def _mixed(results: Results) -> list[str]:
+    """Return a sentence for each library of which the files were made with several versions."""
+    made: dict[str, Counter[str]] = {}
+    for passport in results.passports.values():
+        for library, version in passport["versions"].items():
+            made.setdefault(library, Counter())[version] += 1
+    return [
+        f"Warning: these files were made with different versions of {library}: "
+        f"{', '.join(f'{version} ({n} files)' for version, n in sorted(versions.items()))}. Delete the older files and "
+        "run again to have all results from one environment."
+        for library, versions in sorted(made.items())
+        if len(versions) > 1
+    ]
