@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import DRAWN, opened
-from project import SMALL
+from project import SMALL, Project
 
 from protocol import codes, registry, storage
 from protocol.groundtruth import Items
@@ -169,15 +169,16 @@ def test_another_seed_reruns_what_is_random_and_nothing_else(small, ran):
     assert read(ran) != read(small)
 
 
-def test_another_code_length_trains_only_that_length(ran, project):
+def test_another_code_length_trains_only_that_length(ran, tmp_path_factory, root):
+    fresh = Project(tmp_path_factory.mktemp("fresh"), root)
     lengths = SMALL | {"n_bits": [8, 12, 16, 32]}
-    for made in (ran, project):
+    for made in (ran, fresh):
         made.write(lengths)
     assert ran.jobs("metrics") == {"model": 4, "count": 4, "score": 2, "metrics": 1}
-    for made in (ran, project):
+    for made in (ran, fresh):
         done = made.run("metrics")
         assert done.returncode == 0, done.stderr
-    for made, kept, trained in ((ran, "8, 16", "12, 32"), (project, None, "8, 12, 16, 32")):
+    for made, kept, trained in ((ran, "8, 16", "12, 32"), (fresh, None, "8, 12, 16, 32")):
         logs = sorted((made.folder / RESULTS).glob("logs/gist/thesis/run*/*/model.log"))
         assert len(logs) == 4
         for log in logs:
@@ -186,10 +187,10 @@ def test_another_code_length_trains_only_that_length(ran, project):
                 [f"models of {kept} bits"] if kept else []
             )
             assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == trained
-    files = sorted(path.relative_to(project.folder) for path in (project.folder / RESULTS / "gist").rglob("*.h5"))
+    files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
     assert len(files) == 2 * (2 + 2 * 3)  # of each run: preprocessing, ground truth; models, codes, counts by hasher
     for path in (*files, f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv"):
-        assert (ran.folder / path).read_bytes() == (project.folder / path).read_bytes(), path
+        assert (ran.folder / path).read_bytes() == (fresh.folder / path).read_bytes(), path
 
 
 def test_another_split_of_a_draw_trains_nothing(small, project):
