@@ -90,8 +90,10 @@ def trained(
     checkpoint : callable
         Returns the path of a code length's checkpoint, as `checkpoints` gives it.
     """
-    lengths = sorted(made_of.keys() - kept.keys())
-    models = {n_bits: new(n_bits).fit(training, checkpoint=checkpoint(n_bits)) for n_bits in lengths}
+    models = {}
+    for n_bits in sorted(made_of.keys() - kept.keys()):
+        _log.info("training at %d bits", n_bits)
+        models[n_bits] = new(n_bits).fit(training, checkpoint=checkpoint(n_bits))
     codes = {part: packed_codes(models, own, of_database=part == "items") for part, own in blocks.items() if models}
     found = dict(kept)
     for n_bits, model in models.items():

@@ -12,7 +12,7 @@ from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.tables import DIGITS, write_csv
 
-_CELL = ("dataset", "feature", "ground_truth", "split", "run", "hasher")
+_CELL = ("dataset", "feature", "ground_truth", "draw", "run", "hasher")
 COLUMNS = (*_CELL, "n_bits", "metric", "options", "default", "chosen", "score")
 
 

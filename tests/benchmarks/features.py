@@ -27,7 +27,7 @@ from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
 from protocol.features.gist import Gist
 
-SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "extract.py"
+SCRIPT = Path(__file__).parents[2] / "workflow" / "scripts" / "feature.py"
 SIZE = 32  # pixels a side
 
 
@@ -166,13 +166,12 @@ def memory(images, name: str) -> None:
 
 def child(name: str, content: str, features: str) -> None:
     """Run the script, and print the most memory this process has had, in kB."""
-    spec = importlib.util.spec_from_file_location("extract", SCRIPT)
+    spec = importlib.util.spec_from_file_location("feature", SCRIPT)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     job = SimpleNamespace(
-        wildcards=SimpleNamespace(feature=name),
-        params=SimpleNamespace(options=registry.get("feature", name)().options),
-        input=SimpleNamespace(content=content, items=lambda: [("content", content)]),
+        params=SimpleNamespace(feature=name, options=registry.get("feature", name)().options),
+        input=SimpleNamespace(content=content, get=lambda key, default: default),
         output=SimpleNamespace(features=features),
     )
     with threadpool_limits(1):

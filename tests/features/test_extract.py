@@ -1,4 +1,4 @@
-"""The script that streams a dataset's content through a feature into a file."""
+"""The scripts that stream a dataset's content through a feature into a file, by one job or by several."""
 
 import importlib.util
 from types import SimpleNamespace
@@ -11,24 +11,73 @@ from protocol import registry, storage
 from protocol.checks import ProtocolError
 
 
+class Files(dict):
+    """A job's files: by key and by name."""
+
+    __getattr__ = dict.__getitem__
+
+
 @pytest.fixture
-def extract(root, tmp_path):
-    """Return a function that runs the script on a dataset's arrays, and reads what it wrote."""
-    spec = importlib.util.spec_from_file_location("extract", root / "workflow" / "scripts" / "extract.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+def script(root):
+    """Return a function that runs a script of the workflow on files and parameters."""
+
+    def run(name, *, output, params, wildcards=None, **files):
+        spec = importlib.util.spec_from_file_location(name, root / "workflow" / "scripts" / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        made = {
+            "wildcards": SimpleNamespace(**(wildcards or {})),
+            "params": SimpleNamespace(**params),
+            "input": Files(files),
+            "output": SimpleNamespace(features=output),
+        }
+        module.main(SimpleNamespace(**made))
+
+    return run
+
+
+@pytest.fixture
+def content(tmp_path):
+    """Return a function that writes a dataset's arrays and returns the file."""
+
+    def write(arrays):
+        storage.write(
+            tmp_path / "content.h5", arrays, storage.passport("dataset", parameters={}, inputs={}, notes=["made up"])
+        )
+        return tmp_path / "content.h5"
+
+    return write
+
+
+@pytest.fixture
+def extract(script, content, tmp_path):
+    """Return a function that extracts a feature from a dataset's arrays by one job, and reads what it wrote."""
 
     def run(feature, arrays, **options):
-        content, features = tmp_path / "content.h5", tmp_path / "features.h5"
-        storage.write(content, arrays, storage.passport("dataset", parameters={}, inputs={}, notes=["made up"]))
-        job = SimpleNamespace(
-            wildcards=SimpleNamespace(feature=feature),
-            params=SimpleNamespace(options=options),
-            input=SimpleNamespace(content=content, items=lambda: [("content", content)]),
-            output=SimpleNamespace(features=features),
-        )
-        script.main(job)
-        return storage.read(features), storage.read_passport(features), storage.read_passport(content)
+        source, features = content(arrays), tmp_path / "features.h5"
+        script("feature", output=features, params={"feature": feature, "options": options}, content=source, parts=[])
+        return storage.read(features), storage.read_passport(features), storage.read_passport(source)
+
+    return run
+
+
+@pytest.fixture
+def extract_in_parts(script, content, tmp_path):
+    """Return a function that extracts a feature by several jobs, one for each part, and reads what was put together."""
+
+    def run(feature, arrays, n_parts, **options):
+        source, joined, params = content(arrays), tmp_path / "joined.h5", {"feature": feature, "options": options}
+        parts = [tmp_path / f"{part}.h5" for part in range(n_parts)]
+        for part, path in enumerate(parts):
+            script(
+                "feature_part",
+                output=path,
+                params=params | {"n_parts": n_parts},
+                wildcards={"part": str(part)},
+                content=source,
+            )
+        script("feature", output=joined, params=params, content=source, parts=parts)
+        return joined, [storage.read(path) for path in parts]
 
     return run
 
@@ -50,6 +99,47 @@ def test_a_file_is_what_the_feature_gives(extract, name, options):
     assert passport["maker"] == f"feature {name}"
     assert passport["inputs"] == {"content": content["digest"]}
     assert passport["notes"] == ["made up"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "several"),
+    [
+        ("sift", {"items": "local"}, True),  # several items an image, or none
+        ("gist", {"image_size": 16, "border": 4}, False),
+        ("bow", {"grid": 2}, False),
+    ],
+)
+def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, tmp_path, name, options, several):
+    """601 images in three parts of 200, 200 and 201, whose blocks begin at other images than those of one job."""
+    images = np.concatenate([IMAGES, IMAGES[:1]])
+    one, passport, _ = extract(name, {"images": images}, **options)
+    joined, parts = extract_in_parts(name, {"images": images}, 3, **options)
+    three = storage.read(joined)
+    assert list(three) == list(one)
+    for array in one:
+        assert three[array].dtype == one[array].dtype
+        assert three[array].shape == one[array].shape
+        assert three[array].tobytes() == one[array].tobytes(), array
+    assert storage.read_passport(joined) == passport  # the digest of the whole file, too
+    assert joined.read_bytes() == (tmp_path / "features.h5").read_bytes()
+    bounds = [0, 200, 400, 601]
+    for part, first, last in zip(parts, bounds, bounds[1:], strict=False):
+        own = (one["image"] >= first) & (one["image"] < last)
+        np.testing.assert_array_equal(part["image"], one["image"][own])
+        np.testing.assert_array_equal(part["X"], one["X"][own])
+    assert (np.bincount(one["image"], minlength=len(images)) != 1).any() == several
+
+
+def test_parts_of_two_modalities_are_put_together(extract, extract_in_parts):
+    rng = np.random.default_rng(0)
+    arrays = {"vectors/image": rng.random((50, 4)), "vectors/text": rng.random((50, 3))}
+    options = {"name": "image", "database_name": "text"}
+    one, passport, _ = extract("image_to_text", arrays, **options)
+    joined, _ = extract_in_parts("image_to_text", arrays, 3, **options)
+    assert set(one) == {"X", "image", "database/X", "database/image"}
+    for array, rows in storage.read(joined).items():
+        np.testing.assert_array_equal(rows, one[array])
+    assert storage.read_passport(joined)["digest"] == passport["digest"]
 
 
 def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):

@@ -144,10 +144,11 @@ def _published(scores: pd.DataFrame) -> str:
 
 
 def _passport() -> str:
-    codes = storage.read_passport(RUN / "gist" / "standard" / "run0" / "itq" / "codes.h5")
-    features = storage.read_passport(RUN / "gist" / "features.h5")
+    codes = storage.read_passport(RUN / "gist" / "thesis" / "run0" / "itq" / "codes.h5")
+    extracted = map(storage.read_passport, (ROOT / "results" / "datasets").glob("*/*/features.h5"))
+    features = next(passport for passport in extracted if passport["digest"] == codes["inputs"]["features"])
     return PASSPORT.format(
-        seeds=json.dumps({n_bits: fit["seed"] for n_bits, fit in codes["fits"].items()}),
+        seeds=json.dumps({n_bits: fit["made_of"]["seed"] for n_bits, fit in codes["fits"].items()}),
         features=features["digest"],
         options=json.dumps(features["parameters"]),
         versions=", ".join(f"{name} {version}" for name, version in sorted(codes["versions"].items())),

@@ -112,8 +112,10 @@ def features(dataset: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the GIST of all images, not yet centred, and their classes."""
     if dataset == "digits":
         return digits()
-    left = ROOT / "results" / setting(dataset)["experiment"]
-    return storage.read(left / "gist" / "features.h5", ["X"])["X"], storage.read(left / "items.h5")["labels"]
+    # The folder's name also has a digest if the archive came from a mirror.
+    folders = (ROOT / "results" / "datasets").glob("*/gist/features.h5")
+    (loaded,) = (path.parents[1] for path in folders if path.parents[1].name.partition("-")[0] == dataset)
+    return storage.read(loaded / "gist" / "features.h5", ["X"])["X"], storage.read(loaded / "items.h5")["labels"]
 
 
 def drawn(dataset: str, run: int) -> Run:

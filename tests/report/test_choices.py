@@ -6,7 +6,7 @@ import pytest
 from protocol.report.sections.options import choices
 from protocol.selection import COLUMNS
 
-CELL = ("digits", "gist", "class_label", "standard")
+CELL = ("digits", "gist", "class_label", "thesis")
 
 
 def table(*rows):
@@ -29,9 +29,9 @@ def test_choices_are_counted_over_runs_and_scores_averaged():
     assert row["chosen"] == [("n_iter=50", 2), ("n_iter=5", 1)]
     assert row["best"] == pytest.approx(1.2 / 3)
     assert row["default"] == pytest.approx(1.1 / 3)
-    assert {key: row[key] for key in ("feature", "split", "hasher", "n_bits", "ground_truth", "metric")} == {
+    assert {key: row[key] for key in ("feature", "draw", "hasher", "n_bits", "ground_truth", "metric")} == {
         "feature": "gist",
-        "split": "standard",
+        "draw": "thesis",
         "hasher": "itq",
         "n_bits": 8,
         "ground_truth": "class_label",

@@ -12,7 +12,7 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
         ("gist", "improved", "lsh,8,3,5\n"),
         ("gist", "standard", ""),
     ):
-        folder = tmp_path / feature / split / "display"
+        folder = tmp_path / feature / "display" / split
         folder.mkdir(parents=True)
         (folder / "histogram.csv").write_text(HEADER + rows)
         paths.append(folder / "histogram.csv")
@@ -22,14 +22,21 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
     assert displayed(paths[:1])["histogram"].empty
 
 
-def test_a_stage_is_what_a_path_says_besides_its_cell(tmp_path):
-    setting = {"features": {"gist": {}, "bow": {"hashers": ["sign"]}}, "splits": ["standard"], "hashers": ["lsh"]}
-    for name in ("gist/standard/run0/lsh/codes", "bow/standard/run12/sign/codes", "splits/standard/run0", "collect"):
-        path = tmp_path / f"{name}.tsv"
+def test_a_stage_is_the_name_of_its_benchmark_file(tmp_path):
+    names = (
+        "gist/thesis/run0/lsh/model",
+        "bow/thesis/run12/sign/model",
+        "draws/thesis/run0/draw",
+        "splits/standard/run0/split",
+        "metrics",
+    )
+    paths = [tmp_path / f"{name}.tsv" for name in names]
+    for path in (*paths, tmp_path / "no input.tsv"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("s\th:m:s\tmax_rss\n1.5\t0:00:01\t-\n")
-    found = times(tmp_path, setting)
-    assert sorted(found["stage"]) == ["codes", "codes", "collect", "splits"]
-    assert found["seconds"].tolist() == [1.5] * 4
+    found = times(paths)
+    assert found["stage"].tolist() == ["model", "model", "draw", "split", "metrics"]
+    assert found["seconds"].tolist() == [1.5] * 5
     assert found["megabytes"].isna().all()
-    assert times(tmp_path / "none", setting).empty
+    assert times([]).empty
+    assert list(times([])) == ["stage", "seconds", "megabytes"]

@@ -5,7 +5,7 @@ from protocol.selection import COLUMNS, write_table
 
 
 def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50}), chosen=1):
-    cell = {"dataset": "digits", "feature": "gist", "split": "standard", "run": run, "hasher": hasher}
+    cell = {"dataset": "digits", "feature": "gist", "draw": "thesis", "run": run, "hasher": hasher}
     passport = storage.passport(
         "selection",
         parameters=cell | {"ground_truth": "class_label", "metric": "mAP"},
@@ -23,7 +23,7 @@ def test_one_row_for_each_point_in_the_order_of_cells_and_grid(tmp_path):
     files = [selection(tmp_path / f"{run}.h5", run) for run in (10, 2)]
     write_table(tmp_path / "table.csv", files)
     assert (tmp_path / "table.csv").read_text() == ",".join(COLUMNS) + "\n" + "".join(
-        f"digits,gist,class_label,standard,{run},itq,{row}\n"
+        f"digits,gist,class_label,thesis,{run},itq,{row}\n"
         for run in (2, 10)
         for row in (
             "8,mAP,n_iter=5,False,False,0.333333333",

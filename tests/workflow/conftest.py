@@ -1,8 +1,6 @@
 """Copies of the project to run Snakemake in."""
 
-import importlib
 import shutil
-import sys
 
 import pytest
 from project import ELSEWHERE, Project
@@ -15,7 +13,7 @@ def project(tmp_path, root) -> Project:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory, root) -> Project:
-    """A copy in which the small setting has run on two cores; tests may read it, not change it."""
+    """A copy in which the small experiment has run on two cores; tests may read it, not change it."""
     made = Project(tmp_path_factory.mktemp("small"), root)
     done = made.run("all", "paper")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -38,11 +36,3 @@ def elsewhere(tmp_path_factory, root) -> Project:
     done = made.run()
     assert done.returncode == 0, done.stdout + done.stderr
     return made
-
-
-@pytest.fixture(scope="session")
-def resources(root):
-    """The workflow's module of that name, imported as the rules do it."""
-    sys.path.insert(0, str(root / "workflow"))
-    yield importlib.import_module("resources")
-    sys.path.remove(str(root / "workflow"))

@@ -48,11 +48,11 @@ class Kill:
 
 
 class Victim:
-    """A setting of a project that is run by legs, each of which may be killed."""
+    """An experiment of a project that is run by legs, each of which may be killed."""
 
-    def __init__(self, project: Project, setting: str, results: str, cores: int = 2) -> None:
-        self.project, self.results = project, project.folder / results
-        self._command = project.command("--cores", str(cores), "--rerun-incomplete", "--configfile", setting)
+    def __init__(self, project: Project, config: str, cores: int = 2) -> None:
+        self.project, self.results = project, project.folder / "results"
+        self._command = project.command("--cores", str(cores), "--rerun-incomplete", "--configfile", config)
         self._log = project.folder / "legs.log"
         self._groups: list[int] = []
 
@@ -159,18 +159,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20, help="default: 20")
     parser.add_argument("--seed", type=int, default=0, help="of the moments; default: 0")
-    parser.add_argument("--reference", type=Path, required=True, help="results/digits of an undisturbed run")
+    parser.add_argument(
+        "--reference", type=Path, required=True, help="folder `results` of an undisturbed run of nothing else"
+    )
     arguments = parser.parse_args()
     n_files = sum(1 for _ in arguments.reference.rglob("*.h5"))
-    n_jobs = sum(1 for _ in arguments.reference.rglob("*.tsv"))
+    n_jobs = sum(1 for _ in arguments.reference.rglob("*.log"))
     say = lambda line: print(line, flush=True)  # noqa: E731, T201
     with tempfile.TemporaryDirectory() as folder:
-        victim = Victim(
-            Project(Path(folder), Path(__file__).parents[2]), "workflow/config/digits.yaml", "results/digits"
-        )
+        victim = Victim(Project(Path(folder), Path(__file__).parents[2]), "workflow/config/digits.yaml")
         start = time.monotonic()
         done = kill_and_resume(victim, kills=arguments.kills, seed=arguments.seed, n_files=n_files, say=say)
-        same = all((victim.results / name).read_bytes() == (arguments.reference / name).read_bytes() for name in TABLES)
+        made, expected = victim.results / "digits", arguments.reference / "digits"
+        same = all((made / name).read_bytes() == (expected / name).read_bytes() for name in TABLES)
         repeated, in_flight = victim.jobs_started() - n_jobs, sum(kill.in_flight for kill in done)
         say(
             f"{len(done)} kills in {time.monotonic() - start:.0f} s; tables {'the same bytes' if same else 'DIFFER'}; "

@@ -1,4 +1,4 @@
-"""A copy of the project to run Snakemake in, and a setting small enough to run often."""
+"""A copy of the project to run Snakemake in, and an experiment small enough to run often."""
 
 import os
 import shutil
@@ -37,19 +37,23 @@ class Project:
             copy(source / part, folder / part)
         self.write(SMALL)
 
-    def write(self, setting: dict, name: str = "small.yaml") -> None:
-        (self.folder / name).write_text(yaml.safe_dump(setting))
+    def write(self, config: dict, name: str = "small.yaml") -> None:
+        (self.folder / name).write_text(yaml.safe_dump(config))
 
     def environment(self) -> dict[str, str]:
-        """Return the environment without the tests' own limit on threads: the pipeline has to set one itself."""
-        outside = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-        return outside | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        """Return the environment without the tests' own limits on threads and without their import path.
+
+        The pipeline has to set both itself.
+        """
+        left_out = [name for name in os.environ if name.endswith("_NUM_THREADS") or name == "PYTHONPATH"]
+        outside = {name: value for name, value in os.environ.items() if name not in left_out}
+        return outside | {"PYTHONDONTWRITEBYTECODE": "1"}
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "snakemake", *arguments]
 
-    def run(self, *arguments: str, cores: int = 2, setting: str | None = "small.yaml") -> subprocess.CompletedProcess:
-        chosen = ["--configfile", setting] if setting else []
+    def run(self, *arguments: str, cores: int = 2, config: str | None = "small.yaml") -> subprocess.CompletedProcess:
+        chosen = ["--configfile", config] if config else []
         return subprocess.run(
             self.command(*arguments, "--cores", str(cores), *chosen),
             cwd=self.folder,
@@ -59,9 +63,15 @@ class Project:
             timeout=1500,
         )
 
-    def jobs(self, *arguments: str, setting: str = "small.yaml") -> dict[str, int]:
+    @property
+    def data(self) -> Path:
+        """The folder of the loaded dataset and its features, where all experiments that are run here share one."""
+        (folder,) = (self.folder / "results" / "datasets").iterdir()
+        return folder
+
+    def jobs(self, *arguments: str, config: str = "small.yaml") -> dict[str, int]:
         """Return how often a dry run would run each rule."""
-        done = self.run(*arguments, "-n", "--quiet", "rules", setting=setting)
+        done = self.run(*arguments, "-n", "--quiet", "rules", config=config)
         assert done.returncode == 0, done.stdout + done.stderr
         lines = done.stdout.splitlines()
         if not any(line.startswith("Job stats") for line in lines):

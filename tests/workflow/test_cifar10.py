@@ -20,14 +20,18 @@ def cifar10(tmp_path_factory, root, shared):
     part = {"runs": 1, "hashers": ["lsh", "itq"], "n_bits": [16], "extensions": ["none"]}
     project.write(full | part, "part.yaml")
     project.write({"mirror": str(shared / "data"), "mirror_sha256": {ARCHIVE: REBUILT}}, "mirror.yaml")
-    done = project.run("--configfile", "part.yaml", "mirror.yaml", setting=None)
+    done = project.run("--configfile", "part.yaml", "mirror.yaml", config=None)
     assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+def results(project):
     return project.folder / "results" / "cifar10"
 
 
 def test_class_label_map_is_where_published_figures_are(cifar10):
     """Published single runs at 16 bits: LSH .119, ITQ .158; ours vary by .004 (LSH) and .001 (ITQ) over runs."""
-    metrics = pd.read_csv(cifar10 / "metrics.csv")
+    metrics = pd.read_csv(results(cifar10) / "metrics.csv")
     labels = metrics[(metrics["metric"] == "mAP") & (metrics["ground_truth"] == "class_label")]
     value = labels.set_index(["hasher", "split"])["value"]
     for split in ("standard", "improved"):
@@ -37,18 +41,19 @@ def test_class_label_map_is_where_published_figures_are(cifar10):
 
 def test_a_typical_epsilon_ball_holds_about_fifty_items(cifar10):
     """The rule of the author's code on these features: a median of 58 relevant items, none for 17 % of the queries."""
+    truth = storage.read(results(cifar10) / "gist" / "thesis" / "run0" / "ground_truth.h5")
     for split in ("standard", "improved"):
-        truth = storage.read(cifar10 / "gist" / split / "run0" / "groundtruth.h5")
-        relevant = np.diff(truth["epsilon_ball/indptr"])
+        relevant = np.diff(truth[f"{split}/epsilon_ball/indptr"])
         assert 15 < np.median(relevant) < 120
         assert 0.10 < (relevant == 0).mean() < 0.30
 
 
 def test_what_comes_from_the_mirror_says_so(cifar10):
     note = f"{ARCHIVE} is not the official file"
-    for name in ("content.h5", "items.h5", "gist/features.h5", "gist/standard/run0/itq/counts.h5"):
-        assert any(note in line for line in storage.read_passport(cifar10 / name)["notes"]), name
-    assert note in (cifar10 / "report.html").read_text()
+    loaded = [cifar10.data / name for name in ("content.h5", "items.h5", "gist/features.h5")]
+    for path in (*loaded, results(cifar10) / "gist/thesis/run0/itq/counts.h5"):
+        assert any(note in line for line in storage.read_passport(path)["notes"]), path
+    assert note in (results(cifar10) / "report.html").read_text()
 
 
 def test_the_kept_tables_are_made_again(cifar10, root):
@@ -58,6 +63,6 @@ def test_the_kept_tables_are_made_again(cifar10, root):
     """
     cell = ["ground_truth", "split", "run", "hasher", "n_bits"]
     kept = pd.read_csv(root / "results" / "reference" / "cifar10" / "runs.csv").set_index(cell)["value"]
-    again = pd.read_csv(cifar10 / "metrics.csv").query("metric == 'mAP'").set_index(cell)["value"]
+    again = pd.read_csv(results(cifar10) / "metrics.csv").query("metric == 'mAP'").set_index(cell)["value"]
     assert len(again) == 2 * 2 * 1 * 2 * 1
     np.testing.assert_allclose(again, kept[again.index], atol=1e-4)

@@ -11,16 +11,16 @@ pytestmark = pytest.mark.workflow
 TINY = SMALL | {"runs": 1, "splits": ["standard"], "ground_truths": ["class_label"], "hashers": ["lsh"], "n_bits": [8]}
 
 
-def test_the_ledger_is_judged_on_the_rows_of_the_setting(project):
+def test_the_ledger_is_judged_on_the_rows_of_the_experiment(project):
     project.write(TINY, "tiny.yaml")
-    done = project.run("claims", setting="tiny.yaml")
+    done = project.run("claims", config="tiny.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     entries = {entry["id"]: entry for entry in json.loads((project.folder / "results/small/claims.json").read_text())}
     assert all(list(entry) == list(FIELDS) for entry in entries.values())
     assert entries["S2-07"]["status"] == "reproduced"
     assert "rows compared: 8" in entries["S2-07"]["ours"]  # two of mAP, two of others at a radius twice, two of RAMAP
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
-    assert project.jobs("claims", setting="tiny.yaml") == {}
+    assert project.jobs("claims", config="tiny.yaml") == {}
     with open(project.folder / "protocol/claims/thesis.py", "a") as file:
         file.write("# an edit\n")
-    assert project.jobs("claims", setting="tiny.yaml") == {"ledger": 1, "claims": 1}
+    assert project.jobs("claims", config="tiny.yaml") == {"claims": 1}

@@ -11,7 +11,7 @@ from project import Project
 from protocol import registry, storage
 from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
 from protocol.features import Preprocessing
-from protocol.hashers import TrainingSet
+from protocol.hashers import TrainingSet, codes_of_split
 from protocol.seeds import derive
 
 pytestmark = pytest.mark.workflow
@@ -58,17 +58,31 @@ def made_nuswide(folder):
 def nuswide(tmp_path_factory, root):
     project = Project(tmp_path_factory.mktemp("nuswide"), root)
     truth = made_nuswide(project.folder / "mirror")
-    setting = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
-    setting["features"]["image_to_text"]["options"]["database_n_components"] = 40
-    setting["features"]["text_to_image"]["options"]["n_components"] = 40
+    config = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
+    config["features"]["image_to_text"]["options"]["database_n_components"] = 40
+    config["features"]["text_to_image"]["options"]["n_components"] = 40
     sizes = {"query": 40, "validation_query": 20, "validation_database": 40, "train": 200}
     options = {"cca_itq": {"n_anchors": 100}}
     grids = {"cvh": {"n_anchors": [40, 100]}}
     small = {"splits": ["improved"], "runs": 1, "n_bits": [16], "split_sizes": sizes, "mirror": "mirror"}
-    project.write(setting | small | {"hasher_options": options, "hasher_grids": grids}, "small.yaml")
+    project.write(config | small | {"hasher_options": options, "hasher_grids": grids}, "small.yaml")
     done = project.run()
     assert done.returncode == 0, done.stdout + done.stderr
-    return project.folder / "results" / "nuswide_cross", setting | small, truth
+    return project, config | small, truth
+
+
+def results(project):
+    return project.folder / "results" / "nuswide_cross"
+
+
+def extracted(project, direction):
+    """The file of what was extracted with a direction's options, of which a digest is in its folder's name."""
+    (path,) = project.data.glob(f"{direction}-*/features.h5")
+    return path
+
+
+def read_split(project):
+    return storage.read(results(project) / "splits" / "improved" / "run0" / "splits.h5")
 
 
 def check_steps_of_the_thesis(name, raw, train, prepared):
@@ -83,11 +97,11 @@ def check_steps_of_the_thesis(name, raw, train, prepared):
     np.testing.assert_allclose(prepared, wanted, atol=1e-3 * np.abs(wanted).max())
 
 
-def test_the_setting_of_nuswide_has_the_steps_of_the_thesis(root):
-    setting = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
-    assert setting["dataset_options"] == {"concepts": 10}
+def test_the_config_file_of_nuswide_has_the_steps_of_the_thesis(root):
+    config = yaml.safe_load((root / "workflow" / "config" / "nuswide_cross.yaml").read_text())
+    assert config["dataset_options"] == {"concepts": 10}
     words, tags = ["l2", "centre"], ["centre"]
-    assert setting["features"] == {
+    assert config["features"] == {
         "image_to_text": {
             "options": {"name": "bow", "database_name": "tags", "database_n_components": 1000},
             "preprocessing": {"query": words, "database": tags},
@@ -99,23 +113,22 @@ def test_the_setting_of_nuswide_has_the_steps_of_the_thesis(root):
     }
 
 
-def test_both_modalities_are_prepared_as_the_setting_says_and_learned_from_the_training_pairs(nuswide):
-    folder, setting, (labels, words, tags) = nuswide
+def test_both_modalities_are_prepared_as_the_config_file_says_and_learned_from_the_training_pairs(nuswide):
+    project, config, (labels, words, tags) = nuswide
     chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:10])
     keep = np.flatnonzero(labels[:, chosen].any(axis=1))
-    items = storage.read(folder / "items.h5")
+    items = storage.read(project.data / "items.h5")
     np.testing.assert_array_equal(items["labels"], labels[np.ix_(keep, chosen)])
-    parts, raw = storage.read(folder / "splits" / "improved" / "run0" / "splits.h5"), {"bow": words, "tags": tags}
+    parts, raw = read_split(project), {"bow": words, "tags": tags}
     for direction in DIRECTIONS:
-        cell = folder / direction / "improved" / "run0"
-        learned, own = storage.read(cell / "preprocessing.h5"), setting["features"][direction]
+        cell = results(project) / direction / "thesis" / "run0"
+        learned, own = storage.read(cell / "preprocessing.h5"), config["features"][direction]
         feature, prepared = registry.get("feature", direction)(**own["options"]), []
         for place, side in (("", "query"), ("database/", "database")):
             modality = feature.modalities[place]
             X = raw[modality.name][keep].astype(np.int16 if modality.name == "bow" else np.uint8)
-            np.testing.assert_array_equal(
-                storage.read(folder / direction / "features.h5", [f"{place}X"])[f"{place}X"], X
-            )
+            stored = storage.read(extracted(project, direction), [f"{place}X"])
+            np.testing.assert_array_equal(stored[f"{place}X"], X)
             fitted = Preprocessing.fit(modality, X[parts["train"]], own["preprocessing"][side], seed=0)
             for name, array in fitted.to_arrays().items():
                 np.testing.assert_array_equal(learned[place + name], array)
@@ -124,16 +137,16 @@ def test_both_modalities_are_prepared_as_the_setting_says_and_learned_from_the_t
         seed = derive(0, "nuswide", direction, "cca_itq", 16, 0)
         model = registry.get("hasher", "cca_itq")(16, seed=seed, n_anchors=100)
         model.fit(TrainingSet(prepared[0][parts["train"]], prepared[1][parts["train"]]))
-        codes = storage.read(cell / "cca_itq" / "codes.h5")
+        codes = codes_of_split(storage.read(cell / "cca_itq" / "codes.h5"), parts["database"])
         for part, made in (
             ("query", model.transform(prepared[0][parts["query"]])),
             ("database", model.transform_database(prepared[1][parts["database"]])),
         ):
-            np.testing.assert_array_equal(np.unpackbits(codes[f"16/{part}"], axis=1, bitorder="little"), made)
+            np.testing.assert_array_equal(np.unpackbits(codes[16][part], axis=1, bitorder="little"), made)
 
 
 def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswide):
-    folder, *_ = nuswide
+    folder = results(nuswide[0])
     table = pd.read_csv(folder / "metrics.csv")
     plain = table[(table["metric"] == "mAP") & (table["extension"] == "none")]
     scores = plain.set_index(["feature", "hasher"])["value"]
@@ -148,20 +161,19 @@ def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswid
 
 
 def test_the_options_are_chosen_across_modalities_too(nuswide):
-    folder, *_ = nuswide
     for direction in DIRECTIONS:
-        passport = storage.read_passport(folder / direction / "improved" / "run0" / "cvh" / "selection.h5")
+        passport = storage.read_passport(results(nuswide[0]) / direction / "thesis" / "run0" / "cvh" / "selection.h5")
         assert passport["chosen"]["16"]["n_anchors"] in (40, 100)
 
 
 def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
-    folder, *_ = nuswide
-    findings = pd.read_csv(folder / "audit.csv")
+    project, *_ = nuswide
+    findings = pd.read_csv(results(project) / "audit.csv")
     assert not set(findings["finding"]) & {"preprocessing-leak", "selection-leak"}
     for direction in DIRECTIONS:
-        passport = storage.read_passport(folder / direction / "improved" / "run0" / "preprocessing.h5")
-        train = storage.read(folder / "splits" / "improved" / "run0" / "splits.h5", ["train"])["train"]
-        both = storage.read(folder / direction / "features.h5", ["X", "database/X"]).values()
+        passport = storage.read_passport(results(project) / direction / "thesis" / "run0" / "preprocessing.h5")
+        train = read_split(project)["train"]
+        both = storage.read(extracted(project, direction), ["X", "database/X"]).values()
         assert passport["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))
 
 
@@ -171,7 +183,7 @@ def wiki(tmp_path_factory, root, shared):
     full = yaml.safe_load((root / "workflow" / "config" / "wiki_cross.yaml").read_text())
     part = {"runs": 1, "splits": ["improved", "wiki_official"], "n_bits": [16], "mirror": str(shared / "data")}
     project.write(full | part, "part.yaml")
-    done = project.run(setting="part.yaml")
+    done = project.run(config="part.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
     return project.folder / "results" / "wiki_cross"
 

@@ -1,5 +1,6 @@
 """The embedded default, as the README's first command runs it, end to end."""
 
+import ast
 import itertools
 import re
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import registry, storage
+from protocol import configuration, registry, storage
 
 pytestmark = pytest.mark.workflow
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.workflow
 @pytest.fixture(scope="module")
 def default(tmp_path_factory, root):
     project = Project(tmp_path_factory.mktemp("default"), root)
-    done = project.run("--workflow-profile", "workflow/profiles/default", setting=None)
+    done = project.run("--workflow-profile", "workflow/profiles/default", config=None)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"of \d+ steps \(\d+%\) done", done.stdout + done.stderr), "no progress was shown"
     return project.folder
@@ -28,19 +29,19 @@ def metrics(default):
 
 
 def test_every_cell_of_the_grid_is_there_once(default, metrics):
-    setting = yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text())
+    config = yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text())
     columns = ["feature", "ground_truth", "split", "run", "hasher", "n_bits", "extension", "extension_bits", "metric"]
     gist = metrics[metrics["feature"] == "gist"]
-    extensions = [("none", 0), *itertools.product(("same", "different"), setting["extension_bits"])]
+    extensions = [("none", 0), *itertools.product(("same", "different"), config["extension_bits"])]
     wanted = itertools.product(
         ["gist"],
-        setting["ground_truths"],
-        setting["splits"],
+        config["ground_truths"],
+        config["splits"],
         range(10),
         [name for name in registry.names("hasher") if registry.get("hasher", name).supervision is None],
-        setting["n_bits"],
+        config["n_bits"],
         extensions,
-        setting["metrics"],
+        config["metrics"],
     )
     assert {(*cell[:6], *cell[6], cell[7]) for cell in wanted} == set(gist[columns].itertuples(index=False, name=None))
     assert not metrics.duplicated(columns).any()
@@ -81,7 +82,7 @@ def test_the_audit_has_no_error(default):
 
 
 def test_partitions_are_balanced_and_of_the_stated_sizes(default):
-    y = storage.read(default / "results" / "digits" / "items.h5")["labels"]
+    y = storage.read(default / "results" / "datasets" / "digits" / "items.h5")["labels"]
     for split, database in (("standard", 1697), ("improved", 797)):
         for run in range(10):
             parts = storage.read(default / f"results/digits/splits/{split}/run{run}/splits.h5")
@@ -92,36 +93,46 @@ def test_partitions_are_balanced_and_of_the_stated_sizes(default):
                 assert len(set(pd.Series(y[parts[name]]).value_counts())) == 1, name
 
 
-def test_no_job_takes_more_than_its_rule_declares(default, resources):
+def test_no_job_takes_more_than_its_rule_declares(default):
     """By Snakemake's benchmark files, and by the peak in each job's log, which they may miss."""
-    setting = resources.settings.load(yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text()))
-    needs = resources.declared(resources.size(setting))
-    results, rules = default / "results" / "digits", set()
-    for log in (results / "logs").rglob("*.log"):
-        said = log.read_text()
-        rule = re.match(r"\S+ \S+ (\w+)", said)[1]
-        (peak,) = re.findall(r"peak memory (\d+) MB", said)
-        (seen,) = pd.read_csv(
-            results / "benchmarks" / log.relative_to(results / "logs").with_suffix(".tsv"), sep="\t"
-        ).to_dict("records")
-        assert max(int(peak), seen["max_rss"]) <= needs[rule]["mem_mb"], log
-        assert seen["s"] <= 60 * needs[rule]["runtime"], log
-        rules.add(rule)
-    assert rules == {
+    experiment = configuration.load(yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text()))
+
+    def needs(rule, names):
+        """Return what a job declares, from the names in its wildcards or its path."""
+        feature = next((name for name in names if name in experiment.features), None)
+        hasher = next((name for name in names if name in experiment.hashers), None)
+        return configuration.need(experiment, rule, feature=feature, hasher=hasher)
+
+    logged, measured = set(), set()
+    for log in (default / "results").rglob("logs/**/*.log"):
+        text = log.read_text()
+        rule, wildcards = re.match(r"\S+ \S+ (\w+) (.*)", text).groups()
+        (peak,) = re.findall(r"peak memory (\d+) MB", text)
+        assert int(peak) <= needs(rule, ast.literal_eval(wildcards).values())["mem_mb"], log
+        logged.add(rule)
+    for path in (default / "results").rglob("benchmarks/**/*.tsv"):
+        (seen,) = pd.read_csv(path, sep="\t").to_dict("records")
+        need = needs(path.stem, path.relative_to(default).parts)
+        assert seen["max_rss"] <= need["mem_mb"], path
+        assert seen["s"] <= 60 * need["runtime"], path
+        measured.add(path.stem)
+    assert logged == {
         "dataset",
-        "extract",
+        "feature",
+        "draw",
         "split",
-        "preprocess",
-        "relevance",
-        "hash",
+        "preprocessing",
+        "ground_truth",
+        "model",
         "count",
         "score",
-        "collect",
-        "findings",
-        "ledger",
+        "metrics",
+        "audit",
+        "claims",
         "display",
-        "page",
+        "report",
     }
+    assert measured == logged - {"feature"}  # which may come from Snakemake's cache, without a measurement
 
 
 def test_the_report_shows_every_feature_and_no_violated_identity(default):

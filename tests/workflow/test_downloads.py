@@ -1,4 +1,4 @@
-"""The target `download`: what a setting needs and nothing else, offline, killed, and without its mirror later on."""
+"""The target `downloads`: what an experiment needs and no more, offline, killed, and later without its mirror."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def made(project, server):
-    """A project whose setting reads a dataset of the server's."""
+    """A project whose experiment reads a dataset of the server's."""
     plugin = DATASET.format(address=server.address, sha256=hashlib.sha256(CONTENT).hexdigest(), size=len(CONTENT))
     (project.folder / "protocol" / "datasets" / "made.py").write_text(plugin)
     project.write(SMALL | {"dataset": "made"})
@@ -68,9 +68,9 @@ def succeeds(done):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_download_fetches_what_the_setting_needs_and_nothing_else(made, server):
-    assert made.jobs("download") == {"download": 1, "fetch": 2}
-    succeeds(made.run("download"))
+def test_download_fetches_what_the_experiment_needs_and_nothing_else(made, server):
+    assert made.jobs("downloads") == {"downloads": 1, "download": 2}
+    succeeds(made.run("downloads"))
     assert sorted(path for path, _ in server.requests) == ["/known.bin", "/recorded.bin"]
     assert {name: path.read_bytes() for name, path in archives(made).items()} == {
         "known.bin": CONTENT,
@@ -79,11 +79,11 @@ def test_download_fetches_what_the_setting_needs_and_nothing_else(made, server):
     assert sorted(path.name for path in (made.folder / "results").iterdir()) == ["downloads", "downloads.lock"]
     (line,) = (made.folder / "results" / "downloads.lock").read_text().splitlines()
     assert json.loads(line)["file"] == "made/recorded.bin"
-    assert made.jobs("download") == {}
+    assert made.jobs("downloads") == {}
 
 
-def test_a_setting_without_files_downloads_nothing(project):
-    assert "fetch" not in project.jobs("download")
+def test_an_experiment_without_files_downloads_nothing(project):
+    assert "download" not in project.jobs("downloads")
 
 
 def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, server, tmp_path):
@@ -91,15 +91,15 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
     mirror.mkdir(parents=True)
     (mirror / "known.bin").write_bytes(CONTENT)
     (mirror / "recorded.bin").write_bytes(OTHER)
-    setting = SMALL | {"dataset": "made", "mirror": str(mirror.parent), "offline": True}
-    made.write(setting)
-    succeeds(made.run("download"))
+    config = SMALL | {"dataset": "made", "mirror": str(mirror.parent), "offline": True}
+    made.write(config)
+    succeeds(made.run("downloads"))
     before = {name: path.stat().st_mtime_ns for name, path in archives(made).items()}
     for path in mirror.iterdir():
         path.unlink()
-    made.write(setting | {"experiment": "later"})
-    succeeds(made.run("results/later/items.h5"))
-    passport = storage.read_passport(made.folder / "results" / "later" / "items.h5")
+    made.write(config | {"experiment": "later"})
+    succeeds(made.run("results/datasets/made/items.h5"))
+    passport = storage.read_passport(made.data / "items.h5")
     assert [file["source"] for file in passport["sources"]] == [f"{mirror}/{name}" for name in sorted(before)]
     assert any("recorded.bin has no official checksum, and came from no official" in note for note in passport["notes"])
     assert {name: path.stat().st_mtime_ns for name, path in archives(made).items()} == before
@@ -107,7 +107,7 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
 
 
 def test_offline_every_missing_file_and_its_place_is_named(made, server):
-    done = made.run("download", "--config", "offline=true", cores=1)
+    done = made.run("downloads", "--config", "offline=true", cores=1)
     assert done.returncode != 0
     assert "error: offline, and files of dataset 'made' are missing: known.bin: By hand: get it from" in done.stderr
     assert "recorded.bin: By hand: ask the author, and put it at FOLDER/made/recorded.bin" in done.stderr
@@ -118,7 +118,7 @@ def test_offline_every_missing_file_and_its_place_is_named(made, server):
 
 def test_a_killed_run_is_resumed_where_it_was(made, server):
     server.gives(Answer(stall=len(CONTENT) // 2), Answer(), path="/known.bin")
-    command = made.command("download", "--cores", "2", "--configfile", "small.yaml")
+    command = made.command("downloads", "--cores", "2", "--configfile", "small.yaml")
     with subprocess.Popen(
         command, cwd=made.folder, env=made.environment(), stderr=subprocess.DEVNULL, start_new_session=True
     ) as process:
@@ -130,7 +130,7 @@ def test_a_killed_run_is_resumed_where_it_was(made, server):
     assert "known.bin" not in archives(made)
     kept = parts[0].stat().st_size
     succeeds(made.run("--unlock"))
-    succeeds(made.run("download", "--rerun-incomplete"))
+    succeeds(made.run("downloads", "--rerun-incomplete"))
     assert archives(made)["known.bin"].read_bytes() == CONTENT
     ranges = [headers.get("Range") for path, headers in server.requests if path == "/known.bin"]
     assert ranges == [None, f"bytes={kept}-"]

@@ -11,6 +11,7 @@ from kills import TABLES, Victim, kill_and_resume
 
 pytestmark = pytest.mark.workflow
 RESULTS = "results/small"
+DATA = "results/datasets/digits"
 
 
 def read(project, name="metrics.csv"):
@@ -45,9 +46,9 @@ def errors(done):
 
 def test_killed_again_and_again_it_ends_with_the_same_bytes(small, project):
     """The parent, the group and one job are killed in turn; the second time `.snakemake` is deleted too."""
-    victim = Victim(project, "small.yaml", RESULTS)
-    n_files = len(list((small.folder / RESULTS).rglob("*.h5")))
-    n_jobs = len(list((small.folder / RESULTS).rglob("*.tsv")))
+    victim = Victim(project, "small.yaml")
+    n_files = len(list((small.folder / "results").rglob("*.h5")))
+    n_jobs = len({*(small.folder / "results").rglob("*.log")} - {small.folder / RESULTS / "logs" / "paper.log"})
     done = kill_and_resume(victim, kills=3, seed=0, n_files=n_files)
     assert len(done) == 3
     assert same_tables(project, small)
@@ -55,14 +56,14 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(small, project):
 
 
 def test_an_altered_file_is_refused_with_one_line(project):
-    assert project.run("codes").returncode == 0
-    path = project.folder / RESULTS / "gist" / "standard" / "run0" / "itq" / "codes.h5"
+    assert project.run("models").returncode == 0
+    path = project.folder / RESULTS / "gist" / "thesis" / "run0" / "itq" / "codes.h5"
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    done = project.run("evaluate")
+    done = project.run("metrics")
     assert done.returncode != 0
     assert (
-        f"error: {RESULTS}/gist/standard/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
+        f"error: {RESULTS}/gist/thesis/run0/itq/codes.h5: not a readable HDF5 file (cut short?)"
         in done.stderr + done.stdout
     )
     assert "Traceback" not in done.stderr
@@ -107,7 +108,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while not any(project.folder.glob(f"{RESULTS}/*.h5")):
+    while not any(project.folder.glob(f"{DATA}/*.h5")):
         time.sleep(0.05)
     second = project.run()
     assert first.wait() == 0
@@ -117,17 +118,17 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small,
 
 
 def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, ran):
-    """Splits that seem to come from tomorrow: what is made from them would look old for ever."""
-    (splits,) = (ran.folder / RESULTS).glob("splits/improved/run1/splits.h5")
+    """A draw that seems to come from tomorrow: what is made from it would look old for ever."""
+    draw = ran.folder / RESULTS / "draws" / "thesis" / "run1.h5"
     tomorrow = time.time() + 86_400
-    os.utime(splits, (tomorrow, tomorrow))
-    codes = f"{RESULTS}/gist/improved/run1/itq/codes.h5"
+    os.utime(draw, (tomorrow, tomorrow))
+    codes = f"{RESULTS}/gist/thesis/run1/itq/codes.h5"
     (ran.folder / codes).unlink()
     done = ran.run(codes)
     assert done.returncode != 0
     assert "has older modification time" in done.stderr
     assert "clock skew" in done.stderr
-    os.utime(splits)
+    os.utime(draw)
     assert ran.run(codes).returncode == 0
     assert ran.run().returncode == 0
     assert same_tables(ran, small)

@@ -13,20 +13,20 @@ TABLES = ("leak.csv", "leak_summary.csv", "leak.md", "leak.svg")
 
 
 @pytest.fixture(scope="module")
-def setting(root):
+def config(root):
     return yaml.safe_load((root / "workflow" / "config" / "digits_leak.yaml").read_text())
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory, root, setting):
+def digits(tmp_path_factory, root, config):
     project = Project(tmp_path_factory.mktemp("leak"), root)
-    project.write(setting)
+    project.write(config)
     done = project.run("leak")
     assert done.returncode == 0, done.stdout + done.stderr
     return project
 
 
-def test_every_run_and_cell_has_its_four_scores(digits, setting):
+def test_every_run_and_cell_has_its_four_scores(digits, config):
     table = pd.read_csv(digits.folder / "results/digits_leak/leak.csv")
     assert len(table) == 4 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
     gain = (table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]) / 2
@@ -46,8 +46,8 @@ def test_a_score_is_that_of_the_steps_done_by_hand(digits):
 
     folder = digits.folder / "results/digits_leak"
     a, b = (storage.read(folder / f"leak/run1/splits_{side}.h5") for side in "ab")
-    y = storage.read(folder / "items.h5")["labels"]
-    with extracted(folder / "gist/features.h5") as items:
+    y = storage.read(digits.data / "items.h5")["labels"]
+    with extracted(digits.data / "gist/features.h5") as items:
         raw = items.X[:]
     fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[a["train"]], ["centre"], seed=0)
     seed = derive(0, "digits", "gist", "itq", 16, 1, "a", 20)
@@ -65,15 +65,20 @@ def test_what_is_not_the_hasher_is_fitted_outside_both_databases(digits):
     run = digits.folder / "results/digits_leak/leak/run0"
     a, b = (storage.read(run / f"splits_{side}.h5") for side in "ab")
     assert not set(a["train"]) & (set(a["database"]) | set(b["database"]) | set(a["query"]))
-    truths = [storage.read(run / f"gist/groundtruth_{side}.h5") for side in "ab"]
-    assert truths[0]["epsilon_ball/radius"] == truths[1]["epsilon_ball/radius"]
-    passports = [storage.read_passport(run / f"gist/groundtruth_{side}.h5") for side in "ab"]
-    assert passports[0]["fitted_on"] == passports[1]["fitted_on"]
+    truth, passports = (
+        storage.read(run / "gist/ground_truth.h5"),
+        [storage.read_passport(run / f"gist/{name}.h5") for name in ("ground_truth", "preprocessing")],
+    )
+    assert truth["a/epsilon_ball/radius"] == truth["b/epsilon_ball/radius"]
+    raw = storage.read(digits.data / "gist/features.h5", ["X"])["X"][a["train"]]
+    centred = (raw - raw.mean(axis=0, dtype=np.float64)).astype(np.float32)
+    assert [passport["fitted_on"] for passport in passports] == [storage.array_digest(X) for X in (centred, raw)]
+    np.testing.assert_array_equal(a["train"], b["train"])
     assert len(np.intersect1d(a["database"], b["database"])) == 0
 
 
-def test_one_core_gives_the_same_bytes(digits, project, setting):
-    project.write(setting)
+def test_one_core_gives_the_same_bytes(digits, project, config):
+    project.write(config)
     assert project.run("leak", cores=1).returncode == 0
     for name in TABLES:
         one, two = ((made.folder / "results/digits_leak" / name).read_bytes() for made in (project, digits))
@@ -82,19 +87,17 @@ def test_one_core_gives_the_same_bytes(digits, project, setting):
 
 def test_it_is_no_part_of_the_report_and_nothing_runs_twice(digits):
     assert digits.jobs("leak") == {}
-    assert "leak_scores" not in digits.jobs("all")
+    assert "leak_score" not in digits.jobs("all")
 
 
-def test_more_runs_keep_those_that_are_there(digits, setting):
-    digits.write(setting | {"runs": 5}, "five.yaml")
-    jobs = digits.jobs("leak", setting="five.yaml")
-    assert jobs == {"leak": 1, "leak_halves": 1, "leak_preprocess": 1, "leak_relevance": 2, "leak_scores": 2} | {
-        "leak_tables": 1
-    }
+def test_more_runs_keep_those_that_are_there(digits, config):
+    digits.write(config | {"runs": 5}, "five.yaml")
+    jobs = digits.jobs("leak", config="five.yaml")
+    assert jobs == {"leak": 1, "leak_split": 1, "leak_preprocessing": 1, "leak_ground_truth": 1, "leak_score": 2}
 
 
-def test_a_setting_without_the_study_says_so_before_any_job(project):
+def test_an_experiment_without_the_study_says_so_before_any_job(project):
     done = project.run("leak")
     assert done.returncode != 0
-    assert "setting 'small' has no leak study: give it the key `leak`" in done.stdout + done.stderr
-    assert not (project.folder / "results" / "small").exists()
+    assert "experiment 'small' has no leak study: give it the key `leak`" in done.stdout + done.stderr
+    assert not (project.folder / "results").exists()

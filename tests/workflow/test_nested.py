@@ -1,4 +1,4 @@
-"""Options chosen from grids on the validation partitions, run for real on a small setting."""
+"""Options chosen from grids on the validation partitions, run for real on a small experiment."""
 
 import importlib.util
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 RESULTS = "results/small"
 GRIDS = {"sklsh": {"gamma": [0.01, 1, 3]}, "dsh": {"alpha": [1.5, 2], "n_neighbors": [3]}}
 NESTED = SMALL | {"hashers": ["lsh", *GRIDS], "n_bits": [16], "hasher_grids": GRIDS, "extensions": ["none"]}
-CELL = "gist/improved/run1"
+CELL = "gist/thesis/run1"
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,9 @@ def selection(project):
 def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested):
     table = selection(nested)
     assert tuple(table) == COLUMNS
-    assert len(table) == 2 * 2 * (3 + 2)  # splits, runs, points
-    for (hasher, *_), own in table.groupby(["hasher", "split", "run"]):
+    assert len(table) == 2 * (3 + 2)  # runs, points; both splits have one draw
+    assert set(table["draw"]) == {"thesis"}
+    for (hasher, *_), own in table.groupby(["hasher", "draw", "run"]):
         options = "gamma={}" if hasher == "sklsh" else "alpha={} n_neighbors=3"
         assert own["options"].tolist() == [options.format(value) for value in next(iter(GRIDS[hasher].values()))]
         assert own["default"].tolist() == ([False, True, False] if hasher == "sklsh" else [True, False])
@@ -57,8 +58,8 @@ def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested)
 
 def prepared(project):
     """The vectors and labels of each partition, made again without the pipeline's scripts."""
-    X = storage.read(results(project) / "gist" / "features.h5")["X"]
-    y = storage.read(results(project) / "items.h5")["labels"]
+    X = storage.read(project.data / "gist" / "features.h5")["X"]
+    y = storage.read(project.data / "items.h5")["labels"]
     split = storage.read(results(project) / "splits" / "improved" / "run1" / "splits.h5")
     mean = X[split["train"]].mean(axis=0, dtype=np.float64)
     return {name: ((X[rows] - mean).astype(np.float32), y[rows]) for name, rows in split.items()}
@@ -68,7 +69,7 @@ def test_scores_are_those_of_the_validation_partitions(nested):
     part = prepared(nested)
     (query, y_query), (database, y_database) = part["validation_query"], part["validation_database"]
     validation = Validation(query, database, LabelRelevance(y_query, y_database), "mAP")
-    seed = storage.read_passport(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["seed"]
+    seed = storage.read_passport(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     grid = [{"gamma": gamma} for gamma in GRIDS["sklsh"]["gamma"]]
     wanted = search(registry.get("hasher", "sklsh"), grid, part["train"][0], validation, seeds={16: seed}, options={})
     written = storage.read(results(nested) / CELL / "sklsh" / "selection.h5")["16/scores"]
@@ -80,10 +81,10 @@ def test_codes_are_made_with_what_was_chosen(nested):
     for hasher in GRIDS:
         path = results(nested) / CELL / hasher
         passport, chosen = storage.read_passport(path / "codes.h5"), storage.read_passport(path / "selection.h5")
-        fit = passport["fits"]["16"]
+        fit = passport["fits"]["16"]["made_of"]
         assert fit["options"].items() >= chosen["chosen"]["16"].items()
         assert passport["inputs"]["selection"] == chosen["digest"]
-        own = table[(table["hasher"] == hasher) & (table["split"] == "improved") & (table["run"] == 1)]
+        own = table[(table["hasher"] == hasher) & (table["run"] == 1)]
         text = " ".join(f"{option}={value}" for option, value in chosen["chosen"]["16"].items())
         assert own.loc[own["chosen"], "options"].tolist() == [text]
         model = registry.get("hasher", hasher)(n_bits=16, seed=fit["seed"], **chosen["chosen"]["16"])
@@ -100,33 +101,35 @@ class Files(dict):
 
 
 def searched(project, tmp_path, **inputs):
-    """Run the search's script on a cell, with some of its files replaced."""
-    place = project.folder / "workflow" / "scripts" / "search.py"
-    spec = importlib.util.spec_from_file_location("search_script", place)
+    """Run the script of a selection, with some of its files replaced."""
+    place = project.folder / "workflow" / "scripts" / "selection.py"
+    spec = importlib.util.spec_from_file_location("selection_script", place)
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     files = {
-        "labels": results(project) / "items.h5",
-        "features": results(project) / "gist" / "features.h5",
-        "splits": results(project) / "splits" / "improved" / "run1" / "splits.h5",
+        "labels": project.data / "items.h5",
+        "features": project.data / "gist" / "features.h5",
+        "draw": results(project) / "draws" / "thesis" / "run1.h5",
         "preprocessing": results(project) / CELL / "preprocessing.h5",
     } | inputs
-    cell = {"dataset": "digits", "feature": "gist", "split": "improved", "run": 1, "hasher": "sklsh"}
-    seed = storage.read_passport(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["seed"]
+    wildcards = SimpleNamespace(feature="gist", draw="thesis", run="1", hasher="sklsh")
+    seed = storage.read_passport(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     params = SimpleNamespace(
-        cell=cell,
+        dataset="digits",
+        feature="gist",
+        hasher="sklsh",
         criterion={"ground_truth": "epsilon_ball", "metric": "mAP", "empty": "zero"},
         options={},
         steps={"": ["centre"]},
         grid=GRIDS["sklsh"],
         hasher_options={},
         model_seeds={16: seed},
-        truth_seed=0,
-        truth_options={},
+        ground_truth="epsilon_ball",
+        ground_truth_options={},
+        ground_truth_seed=0,
     )
-    script.main(
-        SimpleNamespace(input=Files(files), params=params, output=SimpleNamespace(selection=tmp_path / "selection.h5"))
-    )
+    output = SimpleNamespace(selection=tmp_path / "selection.h5")
+    script.main(SimpleNamespace(input=Files(files), params=params, wildcards=wildcards, output=output))
     passport = storage.read_passport(tmp_path / "selection.h5")
     scores = storage.read(tmp_path / "selection.h5")["16/scores"].tolist()
     return {key: passport[key] for key in ("points", "chosen", "read")} | {"scores": scores}
@@ -142,31 +145,31 @@ def test_test_queries_and_the_database_have_no_part_in_a_choice(nested, tmp_path
     """With their rows moved elsewhere, and every item outside the three partitions broken, nothing changes."""
     before = searched(nested, tmp_path)
     assert set(before["read"]) == {"validation_query", "validation_database", "train"}
-    source = results(nested) / "splits" / "improved" / "run1" / "splits.h5"
-    split = storage.read(source)
-    moved = rewritten(source, tmp_path / "splits.h5", query=np.arange(3), database=np.arange(5))
-    assert searched(nested, tmp_path, splits=moved) == before
-    X, y = (storage.read(results(nested) / name) for name in ("gist/features.h5", "items.h5"))
+    source = results(nested) / "draws" / "thesis" / "run1.h5"
+    split = storage.read(results(nested) / "splits" / "improved" / "run1" / "splits.h5")
+    moved = rewritten(source, tmp_path / "draw.h5", query=np.arange(3), database=np.arange(5))
+    assert searched(nested, tmp_path, draw=moved) == before
+    X, y = (storage.read(nested.data / name) for name in ("gist/features.h5", "items.h5"))
     outside = np.setdiff1d(np.arange(len(y["labels"])), np.concatenate([split[name] for name in before["read"]]))
     assert np.isin(split["query"], outside).all()
     assert np.isin(split["database"], outside).all()
     X["X"][outside], y["labels"][outside] = np.nan, -1
-    features = rewritten(results(nested) / "gist" / "features.h5", tmp_path / "features.h5", X=X["X"])
-    labels = rewritten(results(nested) / "items.h5", tmp_path / "items.h5", labels=y["labels"])
-    assert searched(nested, tmp_path, splits=moved, features=features, labels=labels) == before
+    features = rewritten(nested.data / "gist" / "features.h5", tmp_path / "features.h5", X=X["X"])
+    labels = rewritten(nested.data / "items.h5", tmp_path / "items.h5", labels=y["labels"])
+    assert searched(nested, tmp_path, draw=moved, features=features, labels=labels) == before
 
 
 def test_other_validation_queries_make_other_scores(nested, tmp_path):
-    source = results(nested) / "splits" / "improved" / "run1" / "splits.h5"
-    moved = rewritten(source, tmp_path / "splits.h5", validation_query=storage.read(source)["query"])
-    assert searched(nested, tmp_path, splits=moved)["scores"] != searched(nested, tmp_path)["scores"]
+    source = results(nested) / "draws" / "thesis" / "run1.h5"
+    moved = rewritten(source, tmp_path / "draw.h5", validation_query=storage.read(source)["query"])
+    assert searched(nested, tmp_path, draw=moved)["scores"] != searched(nested, tmp_path)["scores"]
 
 
 def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
-    script = unrun.folder / "workflow" / "scripts" / "search.py"
-    reading = "storage.read(job.input.splits, PARTITIONS).items()"
+    script = unrun.folder / "workflow" / "scripts" / "selection.py"
+    reading = "storage.read(job.input.draw, PARTITIONS).items()"
     leaking = script.read_text().replace(
-        reading, 'zip(PARTITIONS, storage.read(job.input.splits, ["query", *PARTITIONS[1:]]).values())'
+        reading, 'zip(PARTITIONS, storage.read(job.input.draw, ["query", *PARTITIONS[1:]]).values())'
     )
     assert leaking != script.read_text()
     script.write_text(leaking)
@@ -176,7 +179,7 @@ def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
     assert set(findings["finding"]) == {"truth-leak"}
     assert set(findings["severity"]) == {"error"}
     assert sorted(findings["file"]) == [
-        f"{RESULTS}/gist/improved/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
+        f"{RESULTS}/gist/thesis/run0/{hasher}/selection.h5" for hasher in ("dsh", "sklsh")
     ]
 
 
@@ -196,29 +199,30 @@ def test_the_report_says_what_was_chosen(nested):
     page = (results(nested) / "report.html").read_text().partition("<script>")[0]
     assert '<section id="options"' in page
     assert "gamma = chosen from 0.01, 1, 3" in page
-    for (hasher, _), own in selection(nested).groupby(["hasher", "split"]):
+    for (hasher, _), own in selection(nested).groupby(["hasher", "draw"]):
         first = own.loc[own["chosen"], "options"].value_counts().index[0]
         assert f"{first} (" in page, hasher
 
 
-def test_only_hashers_with_a_grid_are_searched_and_select_makes_no_codes(unrun):
-    jobs = unrun.jobs("select")
-    assert jobs == {
+def test_only_hashers_with_a_grid_are_searched_and_choosing_makes_no_codes(unrun):
+    assert unrun.jobs("selections") == {
         "dataset": 1,
-        "extract": 1,
-        "split": 4,
-        "preprocess": 4,
-        "search": 8,
-        "choices": 1,
-        "select": 1,
+        "feature": 1,
+        "draw": 2,
+        "preprocessing": 2,
+        "selection": 4,
+        "selection_table": 1,
+        "selections": 1,
     }
     unrun.write(SMALL)
-    refused = unrun.run("select", "-n")
+    refused = unrun.run("selections", "-n")
     assert refused.returncode != 0
-    assert "setting 'small' has no options to choose: give it the key `hasher_grids`" in refused.stdout + refused.stderr
+    assert (
+        "experiment 'small' has no options to choose: give it the key `hasher_grids`" in refused.stdout + refused.stderr
+    )
 
 
 def test_another_grid_searches_its_hasher_again_and_no_other(nested):
     nested.write(NESTED | {"hasher_grids": GRIDS | {"sklsh": {"gamma": [1, 3]}}}, "other.yaml")
-    jobs = nested.jobs("evaluate", setting="other.yaml")
-    assert jobs == {"search": 4, "hash": 4, "count": 4, "score": 2, "collect": 1, "evaluate": 1}
+    jobs = nested.jobs("metrics", config="other.yaml")
+    assert jobs == {"selection": 2, "model": 2, "count": 2, "score": 1, "metrics": 1}

@@ -61,10 +61,10 @@ def test_images(project):
     page = (results / "report.html").read_text()
     assert "1 files of the folder are no images and were skipped" in page
     assert "a row for each class: across, down, slanted" in page
-    again = project.jobs("--config", "dataset_options={folder: my/images}", setting="workflow/config/image_folder.yaml")
+    again = project.jobs("--config", "dataset_options={folder: my/images}", config="workflow/config/image_folder.yaml")
     assert again == {}
     (project.folder / "my" / "images" / "down" / "0.png").unlink()
-    again = project.jobs("--config", "dataset_options={folder: my/images}", setting="workflow/config/image_folder.yaml")
+    again = project.jobs("--config", "dataset_options={folder: my/images}", config="workflow/config/image_folder.yaml")
     assert again["dataset"] == 1
 
 
@@ -82,9 +82,9 @@ def test_features(project):
     found = metrics.query("metric == 'mAP' and ground_truth == 'class_label' and hasher == 'itq'")["value"]
     assert found.min() > 0.9  # the clusters are far apart
     command = ["--config", "dataset_options={features: my/features.npy, labels: my/labels.npy}"]
-    assert project.jobs(*command, setting="workflow/config/arrays.yaml") == {}
+    assert project.jobs(*command, config="workflow/config/arrays.yaml") == {}
     np.save(own / "labels.npy", (labels + 1) % 5)
-    assert project.jobs(*command, setting="workflow/config/arrays.yaml")["dataset"] == 1
+    assert project.jobs(*command, config="workflow/config/arrays.yaml")["dataset"] == 1
 
 
 def test_too_few_features_are_refused_in_one_line(project):

@@ -39,7 +39,7 @@ def store():
 def test_the_tables_are_in_the_bucket_with_the_bytes_of_a_local_run(elsewhere, project, store):
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/s3", "--default-storage-prefix", "s3://bucket/folder"]
-    arguments += ["--storage-s3-endpoint-url", store.meta.endpoint_url, "--configfile", "small.yaml", "--", "evaluate"]
+    arguments += ["--storage-s3-endpoint-url", store.meta.endpoint_url, "--configfile", "small.yaml", "--", "metrics"]
     done = subprocess.run(
         project.command(*arguments),
         cwd=project.folder,

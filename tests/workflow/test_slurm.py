@@ -1,4 +1,4 @@
-"""The small setting through a real Slurm of one node, and the same bytes as without."""
+"""The small experiment through a real Slurm of one node, and the same bytes as without."""
 
 import importlib.util
 import re

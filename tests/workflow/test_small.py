@@ -1,17 +1,19 @@
-"""The small setting, run for real: determinism, reruns, single stages, faults."""
+"""The small experiment, run for real: determinism, reruns, single stages, faults."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from browser import DRAWN, opened
-from project import SMALL
+from project import SMALL, Project
 
 from protocol import codes, registry, storage
 from protocol.groundtruth import Items
+from protocol.hashers import codes_of_split
 
 pytestmark = pytest.mark.workflow
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
 RESULTS = "results/small"
+TRUTHS = {"dataset", "feature", "draw", "split", "preprocessing", "ground_truth"}
 
 
 def read(project, name="metrics.csv"):
@@ -63,16 +65,20 @@ def test_identities_of_the_extension_codes_hold_on_the_run(small):
 
 
 def test_every_file_has_a_passport_with_its_inputs_seed_and_versions(small):
-    cell = small.folder / RESULTS / "gist" / "standard" / "run1"
-    features = storage.read_passport(small.folder / RESULTS / "gist" / "features.h5")
+    cell = small.folder / RESULTS / "gist" / "thesis" / "run1"
+    features = storage.read_passport(small.data / "gist" / "features.h5")
+    draw = storage.read_passport(small.folder / RESULTS / "draws" / "thesis" / "run1.h5")
     splits = storage.read_passport(small.folder / RESULTS / "splits" / "standard" / "run1" / "splits.h5")
     codes, counts = (storage.read_passport(cell / "itq" / name) for name in ("codes.h5", "counts.h5"))
     assert codes["maker"] == "hasher itq"
     assert codes["inputs"]["features"] == features["digest"]
-    assert codes["inputs"]["splits"] == splits["digest"]
+    assert codes["inputs"]["draw"] == splits["inputs"]["draw"] == draw["digest"]
     assert counts["inputs"]["codes"] == codes["digest"]
-    assert splits["seed"] > 0
-    assert codes["fits"]["8"]["seed"] != codes["fits"]["16"]["seed"]
+    assert counts["inputs"]["standard"] == splits["digest"]
+    assert splits["seed"] == draw["seed"] > 0
+    made_of = [codes["fits"][n_bits]["made_of"] for n_bits in ("8", "16")]
+    assert made_of[0]["seed"] != made_of[1]["seed"]
+    assert made_of[0]["inputs"] == codes["inputs"]
     assert {"numpy", "scipy", "python", "hashing-protocol"} <= set(codes["versions"])
 
 
@@ -119,7 +125,7 @@ def test_one_core_leaves_the_same_bytes_as_two(small, project):
     done = project.run(cores=1)
     assert done.returncode == 0, done.stderr
     assert read(project) == read(small)
-    tables = sorted((small.folder / RESULTS).glob("gist/*/display/*.csv"))
+    tables = sorted((small.folder / RESULTS).glob("gist/display/*/*.csv"))
     assert len(tables) == 10
     for path in (small.folder / RESULTS / "summary.csv", *tables):
         assert (project.folder / path.relative_to(small.folder)).read_bytes() == path.read_bytes(), path
@@ -129,7 +135,7 @@ def test_a_run_is_the_same_whatever_the_other_cells(small, project):
     project.write(
         SMALL | {"runs": 1, "hashers": ["itq"], "n_bits": [16], "splits": ["improved"], "extensions": ["none"]}
     )
-    done = project.run("evaluate")
+    done = project.run("metrics")
     assert done.returncode == 0, done.stderr
     ours = set(read(project).decode().splitlines())
     assert len(ours) == 1 + 2 * len(SMALL["metrics"])
@@ -137,60 +143,107 @@ def test_a_run_is_the_same_whatever_the_other_cells(small, project):
 
 
 def test_editing_a_hasher_reruns_its_cells_only_and_a_second_run_nothing(ran):
-    assert ran.run().returncode == 0  # the page: it names published figures by their full path, here another one
-    assert ran.jobs() == {}
+    assert ran.jobs() == {}  # in another folder
     cells = ran.folder / RESULTS / "gist"
     stamps = {path: path.stat().st_mtime_ns for path in cells.rglob("*.h5")}
     with open(ran.folder / "protocol" / "hashers" / "itq.py", "a") as file:
         file.write("# an edit\n")
-    again = {"hash": 4, "count": 4, "score": 2, "collect": 1, "ledger": 1, "display": 2, "page": 1, "all": 1}
+    again = {"model": 2, "count": 2, "score": 1, "metrics": 1, "claims": 1, "display": 2, "report": 1, "all": 1}
     assert ran.jobs() == again
     assert ran.run().returncode == 0
     rerun = {path for path, stamp in stamps.items() if path.stat().st_mtime_ns != stamp}
     assert rerun == {path for path in stamps if "itq" in path.parts}
-    assert len(rerun) == 12  # models, codes and counts of four cells
+    assert len(rerun) == 6  # models, codes and counts of two runs
 
 
 def test_editing_a_metric_recounts_nothing(ran):
     with open(ran.folder / "protocol" / "metrics" / "ramap.py", "a") as file:
         file.write("# an edit\n")
-    assert ran.jobs("evaluate") == {"score": 4, "collect": 1, "evaluate": 1}
+    assert ran.jobs("metrics") == {"score": 2, "metrics": 1}
 
 
 def test_another_seed_reruns_what_is_random_and_nothing_else(small, ran):
     ran.write(SMALL | {"seed": 1})
-    assert set(ran.jobs("codes")) == {"split", "preprocess", "hash", "codes"}
-    assert ran.run("evaluate").returncode == 0
+    assert set(ran.jobs("models")) == {"draw", "preprocessing", "model", "models"}
+    assert ran.run("metrics").returncode == 0
     assert read(ran) != read(small)
+
+
+def test_another_code_length_trains_only_that_length(ran, tmp_path_factory, root):
+    fresh = Project(tmp_path_factory.mktemp("fresh"), root)
+    lengths = SMALL | {"n_bits": [8, 12, 16, 32]}
+    for made in (ran, fresh):
+        made.write(lengths)
+    assert ran.jobs("metrics") == {"model": 4, "count": 4, "score": 2, "metrics": 1}
+    for made in (ran, fresh):
+        done = made.run("metrics")
+        assert done.returncode == 0, done.stderr
+    for made, kept, trained in ((ran, "8, 16", "12, 32"), (fresh, None, "8, 12, 16, 32")):
+        logs = sorted((made.folder / RESULTS).glob("logs/gist/thesis/run*/*/model.log"))
+        assert len(logs) == 4
+        for log in logs:
+            lines = log.read_text().splitlines()
+            assert [line.partition("run: ")[2] for line in lines if "kept from an earlier run" in line] == (
+                [f"models of {kept} bits"] if kept else []
+            )
+            assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == trained
+    files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
+    assert len(files) == 2 * (2 + 2 * 3)  # of each run: preprocessing, ground truth; models, codes, counts by hasher
+    for path in (*files, f"{RESULTS}/metrics.csv", f"{RESULTS}/summary.csv"):
+        assert (ran.folder / path).read_bytes() == (fresh.folder / path).read_bytes(), path
+
+
+def test_another_split_of_a_draw_trains_nothing(small, project):
+    project.write(SMALL | {"splits": ["standard"], "runs": 1})
+    done = project.run("metrics")
+    assert done.returncode == 0, done.stderr
+    project.write(SMALL | {"runs": 1})
+    assert project.jobs("metrics") == {"split": 1, "ground_truth": 1, "count": 2, "score": 2, "metrics": 1}
+    done = project.run("metrics")
+    assert done.returncode == 0, done.stderr
+    ours = set(read(project).decode().splitlines())
+    assert len(ours) == 1 + 2 * 2 * 2 * 3 * 2 * len(SMALL["metrics"])
+    assert ours <= set(read(small).decode().splitlines())
+
+
+def test_experiments_on_one_dataset_share_what_is_loaded_and_extracted(small):
+    small.write(SMALL | {"experiment": "other"}, "other.yaml")
+    jobs = small.jobs(config="other.yaml")
+    assert {rule: jobs.get(rule, 0) for rule in ("dataset", "feature", "draw", "model")} == {
+        "dataset": 0,
+        "feature": 0,
+        "draw": 2,
+        "model": 4,
+    }
 
 
 def test_everything_is_fitted_on_the_training_set_alone(small):
     """One cell made again from the features and the split, without the pipeline's scripts."""
-    cell = small.folder / RESULTS / "gist" / "improved" / "run1"
-    X = storage.read(small.folder / RESULTS / "gist" / "features.h5")["X"]
+    cell = small.folder / RESULTS / "gist" / "thesis" / "run1"
+    X = storage.read(small.data / "gist" / "features.h5")["X"]
     split = storage.read(small.folder / RESULTS / "splits" / "improved" / "run1" / "splits.h5")
     mean = X[split["train"]].mean(axis=0, dtype=np.float64)
     np.testing.assert_array_equal(storage.read(cell / "preprocessing.h5")["mean"], mean)
     centred = (X - mean).astype(np.float32)
     model = registry.get("hasher", "itq")(
-        n_bits=16, seed=storage.read_passport(cell / "itq" / "codes.h5")["fits"]["16"]["seed"]
+        n_bits=16, seed=storage.read_passport(cell / "itq" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     )
     model.fit(centred[split["train"]])
-    packed = storage.read(cell / "itq" / "codes.h5")
+    packed = codes_of_split(storage.read(cell / "itq" / "codes.h5"), split["database"])[16]
     kept = registry.get("hasher", "itq").from_arrays(storage.grouped(storage.read(cell / "itq" / "models.h5"))["16"])
     np.testing.assert_array_equal(kept.projection_, model.projection_)
     for part in ("query", "database"):
-        different = codes.unpack(packed[f"16/{part}"], 16) != kept.transform(centred[split[part]])
+        different = codes.unpack(packed[part], 16) != kept.transform(centred[split[part]])
         assert different.mean() < 1e-4  # a bit on the border may fall otherwise in a product of another shape
-    truth = storage.read(cell / "groundtruth.h5")
+    truth = storage.read(cell / "ground_truth.h5")
     items = {name: Items(centred[split[name]], None) for name in ("query", "database", "train")}
-    seed = storage.read_passport(cell / "groundtruth.h5")["seed"]
+    seed = storage.read_passport(cell / "ground_truth.h5")["seed"]
     ball = registry.get("ground_truth", "epsilon_ball")(**items, seed=seed)
-    np.testing.assert_allclose(truth["epsilon_ball/radius"], ball["radius"], rtol=1e-6)
+    np.testing.assert_allclose(truth["improved/epsilon_ball/radius"], ball["radius"], rtol=1e-6)
 
 
 def test_a_fit_on_other_rows_is_found_by_the_audit(project):
-    script = project.folder / "workflow" / "scripts" / "preprocess.py"
+    script = project.folder / "workflow" / "scripts" / "preprocessing.py"
     leaking = script.read_text().replace("items.raw(train)[:]", "items.X[:]")
     assert leaking != script.read_text()
     script.write_text(leaking)
@@ -204,12 +257,14 @@ def test_a_fit_on_other_rows_is_found_by_the_audit(project):
 @pytest.mark.parametrize(
     ("target", "rules"),
     [
-        ("features", {"dataset", "extract"}),
-        ("splits", {"dataset", "split"}),
-        ("groundtruth", {"dataset", "extract", "split", "preprocess", "relevance"}),
-        ("codes", {"dataset", "extract", "split", "preprocess", "hash"}),
-        ("evaluate", {"dataset", "extract", "split", "preprocess", "relevance", "hash", "count", "score", "collect"}),
-        ("audit", {"dataset", "extract", "split", "preprocess", "relevance", "findings"}),
+        ("features", {"dataset", "feature"}),
+        ("splits", {"dataset", "draw", "split"}),
+        ("ground_truths", TRUTHS),
+        ("models", {"dataset", "feature", "draw", "preprocessing", "model"}),
+        ("counts", TRUTHS | {"model", "count"}),
+        ("metrics", TRUTHS | {"model", "count", "score"}),
+        ("audit", TRUTHS),
+        ("claims", TRUTHS | {"model", "count", "score", "metrics"}),
     ],
 )
 def test_every_stage_can_be_run_alone(project, target, rules):
@@ -227,7 +282,7 @@ def test_a_misspelt_hasher_stops_before_any_job(project):
 def test_a_run_is_the_same_whatever_other_runs_there_are(small):
     """With a third run, the splits that there are stand: their seeds have not moved."""
     small.write(SMALL | {"runs": 3}, "three.yaml")
-    assert small.jobs("splits", setting="three.yaml") == {"split": 2, "splits": 1}
+    assert small.jobs("splits", config="three.yaml") == {"draw": 1, "split": 2, "splits": 1}
 
 
 def test_where_files_come_from_makes_nothing_run_again(small):
@@ -237,8 +292,8 @@ def test_where_files_come_from_makes_nothing_run_again(small):
 def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tmp_path):
     (tmp_path / "mirror" / "cifar10").mkdir(parents=True)
     (tmp_path / "mirror" / "cifar10" / "cifar-10-binary.tar.gz").write_bytes(b"not it")
-    setting = SMALL | {"dataset": "cifar10", "mirror": str(tmp_path / "mirror"), "offline": True}
-    project.write(setting)
+    config = SMALL | {"dataset": "cifar10", "mirror": str(tmp_path / "mirror"), "offline": True}
+    project.write(config)
     done = project.run("features")
     assert done.returncode != 0
     wanted = "sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"

@@ -24,9 +24,9 @@ def lists(folder, seed):
 def test_lists_of_one_s_own_run_to_the_report_and_an_edit_of_one_runs_again(project):
     parts = lists(project.folder, 1)
     files = {name: f"{name}.txt" for name in parts}
-    setting = {key: value for key, value in SMALL.items() if key != "split_sizes"}
-    setting |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
-    project.write(setting)
+    config = {key: value for key, value in SMALL.items() if key != "split_sizes"}
+    config |= {"splits": ["from_lists"], "split_options": {"from_lists": files}, "hashers": ["lsh"], "n_bits": [8]}
+    project.write(config)
     done = project.run()
     assert done.returncode == 0, done.stdout + done.stderr
     results = project.folder / "results" / "small"
@@ -40,7 +40,8 @@ def test_lists_of_one_s_own_run_to_the_report_and_an_edit_of_one_runs_again(proj
     assert (codes[0] != codes[1]).any()  # the same items, another model
     assert project.jobs() == {}
     lists(project.folder, 2)
-    assert project.jobs()["split"] == 2
+    jobs = project.jobs()
+    assert (jobs["draw"], jobs["split"]) == (2, 2)
 
 
 def test_a_list_with_an_item_of_no_dataset_s_fails_in_one_line(project):

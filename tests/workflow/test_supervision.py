@@ -24,17 +24,17 @@ SUPERVISED = SMALL | {
 def cell(tmp_path_factory, root):
     project = Project(tmp_path_factory.mktemp("supervised"), root)
     project.write(SUPERVISED)
-    done = project.run("evaluate", "select")
+    done = project.run("metrics", "selections")
     assert done.returncode == 0, done.stdout + done.stderr
-    return project.folder / "results" / "small" / "gist" / "improved" / "run0"
+    return project.folder / "results" / "small" / "gist" / "thesis" / "run0"
 
 
 @pytest.fixture(scope="module")
 def train(cell):
     """The vectors and labels of the training rows, made again without the pipeline's scripts."""
-    results = cell.parents[2]
+    results, data = cell.parents[2], cell.parents[3] / "datasets" / "digits"
     rows = storage.read(results / "splits" / "improved" / "run0" / "splits.h5")["train"]
-    X, y = storage.read(results / "gist" / "features.h5")["X"][rows], storage.read(results / "items.h5")["labels"][rows]
+    X, y = storage.read(data / "gist" / "features.h5")["X"][rows], storage.read(data / "items.h5")["labels"][rows]
     return (X - X.mean(axis=0, dtype=np.float64)).astype(np.float32), y
 
 
@@ -62,7 +62,7 @@ def test_each_hasher_reads_what_it_needs_and_nothing_else(cell):
 
 def test_codes_are_those_of_a_fit_by_hand(cell, train):
     X, y = train
-    seed = storage.read_passport(cell / "talr_ap" / "codes.h5")["fits"]["8"]["seed"]
+    seed = storage.read_passport(cell / "talr_ap" / "codes.h5")["fits"]["8"]["made_of"]["seed"]
     model = registry.get("hasher", "talr_ap")(n_bits=8, seed=seed, **STEPS).fit(X, y)
     kept = storage.read(cell / "talr_ap" / "models.h5")
     np.testing.assert_allclose(kept["8/projection_"], model.projection_, atol=1e-3 * np.abs(model.projection_).max())

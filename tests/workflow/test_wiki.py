@@ -18,31 +18,33 @@ def wiki(tmp_path_factory, root, shared):
     project = Project(tmp_path_factory.mktemp("wiki"), root)
     full = yaml.safe_load((root / "workflow" / "config" / "wiki.yaml").read_text())
     project.write(full | {"runs": 1, "hashers": HASHERS, "mirror": str(shared / "data")}, "part.yaml")
-    done = project.run(setting="part.yaml")
+    done = project.run(config="part.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
-    return project.folder / "results" / "wiki"
+    return project
 
 
 def test_what_is_stored_is_what_the_files_hold(wiki, shared):
     paths = {name: shared / "data" / "wiki" / name for name in (FEATURES, *LISTS.values())}
     data, content, items = (
         datasets.load("wiki", paths, {}),
-        *map(storage.read, (wiki / "content.h5", wiki / "items.h5")),
+        *map(storage.read, (wiki.data / "content.h5", wiki.data / "items.h5")),
     )
     assert sorted(content) == ["vectors/image", "vectors/text"]
     for name, vectors in data.vectors.items():
         np.testing.assert_array_equal(content[f"vectors/{name}"], vectors)
     np.testing.assert_array_equal(items["labels"], data.labels)
     assert len(items["partitions/train"]) == 2173
-    np.testing.assert_array_equal(storage.read(wiki / "precomputed" / "features.h5", ["X"])["X"], data.vectors["image"])
+    np.testing.assert_array_equal(
+        storage.read(wiki.data / "precomputed" / "features.h5", ["X"])["X"], data.vectors["image"]
+    )
 
 
 def test_every_cell_is_scored_and_hashing_beats_chance_on_labels(wiki):
-    metrics = pd.read_csv(wiki / "metrics.csv")
+    metrics = pd.read_csv(wiki.folder / "results/wiki/metrics.csv")
     plain = metrics[(metrics["metric"] == "mAP") & (metrics["extension"] == "none")]
     assert len(plain) == 2 * 2 * 2 * 3  # splits, ground truths, hashers, lengths
     value = plain[plain["n_bits"] == 64].set_index(["ground_truth", "split", "hasher"])["value"]
-    labels = storage.read(wiki / "items.h5", ["labels"])["labels"]
+    labels = storage.read(wiki.data / "items.h5", ["labels"])["labels"]
     chance = (np.bincount(labels) ** 2).sum() / len(labels) ** 2  # share of relevant items, over random queries
     for split in ("standard", "improved"):
         assert 1.05 * chance < value["class_label", split, "itq"] < 0.15  # visual words say little of these categories
@@ -50,5 +52,5 @@ def test_every_cell_is_scored_and_hashing_beats_chance_on_labels(wiki):
 
 
 def test_the_report_says_that_there_are_no_images(wiki):
-    page = (wiki / "report.html").read_text()
+    page = (wiki.folder / "results/wiki/report.html").read_text()
     assert "no images" in page

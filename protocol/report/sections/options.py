@@ -19,7 +19,7 @@ def section(results: Results) -> Section | None:
         [
             row["feature"],
             row["ground_truth"],
-            row["split"],
+            row["draw"],
             row["hasher"],
             str(row["n_bits"]),
             ", ".join(f"{options} ({n_runs})" for options, n_runs in row["chosen"]),
@@ -35,7 +35,7 @@ def section(results: Results) -> Section | None:
     header = [
         "feature",
         "ground truth",
-        "split",
+        "draw",
         "hasher",
         "bits",
         "chosen, in how many runs",
@@ -48,7 +48,8 @@ def section(results: Results) -> Section | None:
         f"{found[0]['metric']} on the validation queries and the validation database; the best was taken. Test queries "
         "had no part in it; nor had the rest of the database, of which the validation items are a part under the "
         "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries "
-        "say. Every score stands in selection.csv."
+        "say. Split protocols that differ only in their database share a draw, and so the choice. Every score stands in "
+        "selection.csv."
     )
     table = Table(
         "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6
@@ -57,7 +58,7 @@ def section(results: Results) -> Section | None:
 
 
 def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return one row per feature, split, hasher and code length.
+    """Return one row per feature, draw, hasher and code length.
 
     Parameters
     ----------
@@ -67,11 +68,11 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The cell (``feature``, ``split``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``, ``metric``);
+        The cell (``feature``, ``draw``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``, ``metric``);
         ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and mean scores
         over the runs: ``best``, and ``default``, NaN where the grid lacks the default.
     """
-    cell = ["feature", "split", "hasher", "n_bits", "ground_truth", "metric"]
+    cell = ["feature", "draw", "hasher", "n_bits", "ground_truth", "metric"]
     rows = []
     for key, own in selection.groupby(cell, sort=True):
         chosen = own[own["chosen"]]
