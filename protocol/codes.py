@@ -125,3 +125,30 @@ def extend(
         return pack(np.hstack([unpack(codes, n_bits), tail]))
 
     return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits
+
+
+def of_split(
+    stored: Mapping[str, NDArray], database: NDArray[np.int64]
+) -> dict[int, dict[str, NDArray[np.uint8]]]:
+    """Return the packed codes of queries and database by code length, ascending.
+
+    Parameters
+    ----------
+    stored : mapping of str to ndarray
+        A file of codes: ``image``, the image that each item comes from, and for each code length ``<n_bits>/query`` and
+        ``<n_bits>/items``, the codes of all items.
+    database : ndarray of int64
+        Row numbers of the database's images, ascending, as in a file of splits.
+
+    Examples
+    --------
+    >>> items = np.array([[1], [2], [3]], dtype=np.uint8)
+    >>> stored = {"image": np.array([0, 1, 2]), "8/query": items[:1], "8/items": items}
+    >>> of_split(stored, np.array([0, 2]))[8]["database"].tolist()
+    [[1], [3]]
+    """
+    rows = np.flatnonzero(np.isin(stored["image"], database))
+    lengths = sorted(int(name.removesuffix("/query")) for name in stored if name.endswith("/query"))
+    return {
+        n_bits: {"query": stored[f"{n_bits}/query"], "database": stored[f"{n_bits}/items"][rows]} for n_bits in lengths
+    }

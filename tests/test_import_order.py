@@ -168,10 +168,13 @@ def test_a_rule_depends_on_its_script_and_on_the_plug_ins_that_this_gets(script)
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     if script.stem == "download":
         return  # a file that is checked by its digest can't be stale
-    (call,) = re.findall(rf'code(?:_of)?\(\s*"{script.name}"(.*?)\),\n    \w', rules, re.S)
+    calls = re.findall(rf'code(?:_of)?\(\s*"{script.name}"(.*?)\),\n    \w', rules, re.S)
+    assert calls
     gets = {kind for kind in PACKAGES if f'registry.get("{kind}"' in script.read_text()}
-    named = {USERS.get(user, user) for user in re.findall(r'"([a-z_ ]+)"', call)} | set(re.findall(r"(\w+)=", call))
-    assert gets <= named or "**REPORT_PLUGINS" in call
+    for call in calls:
+        users = re.findall(r'"([A-Za-z_ ]+)"', call)
+        named = {USERS.get(user, user) for user in users} | set(re.findall(r"(\w+)=", call))
+        assert gets <= named or "**REPORT_PLUGINS" in call
 
 
 # The kinds of plug-ins that jobs use, by the names that the rules have for them.

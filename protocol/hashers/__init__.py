@@ -3,7 +3,7 @@
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
 from protocol.hashers.progress import checkpoints
-from protocol.hashers.stored import codes_of_split, keep, trained, unchanged
+from protocol.hashers.stored import trained, unchanged, write_stored
 from protocol.hashers.supervision import Affinities, supervision_from_file
 from protocol.hashers.training_set import TrainingSet
 
@@ -13,10 +13,9 @@ __all__ = [
     "NetworkHasher",
     "TrainingSet",
     "checkpoints",
-    "codes_of_split",
-    "keep",
     "packed_codes",
     "supervision_from_file",
     "trained",
     "unchanged",
+    "write_stored",
 ]

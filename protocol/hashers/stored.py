@@ -1,4 +1,4 @@
-"""Files of models and codes: what of an earlier run stays as it is, and the codes of one split."""
+"""The files of models and codes: what of an earlier run stays as it is, and what is trained and written."""
 
 import logging
 import os
@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
@@ -32,8 +31,8 @@ def unchanged(models: str | Path, codes: str | Path, made_of: Mapping[int, Mappi
     Parameters
     ----------
     models, codes : path
-        The two outputs of the job, whose earlier versions are read where `keep` left them. If one is missing, or was
-        altered, which is logged, nothing is returned.
+        The two outputs of the job, whose earlier versions are read where `write_stored` left them. If one is missing,
+        or was altered, which is logged, nothing is returned.
     made_of : mapping of int to mapping
         For each code length everything that its model and codes depend on, JSON-able: the code, the seed, the options,
         and the digests of the inputs. An earlier model is returned only if it was made of the same.
@@ -57,18 +56,8 @@ def earlier(path: str | Path) -> Path:
     return Path(f"{path}.earlier")
 
 
-def keep(path: str | Path) -> None:
-    """Give a finished file its second name. It takes no space where the file system has hard links, else a copy's."""
-    with storage.replacing(earlier(path)) as temporary:
-        temporary.unlink()
-        try:
-            os.link(path, temporary)
-        except OSError:
-            shutil.copyfile(path, temporary)
-
-
 def trained(
-    new: Callable[[int], Hasher],
+    hasher: Callable[..., Hasher],
     made_of: Mapping[int, Mapping[str, Any]],
     training: TrainingSet,
     blocks: Mapping[str, Iterable[NDArray[np.float32]]],
@@ -80,10 +69,9 @@ def trained(
 
     Parameters
     ----------
-    new : callable
-        Returns the unfitted hasher of a code length.
+    hasher : type of Hasher
     made_of, kept : mapping
-        As of `unchanged`.
+        As of `unchanged`; ``made_of`` has each code length's ``seed`` and ``options``.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
         The vectors to encode: ``query``, and ``items``, which may be of the database's modality.
@@ -93,7 +81,8 @@ def trained(
     models = {}
     for n_bits in sorted(made_of.keys() - kept.keys()):
         _log.info("training at %d bits", n_bits)
-        models[n_bits] = new(n_bits).fit(training, checkpoint=checkpoint(n_bits))
+        model = hasher(n_bits=n_bits, seed=made_of[n_bits]["seed"], **made_of[n_bits]["options"])
+        models[n_bits] = model.fit(training, checkpoint=checkpoint(n_bits))
     codes = {part: packed_codes(models, own, of_database=part == "items") for part, own in blocks.items() if models}
     found = dict(kept)
     for n_bits, model in models.items():
@@ -102,28 +91,36 @@ def trained(
     return dict(sorted(found.items()))
 
 
-def codes_of_split(
-    stored: Mapping[str, NDArray], database: NDArray[np.int64]
-) -> dict[int, dict[str, NDArray[np.uint8]]]:
-    """Return the packed codes of queries and database by code length, ascending.
+def write_stored(
+    models: str | Path,
+    codes: str | Path,
+    stored: Mapping[int, Stored],
+    image: NDArray[np.int64],
+    passport: Mapping[str, Any],
+) -> None:
+    """Write the files of models and codes, each with a second name that outlasts the first.
 
     Parameters
     ----------
-    stored : mapping of str to ndarray
-        A file of codes: ``image``, the image that each item comes from, and for each code length ``<n_bits>/query`` and
-        ``<n_bits>/items``, the codes of all items.
-    database : ndarray of int64
-        Row numbers of the database's images, ascending, as in a file of splits.
-
-    Examples
-    --------
-    >>> items = np.array([[1], [2], [3]], dtype=np.uint8)
-    >>> stored = {"image": np.array([0, 1, 2]), "8/query": items[:1], "8/items": items}
-    >>> codes_of_split(stored, np.array([0, 2]))[8]["database"].tolist()
-    [[1], [3]]
+    models, codes : path
+    stored : mapping of int to Stored
+        By code length.
+    image : ndarray of int64, shape (n_items,)
+        The image that each encoded item comes from.
+    passport : mapping
     """
-    rows = np.flatnonzero(np.isin(stored["image"], database))
-    lengths = sorted(int(name.removesuffix("/query")) for name in stored if name.endswith("/query"))
-    return {
-        n_bits: {"query": stored[f"{n_bits}/query"], "database": stored[f"{n_bits}/items"][rows]} for n_bits in lengths
-    }
+    learned = {n_bits: own.model for n_bits, own in stored.items()}
+    packed = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
+    for path, arrays in ((models, learned), (codes, packed)):
+        storage.write(path, storage.flattened(arrays), passport)
+        _keep(path)
+
+
+def _keep(path: str | Path) -> None:
+    """Give a finished file its second name. It takes no space where the file system has hard links, else a copy's."""
+    with storage.replacing(earlier(path)) as temporary:
+        temporary.unlink()
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)

@@ -202,7 +202,7 @@ def of_run(
     Parameters
     ----------
     codes_of : mapping of str to mapping
-        Of each hasher: its codes by length, as `protocol.hashers.codes_of_split` returns them.
+        Of each hasher: its codes by length, as `protocol.codes.of_split` returns them.
     counts_of : mapping of str to mapping
         Of each hasher: its counts by place, as a file of counts has them; only the bucket sizes are read.
     truths : mapping of str to Relevance

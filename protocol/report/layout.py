@@ -20,9 +20,19 @@ _WORDS = MappingProxyType(
 )
 _TEST = ("query", "database")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-_HELD_OUT, _LEARNED = "held out for the test", "learned from"
-_BOTH, _UNUSED = "learned from and ranked in the test", "not used"
-_ROLES = MappingProxyType({_HELD_OUT: COLOURS[8], _LEARNED: COLOURS[0], _BOTH: COLOURS[1], _UNUSED: COLOURS[7]})
+_HELD_OUT, _UNUSED = "held out for the test", "not used"
+_LEARNED, _VALIDATED = "learned from", "used for validation"
+_BOTH = MappingProxyType({role: f"{role} and ranked in the test" for role in (_LEARNED, _VALIDATED)})
+_ROLES = MappingProxyType(
+    {
+        _HELD_OUT: COLOURS[8],
+        _LEARNED: COLOURS[0],
+        _BOTH[_LEARNED]: COLOURS[1],
+        _VALIDATED: COLOURS[2],
+        _BOTH[_VALIDATED]: COLOURS[4],
+        _UNUSED: COLOURS[7],
+    }
+)
 _ROW, _PANEL = 26, 56
 _MOST_NAMES = 25  # classes that are called by their names below the bars
 
@@ -110,10 +120,10 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
 
 
 def _role(held: frozenset[str]) -> str:
-    test, learned = held & set(_TEST), held - set(_TEST)
-    if test:
-        return _BOTH if learned else _HELD_OUT
-    return _LEARNED if learned else _UNUSED
+    use = _LEARNED if "train" in held else _VALIDATED if held - set(_TEST) else None
+    if held & set(_TEST):
+        return _BOTH[use] if use else _HELD_OUT
+    return use or _UNUSED
 
 
 def _place(held: frozenset[str]) -> tuple[bool, ...]:
@@ -131,8 +141,7 @@ def _place(held: frozenset[str]) -> tuple[bool, ...]:
 def _told(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
     """Return the layout in words."""
     sizes = [f"{len(parts[part]):,} {words}" for part, words in _WORDS.items() if len(parts.get(part, ()))]
-    learned = [rows for part, rows in parts.items() if part not in _TEST]
-    both = int(np.isin(np.unique(np.concatenate([*learned, []])), parts["database"]).sum())
+    both = int(np.isin(parts.get("train", []), parts["database"]).sum())
     shared = f"{both:,} items of the database are learned from" if both else "no item of the database is learned from"
     return f"Layout of the {name} split of {n_items:,} items: {', '.join(sizes)}; {shared}."
 

@@ -255,10 +255,10 @@ def test_queries_without_a_relevant_item_are_found_in_every_form_of_ground_truth
         "class_label": {"query_labels": np.array([0, 9]), "database_labels": np.array([0, 1])},
         "multi": {"query_labels": np.eye(2, dtype=bool), "database_labels": np.array([[False, True]])},
     }
-    findings = audit_truth(truths, np.array(["a", "b", "c"]))
+    findings = audit_truth(truths, np.array(["a", "b", "c"]), split="improved")
     assert [finding.examples for finding in findings] == [("b",), ("b",), ("a",)]
     assert {finding.severity for finding in findings} == {"warning"}
-    assert findings[0].consequence.startswith("Under epsilon_ball these queries have no relevant item")
+    assert findings[0].consequence.startswith("Under epsilon_ball, improved split these queries have no relevant item")
 
 
 @settings(max_examples=100, deadline=None)

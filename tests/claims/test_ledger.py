@@ -384,7 +384,7 @@ def test_the_pipeline_writes_the_same(root, tmp_path, kept_tables, with_kept_tab
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     own = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
-    files = SimpleNamespace(summary=own, kept=kept_tables)
+    files = SimpleNamespace(summary=own, reference=kept_tables)
     script.main(SimpleNamespace(input=files, output=SimpleNamespace(claims=tmp_path / "claims.json")))
     assert json.loads((tmp_path / "claims.json").read_text()) == list(with_kept_tables.values())
 

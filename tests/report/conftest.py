@@ -120,7 +120,7 @@ def results():
         ),
         displayed=displayed,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
-        passports={"results/made/content.h5": passport},
+        passports={"results/made/content.h5": passport | {"versions": {"numpy": "2"}}},
         claims=[],
     )
 

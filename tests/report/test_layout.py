@@ -14,6 +14,7 @@ SIZES = {"query": 10, "validation_query": 5, "validation_database": 30, "train":
 Y = np.arange(200) % 5
 SPLITS = {name: registry.get("split", name).split(200, Y, sizes=SIZES, seed=0) for name in ("standard", "improved")}
 HELD, LEARNED, BOTH = "held out for the test", "learned from", "learned from and ranked in the test"
+VALIDATED, VALIDATED_BOTH = "used for validation", "used for validation and ranked in the test"
 
 
 def drawn(boxes):
@@ -23,12 +24,14 @@ def drawn(boxes):
 def test_the_standard_split_learns_below_its_database():
     assert drawn(boxes_of(SPLITS["standard"], 200)) == {
         ("whole dataset · 200", 0, 140, HELD),
-        ("whole dataset · 200", 140, 200, BOTH),
+        ("whole dataset · 200", 140, 175, VALIDATED_BOTH),
+        ("whole dataset · 200", 175, 200, BOTH),
         ("test queries · 10", 0, 10, HELD),
         ("database · 190", 10, 140, HELD),
-        ("database · 190", 140, 200, BOTH),
-        ("validation queries · 5", 140, 145, BOTH),
-        ("validation database · 30", 145, 175, BOTH),
+        ("database · 190", 140, 175, VALIDATED_BOTH),
+        ("database · 190", 175, 200, BOTH),
+        ("validation queries · 5", 140, 145, VALIDATED_BOTH),
+        ("validation database · 30", 145, 175, VALIDATED_BOTH),
         ("training set · 25", 175, 200, BOTH),
     }
 
@@ -36,11 +39,12 @@ def test_the_standard_split_learns_below_its_database():
 def test_the_improved_split_learns_beside_its_database():
     assert drawn(boxes_of(SPLITS["improved"], 200)) == {
         ("whole dataset · 200", 0, 140, HELD),
-        ("whole dataset · 200", 140, 200, LEARNED),
+        ("whole dataset · 200", 140, 175, VALIDATED),
+        ("whole dataset · 200", 175, 200, LEARNED),
         ("test queries · 10", 0, 10, HELD),
         ("database · 130", 10, 140, HELD),
-        ("validation queries · 5", 140, 145, LEARNED),
-        ("validation database · 30", 145, 175, LEARNED),
+        ("validation queries · 5", 140, 145, VALIDATED),
+        ("validation database · 30", 145, 175, VALIDATED),
         ("training set · 25", 175, 200, LEARNED),
     }
 
@@ -77,7 +81,7 @@ def test_the_layout_says_in_words_what_it_shows():
     said = "Layout of the {} split of 200 items: 10 test queries, {} database, 25 training set, 5 validation queries, "
     said += "30 validation database; {} of the database {} learned from."
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
-    assert standard.shows == said.format("standard", 190, "60 items", "are")
+    assert standard.shows == said.format("standard", 190, "25 items", "are")
     assert improved.shows == said.format("improved", 130, "no item", "is")
     for figure in (standard, improved):
         assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]

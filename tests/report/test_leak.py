@@ -91,10 +91,10 @@ def test_together_takes_the_mean_of_a_run_first(table):
 
 
 def test_the_text_says_what_was_found(table, summary):
-    text = leak_text(table, summary, passport=PASSPORT, setting="made", study=STUDY)
+    text = leak_text(table, summary, passport=PASSPORT, experiment="made", study=STUDY)
     assert conclusion(summary, together(table, ["lsh"])) in text
     assert "2 of 4 cells differ from zero" in text
-    assert f"Setting `made`, {RUNS} runs." in text
+    assert f"Experiment `made`, {RUNS} runs." in text
     assert "all 8\ncells of the hashers that learn" in text
     assert "Note: made by hand." in text
     own = summary[~summary["control"] & (summary["ground_truth"] == "class_label")]

@@ -42,10 +42,10 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
             "itq": registry.code_digest(hasher="itq"),
             "cvh": registry.code_digest(hasher="cvh"),
             "cifar10": registry.code_digest(dataset="cifar10"),
-            "hash": registry.code_digest(SCRIPTS / "hash.py", hasher="lsh"),
+            "model": registry.code_digest(SCRIPTS / "model.py", hasher="lsh"),
             "count": registry.code_digest(SCRIPTS / "count.py"),
             "score": registry.code_digest(SCRIPTS / "score.py", metric="mAP"),
-            "page": registry.code_digest(SCRIPTS / "page.py"),
+            "page": registry.code_digest(SCRIPTS / "report.py"),
         }
 
     def changed_by(path):
@@ -57,7 +57,7 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
     try:
         assert changed_by("hashers/itq.py") == {"itq"}
         assert changed_by("hashers/cross_modal/base.py") == {"cvh"}
-        assert changed_by("hashers/base.py") == {"itq", "cvh", "hash"}
+        assert changed_by("hashers/base.py") == {"itq", "cvh", "model"}
         assert changed_by("ranking/counting.py") == {"count", "page"}
         assert changed_by("metrics/ramap.py") == set()
         assert changed_by("metrics/average_precision.py") == {"score"}
@@ -66,7 +66,7 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
         assert changed_by("formats/archives.py") == {"cifar10"}
         assert changed_by("report/sections/ties.py") == {"page"}
         assert changed_by("report/templates/style.css.j2") == {"page"}
-        assert changed_by("checks.py") == {"itq", "cvh", "cifar10", "hash", "count", "score", "page"}
+        assert changed_by("checks.py") == {"itq", "cvh", "cifar10", "model", "count", "score", "page"}
         assert changed_by("cli/__init__.py") == changed_by("__main__.py") == set()
         assert changed_by("downloads/_fetch.py") == set()  # its results are compared with checksums
         assert changed_by("sources.py") == set()
@@ -184,7 +184,7 @@ def test_unknown_modules_and_plug_ins_are_refused():
     with pytest.raises(ProtocolError, match=r"expected a module of the package 'protocol', got 'protocol\.nope'\."):
         sources.digest("protocol.nope")
     with pytest.raises(ProtocolError, match=r"hasher: expected .*, got 'iqt'"):
-        registry.code_digest(SCRIPTS / "hash.py", hasher=["lsh", "iqt"])
+        registry.code_digest(SCRIPTS / "model.py", hasher=["lsh", "iqt"])
     with pytest.raises(ProtocolError, match=r"kind: expected .*, got 'hashers'"):
         registry.code_digest(hashers="lsh")
 
@@ -207,5 +207,5 @@ def test_every_digest_of_a_large_experiment_is_cheap():
     start = process_time()
     for hasher in hashers:
         for feature in features:
-            registry.code_digest(SCRIPTS / "hash.py", hasher=hasher, feature=feature)
+            registry.code_digest(SCRIPTS / "model.py", hasher=hasher, feature=feature)
     assert process_time() - start < 1

@@ -82,8 +82,8 @@ rule model:
         draw="<results>/draws/{draw}/run{run}.h5",
         preprocessing="<results>/{feature}/{draw}/run{run}/preprocessing.h5",
     output:
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         models="<results>/{feature}/{draw}/run{run}/{hasher}/models.h5",
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
     log:
         "<logs>/{feature}/{draw}/run{run}/{hasher}/model.log",
     benchmark:

@@ -1,7 +1,6 @@
 """Count the database items at each Hamming distance, for every split, code length, extension and ground truth."""
 
 from protocol import codes, storage
-from protocol.hashers import codes_of_split
 from protocol.ranking import count, pack_counts, relevance_from_arrays
 
 
@@ -10,7 +9,7 @@ def main(job):
     stored, p, arrays = storage.read(job.input.codes), job.params, {}
     rules = storage.grouped(storage.read(job.input.ground_truth))
     for split, path in zip(p.splits, job.input.splits, strict=True):
-        pairs = codes_of_split(stored, storage.read(path, ["database"])["database"])
+        pairs = codes.of_split(stored, storage.read(path, ["database"])["database"])
         calls = len(p.splits) * len(pairs) * len(p.extensions)
         for n_bits, pair in pairs.items():
             n_database, own = len(pair["database"]), storage.grouped(rules[split])

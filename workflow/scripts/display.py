@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from protocol import storage
-from protocol.hashers import codes_of_split
+from protocol import codes, storage
 from protocol.ranking import relevance_from_arrays
 from protocol.report import display, write_table
 
@@ -19,7 +18,7 @@ def main(job):
             counts_of[hasher] = storage.grouped(counts)
     parts = storage.read(job.input.splits)
     codes_of = {
-        Path(path).parent.name: codes_of_split(storage.read(path), parts["database"]) for path in job.input.codes
+        Path(path).parent.name: codes.of_split(storage.read(path), parts["database"]) for path in job.input.codes
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}

@@ -4,7 +4,7 @@ import numpy as np
 
 from protocol import registry, storage
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, keep, supervision_from_file, trained, unchanged
+from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, unchanged, write_stored
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
 
@@ -18,20 +18,13 @@ def main(job):
         options = p.hasher_options | chosen.get(str(n_bits), {})
         made_of[n_bits] = {"code": p.code, "seed": seed, "options": options, "inputs": read}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
+    rows, kept = storage.read(job.input.draw, ["train", "query"]), unchanged(*job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
-    rows, kept = (
-        storage.read(job.input.draw, ["train", "query"]),
-        unchanged(job.output.models, job.output.codes, made_of),
-    )
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
-
-        def new(n_bits):
-            return hasher(n_bits=n_bits, seed=made_of[n_bits]["seed"], **made_of[n_bits]["options"])
-
-        stored = trained(new, made_of, training, blocks, kept=kept, checkpoint=checkpoint)
+        stored = trained(hasher, made_of, training, blocks, kept=kept, checkpoint=checkpoint)
     passport = storage.passport(
         f"hasher {p.hasher}",
         parameters={"n_bits": list(stored), **p.hasher_options},
@@ -39,11 +32,7 @@ def main(job):
         fits={n_bits: own.fit for n_bits, own in stored.items()},
         fitted_on=storage.array_digest(training.X),
     )
-    models = {n_bits: own.model for n_bits, own in stored.items()}
-    codes = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
-    for path, arrays in ((job.output.models, models), (job.output.codes, codes)):
-        storage.write(path, storage.flattened(arrays), passport)
-        keep(path)
+    write_stored(*job.output, stored, image, passport)
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def section(results: Results) -> Section | None:
         f"{found[0]['metric']} on the validation queries and the validation database; the best was taken. Test queries "
         "had no part in it; nor had the rest of the database, of which the validation items are a part under the "
         "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries "
-        "say. Split protocols that differ only in their database share a draw, and so the choice. Every score stands in "
-        "selection.csv."
+        "say. Split protocols that differ only in their database share a draw, and so the choice. Every score stands "
+        "in selection.csv."
     )
     table = Table(
         "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6
