@@ -4,6 +4,8 @@ A code is n_bits bits. Unpacked it is bool (n, n_bits); packed it is uint8 (n, c
 j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pack), the rest of the last byte zero.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -127,9 +129,7 @@ def extend(
     return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits
 
 
-def of_split(
-    stored: Mapping[str, NDArray], database: NDArray[np.int64]
-) -> dict[int, dict[str, NDArray[np.uint8]]]:
+def of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64]) -> dict[int, dict[str, NDArray[np.uint8]]]:
     """Return the packed codes of queries and database by code length, ascending.
 
     Parameters

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from protocol import storage
-from protocol.hashers import codes_of_split
+from protocol import codes, storage
 from protocol.metrics import evaluate, mean
 from protocol.ranking import lookup_time, unpack_counts
 
@@ -146,8 +145,8 @@ def _first_hits(feature: str, n_bits: int) -> list[str]:
     for hasher in M:
         radius = np.concatenate([_first_radius(path, n_bits) for path in sorted(cells.glob(f"run*/{hasher}"))])
         median = int(np.median(radius))
-        codes = codes_of_split(storage.read(cells / "run0" / hasher / "codes.h5"), splits["database"])[n_bits]
-        seconds = lookup_time(codes["query"][:100], codes["database"], n_bits, radius=TIMED)
+        packed = codes.of_split(storage.read(cells / "run0" / hasher / "codes.h5"), splits["database"])[n_bits]
+        seconds = lookup_time(packed["query"][:100], packed["database"], n_bits, radius=TIMED)
         lookups = sum(comb(n_bits, distance) for distance in range(median + 1))
         rows.append([hasher, median, f"{lookups:,}", *(f"{1000 * second:.3g}" for second in seconds)])
     header = ["", "median radius of the first item", "lookups to it", *(f"ms at R = {r}" for r in range(TIMED + 1))]

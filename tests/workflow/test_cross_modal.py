@@ -8,10 +8,10 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import registry, storage
+from protocol import codes, registry, storage
 from protocol.datasets.nuswide import CONCEPTS, IMAGES, LABELS, TAGS, WORDS
 from protocol.features import Preprocessing
-from protocol.hashers import TrainingSet, codes_of_split
+from protocol.hashers import TrainingSet
 from protocol.seeds import derive
 
 pytestmark = pytest.mark.workflow
@@ -137,12 +137,12 @@ def test_both_modalities_are_prepared_as_the_config_file_says_and_learned_from_t
         seed = derive(0, "nuswide", direction, "cca_itq", 16, 0)
         model = registry.get("hasher", "cca_itq")(16, seed=seed, n_anchors=100)
         model.fit(TrainingSet(prepared[0][parts["train"]], prepared[1][parts["train"]]))
-        codes = codes_of_split(storage.read(cell / "cca_itq" / "codes.h5"), parts["database"])
+        packed = codes.of_split(storage.read(cell / "cca_itq" / "codes.h5"), parts["database"])
         for part, made in (
             ("query", model.transform(prepared[0][parts["query"]])),
             ("database", model.transform_database(prepared[1][parts["database"]])),
         ):
-            np.testing.assert_array_equal(np.unpackbits(codes[16][part], axis=1, bitorder="little"), made)
+            np.testing.assert_array_equal(np.unpackbits(packed[16][part], axis=1, bitorder="little"), made)
 
 
 def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswide):

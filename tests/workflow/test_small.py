@@ -8,7 +8,6 @@ from project import SMALL, Project
 
 from protocol import codes, registry, storage
 from protocol.groundtruth import Items
-from protocol.hashers import codes_of_split
 
 pytestmark = pytest.mark.workflow
 COLUMNS = "dataset,feature,ground_truth,split,run,hasher,n_bits,extension,extension_bits,metric,value"
@@ -229,7 +228,7 @@ def test_everything_is_fitted_on_the_training_set_alone(small):
         n_bits=16, seed=storage.read_passport(cell / "itq" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     )
     model.fit(centred[split["train"]])
-    packed = codes_of_split(storage.read(cell / "itq" / "codes.h5"), split["database"])[16]
+    packed = codes.of_split(storage.read(cell / "itq" / "codes.h5"), split["database"])[16]
     kept = registry.get("hasher", "itq").from_arrays(storage.grouped(storage.read(cell / "itq" / "models.h5"))["16"])
     np.testing.assert_array_equal(kept.projection_, model.projection_)
     for part in ("query", "database"):
