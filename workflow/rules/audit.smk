@@ -11,7 +11,12 @@ rule audit:
         selections=SELECTIONS,
         supervision=supervision_files(),
     output:
-        audit="<results>/audit.csv",
+        audit=report(
+            "<results>/audit.csv",
+            caption="../report/audit.rst",
+            category="Tables",
+            labels={"table": "findings of the audit"},
+        ),
     log:
         "<logs>/audit.log",
     benchmark:

@@ -67,7 +67,12 @@ rule metrics:
         scores=each("<results>/{feature}/scores/{hasher}.csv"),
     output:
         metrics="<results>/metrics.csv",
-        summary="<results>/summary.csv",
+        summary=report(
+            "<results>/summary.csv",
+            caption="../report/summary.rst",
+            category="Tables",
+            labels={"table": "every metric, mean over the runs"},
+        ),
     log:
         "<logs>/metrics.log",
     benchmark:
