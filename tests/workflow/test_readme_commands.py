@@ -87,16 +87,16 @@ def test_features(project):
     assert project.jobs(*command, config="workflow/config/arrays.yaml")["dataset"] == 1
 
 
-def test_too_few_features_are_refused_in_one_line(project):
+def test_too_few_items_are_refused_in_one_line(project):
     own = project.folder / "my"
     own.mkdir()
-    np.save(own / "features.npy", np.random.default_rng(0).normal(size=(400, 8)))
+    np.save(own / "features.npy", np.random.default_rng(0).normal(size=(400, 80)))
     np.save(own / "labels.npy", np.arange(400) % 2)
     done = run(project, COMMANDS[1])
     assert done.returncode != 0
     (line,) = [line for line in done.stderr.splitlines() if "the database is empty" in line][:1]
     assert line.endswith("train 200 = 400 takes all 400 items")
-    assert not (project.folder / "results" / "arrays" / "metrics.csv").exists()
+    assert not (project.folder / "results").exists()  # before any job
 
 
 def test_codes(project):
