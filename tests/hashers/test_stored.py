@@ -14,7 +14,7 @@ IMAGE = np.arange(60)
 
 
 def made_of(*lengths, **changed):
-    same = {"code": "c0de", "options": {"n_iter": 3}, "inputs": {"features": "f"}}
+    same = {"hasher": "itq", "code": "c0de", "options": {"n_iter": 3}, "inputs": {"features": "f"}}
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
