@@ -35,7 +35,7 @@ def unchanged(models: str | Path, codes: str | Path, made_of: Mapping[int, Mappi
         The two outputs of the job, whose earlier versions are read where `write_stored` left them. If one is missing,
         or was altered, which is logged, nothing is returned.
     made_of : mapping of int to mapping
-        For each code length everything that its model and codes depend on, JSON-able: the hasher, its code, seed and options,
+        For each code length everything that its model and codes depend on, JSON-able: hasher, code, seed, options
         and the digests of the inputs. An earlier model is returned only if it was made of the same.
     """
     models, codes = earlier(models), earlier(codes)
