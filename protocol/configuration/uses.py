@@ -54,7 +54,7 @@ def read_uses(
     lists = {place: [_name(entry) for entry in entries] for place, entries in parts.items()}
     for place, names in lists.items():
         for index, name in enumerate(names):
-            one_of(name, named, options.words(kind))
+            one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
             if name in names[:index]:
                 raise ProtocolError(
                     f"{place}{key}: expected each name once, got {name!r} twice; give one use a name of its own, "
@@ -62,7 +62,7 @@ def read_uses(
                 )
     given = config[f"{kind}_options"]
     for name in [*given, *(config["hasher_grids"] if kind == "hasher" else ()), *also]:
-        one_of(name, named, options.words(kind))
+        one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
     used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
     uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
     features = {

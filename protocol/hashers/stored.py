@@ -35,21 +35,22 @@ def unchanged(models: str | Path, codes: str | Path, made_of: Mapping[int, Mappi
         The two outputs of the job, whose earlier versions are read where `write_stored` left them. If one is missing,
         or was altered, which is logged, nothing is returned.
     made_of : mapping of int to mapping
-        For each code length everything that its model and codes depend on, JSON-able: the code, the seed, the options,
+        For each code length everything that its model and codes depend on, JSON-able: hasher, code, seed, options
         and the digests of the inputs. An earlier model is returned only if it was made of the same.
     """
     models, codes = earlier(models), earlier(codes)
     if not (models.exists() and codes.exists()):
         return {}
     try:
-        fits = storage.read_passport(models)["fits"]
-        same = [n_bits for n_bits, own in made_of.items() if fits.get(str(n_bits), {}).get("made_of") == own]
+        recorded = [storage.read_passport(path)["fits"] for path in (models, codes)]
+        # In both: a job that was killed between the two files leaves an older one.
+        same = [n for n, own in made_of.items() if all(fits.get(str(n), {}).get("made_of") == own for fits in recorded)]
         learned, packed = (storage.grouped(storage.read(path)) for path in (models, codes)) if same else ({}, {})
     except (ProtocolError, KeyError) as error:
         _log.info("the models of an earlier run can't be kept: %s", error)
         return {}
     _log.info("kept from an earlier run: models of %s bits", ", ".join(map(str, same)) or "no")
-    return {n_bits: Stored(fits[str(n_bits)], learned[str(n_bits)], packed[str(n_bits)]) for n_bits in same}
+    return {n: Stored(recorded[0][str(n)], learned[str(n)], packed[str(n)]) for n in same}
 
 
 def earlier(path: str | Path) -> Path:

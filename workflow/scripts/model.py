@@ -16,7 +16,7 @@ def main(job):
     read = {name: storage.read_passport(inputs[name])["digest"] for name in SOURCES if name in inputs}
     for n_bits, seed in p.seeds.items():
         options = p.hasher_options | chosen.get(str(n_bits), {})
-        made_of[n_bits] = {"code": p.code, "seed": seed, "options": options, "inputs": read}
+        made_of[n_bits] = {"hasher": p.hasher, "code": p.code, "seed": seed, "options": options, "inputs": read}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     rows, kept = storage.read(job.input.draw, ["train", "query"]), unchanged(*job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
