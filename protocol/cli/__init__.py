@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
               protocol check my.yaml        check a config file and print what it would run
               protocol list conventions     how papers and tools score
               protocol evaluate --help      score codes of your own
-              protocol compare --help       put settings, or codes of your own, side by side
+              protocol compare --help       compare the scores of experiments, or of your own codes
               protocol audit --help         find leaks in a split of your own
               protocol claims               what the papers claim, and what of it holds
 

@@ -18,6 +18,13 @@ COMMANDS = re.findall(r"^    (.+)$", SECTION, re.M)
 PER_CLASS = 150
 
 
+@pytest.fixture
+def project(project):
+    """A copy of the project with the link by which Snakemake finds the default profile."""
+    (project.folder / "profiles").symlink_to("workflow/profiles")
+    return project
+
+
 def run(project, command):
     """Run a command of the README in the project's folder, with this Python's programs."""
     program, *arguments = shlex.split(command)
