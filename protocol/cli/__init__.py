@@ -39,8 +39,8 @@ def _parser() -> argparse.ArgumentParser:
               protocol claims               what the papers claim, and what of it holds
 
             The pipeline itself is run by Snakemake, from the project's folder:
-              snakemake --cores all         the embedded default, from images to report
-              snakemake -n evaluate         what one stage would run
+              snakemake                     the embedded default, from images to report
+              snakemake -n metrics          what one stage would run
             """
         ),
     )

@@ -71,7 +71,7 @@ def test_the_jobs_of_every_shipped_experiment_are_those_that_snakemake_plans(nam
     monkeypatch.chdir(project.folder)
     experiment = configuration.load(configuration.read(file))
     targets = ("report", "leak") if "leak" in experiment.config else ("report",)
-    assert project.jobs(*targets, setting=file) == configuration.jobs(experiment, targets)
+    assert project.jobs(*targets, config=file) == configuration.jobs(experiment, targets)
 
 
 def test_defaults_come_from_the_schema_and_features_refine_the_grid():
