@@ -1,4 +1,4 @@
-"""Reads what a setting left, for the page and for the paper."""
+"""Reads the results of an experiment, for the page and for the paper."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
-    """Give the results of a setting, whose images are read from their file as they are needed.
+    """Return the results of an experiment, whose images are read from their file when they are needed.
 
     Parameters
     ----------

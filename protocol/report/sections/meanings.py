@@ -31,7 +31,7 @@ def section(results: Results) -> Section:
         ),
         *(_plugins(results, kind) for kind in _KINDS),
     ]
-    text = f"Undefined values (0/0) in this setting: {undefined} (empty = {setting['empty']})."
+    text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {setting['empty']})."
     return Section("meanings", "What the words mean", [text], tables=tables)
 
 
