@@ -65,6 +65,8 @@ class Results:
         The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
     times : DataFrame
         Of every job: ``stage``, ``hasher`` where it has one, ``seconds``, ``megabytes``.
+    libraries : mapping of str to mapping
+        By library, the number of files that were made with each version.
     passports : mapping of str to mapping
         Of the files of run 0, by path.
     claims : sequence of mapping
@@ -83,6 +85,7 @@ class Results:
     published: "pd.DataFrame"
     displayed: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
+    libraries: Mapping[str, Mapping[str, int]]
     passports: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
 
