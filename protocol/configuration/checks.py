@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.metrics import ALL, keywords
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
@@ -28,7 +28,7 @@ def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) 
         "affinities",
     )
     kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
-    return [config["affinities"]] if "affinities" in kinds else []
+    return [ground_truth for kind, ground_truth in supervising(config).items() if kind in kinds]
 
 
 def _defined(config: Mapping[str, Any]) -> list[str]:

@@ -230,3 +230,11 @@ def test_a_leak_study_without_labels():
     leak = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": ["all"], "controls": ["lsh"]}
     changes = SIFT1M | {"ground_truths": ["nearest_neighbours"], "hashers": ["lsh", "itq"], "leak": leak}
     assert refused(**changes) == "leak: expected a dataset with class labels, got 'sift1m'."
+
+
+@pytest.mark.parametrize("hasher", ["csq", "talr_ap"])
+def test_a_ground_truth_that_only_supervises_need_not_be_listed(hasher):
+    experiment = configuration.load(SMALL | {"hashers": [hasher], "ground_truths": ["epsilon_ball"]})
+    assert set(experiment.supervising().values()) & set(experiment.ground_truths) == {"class_label"}
+    assert experiment.features["gist"].ground_truths == ["epsilon_ball"]
+    assert configuration.jobs(experiment)["supervision"] == 2
