@@ -238,3 +238,37 @@ def test_a_ground_truth_that_only_supervises_need_not_be_listed(hasher):
     assert set(experiment.supervising().values()) & set(experiment.ground_truths) == {"class_label"}
     assert experiment.features["gist"].ground_truths == ["epsilon_ball"]
     assert configuration.jobs(experiment)["supervision"] == 2
+
+
+@pytest.mark.parametrize("named", [None, "epsilon_ball"])
+def test_the_ground_truth_of_the_selection_must_fit_the_validation_database(named):
+    options = {
+        "ground_truths": ["epsilon_ball", "class_label"],
+        "ground_truth_options": {"epsilon_ball": {"n_neighbours": 120}},
+        "selection": {"ground_truth": named},
+    }
+    grids = {"itq": {"n_iter": [5, 10]}}
+    configuration.load(SMALL | options)
+    assert refused(**options, hasher_grids=grids) == (
+        "options of ground truth 'epsilon_ball', selection, split 'standard': n_neighbours: expected less than the "
+        "100 items to count in (count_in='database'), got 120."
+    )
+    configuration.load(SMALL | options | {"hasher_grids": grids, "selection": {"ground_truth": "class_label"}})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({}, None),  # 179 items in the smallest class at most
+        ({"query_per_class": 100, "outside_per_class": 78}, "query_per_class + outside_per_class <= 177, since the"),
+        ({"query_per_class": 100, "outside_per_class": 77}, None),
+        ({"train_per_class": ["all", 80]}, None),
+        ({"train_per_class": [10, 85, "all"]}, "leak.train_per_class: expected at most 84, the items of the smallest"),
+    ],
+)
+def test_sizes_of_a_leak_study(sizes, message):
+    leak = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": ["all"], "controls": ["lsh"]} | sizes
+    if message:
+        assert message in refused(leak=leak)
+    else:
+        assert configuration.load(SMALL | {"leak": leak}).config["leak"] == leak
