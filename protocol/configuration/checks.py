@@ -95,11 +95,15 @@ def _check_radius(feature: FeaturePlan, metric: str) -> None:
 
 
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
+    dimension, *_ = experiment.dimensions(feature.name)
     for name in feature.hashers:
         use = experiment.hashers[name]
         for n_bits, point in itertools.product(feature.n_bits, points(use.grid)):
             try:
-                registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point).check()
+                hasher = registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point)
+                hasher.check()
+                if dimension is not None:
+                    hasher.check_features(dimension)
             except ProtocolError as error:
                 raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
 

@@ -272,3 +272,13 @@ def test_sizes_of_a_leak_study(sizes, message):
         assert message in refused(leak=leak)
     else:
         assert configuration.load(SMALL | {"leak": leak}).config["leak"] == leak
+
+
+@pytest.mark.parametrize("key", ["hasher_options", "hasher_grids"])
+def test_a_network_that_can_not_take_the_feature(key):
+    changes = {"hashers": ["csq"], key: {"csq": {"network": "conv" if key == "hasher_options" else ["mlp", "conv"]}}}
+    message = refused(**changes)
+    assert message.startswith("options of hasher 'csq' at 8 bits: network 'conv': expected rows of 3072 features, ")
+    assert message.endswith(", got 512. Use 'mlp' or 'linear' for others.")
+    pixels = {"features": {"pixels": {"options": {"image_size": 32, "colour": "rgb"}}}}
+    configuration.load(SMALL | changes | pixels)
