@@ -7,7 +7,7 @@ from typing import Any
 
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.metrics import ALL, keywords
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
@@ -28,7 +28,7 @@ def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) 
         "affinities",
     )
     kinds = {registry.get("hasher", use.plugin).supervision for use in hashers.values()}
-    return [config["affinities"]] if "affinities" in kinds else []
+    return [ground_truth for kind, ground_truth in supervising(config).items() if kind in kinds]
 
 
 def _defined(config: Mapping[str, Any]) -> list[str]:
@@ -95,11 +95,15 @@ def _check_radius(feature: FeaturePlan, metric: str) -> None:
 
 
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
+    dimension, *_ = experiment.dimensions(feature.name)
     for name in feature.hashers:
         use = experiment.hashers[name]
         for n_bits, point in itertools.product(feature.n_bits, points(use.grid)):
             try:
-                registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point).check()
+                hasher = registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point)
+                hasher.check()
+                if dimension is not None:
+                    hasher.check_features(dimension)
             except ProtocolError as error:
                 raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
 
@@ -168,8 +172,12 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
             f"{metric!r}."
         )
     _check_radius(feature, metric)
+    selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
     for split in feature.splits:
         _check_validation(split, config)
+        sizes = _sizes(feature, experiment, split)
+        where = f"selection, split {split!r}"
+        _check_ground_truth(selecting, sizes.get("train"), sizes.get("validation_database"), where)
 
 
 def _check_validation(split: str, config: Mapping[str, Any]) -> None:
@@ -204,25 +212,30 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse options of ground truths that are out of range, or do not fit the sizes of a split."""
     kinds = {experiment.supervision(name) for name in feature.hashers}
-    supervising = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
-    one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
+    graded = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
     for split in feature.splits:
-        sizes = experiment.sizes(split) if one_item_an_image else {}
+        sizes, where = _sizes(feature, experiment, split), f"split {split!r}"
         n_train = sizes.get("train")
         for name in feature.ground_truths:
-            _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), split)
-        for name in supervising:  # among the training rows
-            _check_ground_truth(experiment.ground_truths[name], n_train, n_train, split)
+            _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), where)
+        for name in graded:  # among the training rows
+            _check_ground_truth(experiment.ground_truths[name], n_train, n_train, where)
 
 
-def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, split: str) -> None:
+def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
+    """Return the known numbers of a feature's items in the partitions; an image may be several items, such as SIFT's."""
+    one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
+    return experiment.sizes(split) if one_item_an_image else {}
+
+
+def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, where: str) -> None:
     check = registry.entry("ground_truth", use.plugin).check
     if check is None:
         return
     try:
         check(n_train=n_train, n_database=n_database, **use.options)
     except ProtocolError as error:
-        raise ProtocolError(f"options of ground truth {use.name!r}, split {split!r}: {error}") from error
+        raise ProtocolError(f"options of ground truth {use.name!r}, {where}: {error}") from error
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -239,3 +252,23 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
         raise ProtocolError(f"leak: expected at least 2 runs of feature {feature.name!r}, got {feature.runs}.")
     if searched := sorted(set(feature.hashers) & set(config["hasher_grids"])):
         raise ProtocolError(f"leak: expected hashers with fixed options, got hasher_grids of {searched[0]!r}.")
+    _check_leak_sizes(config["leak"], experiment.facts)
+
+
+def _check_leak_sizes(leak: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Refuse sizes that the smallest class can't serve, even if all classes have equally many items."""
+    if "n" not in facts or "classes" not in facts:
+        return
+    per_class, taken = facts["n"] // facts["classes"], leak["query_per_class"] + leak["outside_per_class"]
+    half = (per_class - taken) // 2
+    if half < 1:
+        raise ProtocolError(
+            f"leak: expected query_per_class + outside_per_class <= {per_class - 2}, since the smallest class has at "
+            f"most {per_class} items and each database needs one of them, got {taken}."
+        )
+    largest = max((size for size in leak["train_per_class"] if size != "all"), default=1)
+    if largest > half:
+        raise ProtocolError(
+            f"leak.train_per_class: expected at most {half}, the items of the smallest class in each database, got "
+            f"{largest}."
+        )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -120,7 +121,7 @@ class Experiment:
 
     def supervising(self) -> dict[str, str]:
         """Return, by kind of supervision that the pipeline can make, the name of the ground truth that makes it."""
-        return {"labels": "class_label", "affinities": self.config["affinities"]}
+        return supervising(self.config)
 
     def supervision(self, hasher: str) -> str | None:
         """Return the kind of supervision that a hasher learns from, or None."""
@@ -157,6 +158,11 @@ class Experiment:
         if name == "images":
             return _of_pixels(self.facts.get("image_shape"), modality)
         return self.facts.get("dimensions", {}).get(name.removeprefix("vectors/")) if name else None
+
+
+def supervising(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return, by kind of supervision that the pipeline can make, the name of the ground truth that makes it."""
+    return {"labels": "class_label", "affinities": config["affinities"]}
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:

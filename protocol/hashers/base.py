@@ -90,6 +90,9 @@ class Hasher(abc.ABC):
         integer(self.seed, "seed", minimum=0)
         self._check()
 
+    def check_features(self, n_features: int) -> None:  # noqa: B027 - most hashers take rows of any length
+        """Raise ProtocolError if the hasher can't learn from rows of `n_features`; fit calls it, too."""
+
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
         """Learn the hash functions from the training rows.
 
@@ -118,6 +121,7 @@ class Hasher(abc.ABC):
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
         self._check_supervision(training)
+        self.check_features(training.X.shape[1])
         more = {"checkpoint": checkpoint} if self.checkpoints else {}
         record = self._fit(training, np.random.default_rng(self.seed), **more)
         n_features = training.X.shape[1]

@@ -230,3 +230,55 @@ def test_a_leak_study_without_labels():
     leak = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": ["all"], "controls": ["lsh"]}
     changes = SIFT1M | {"ground_truths": ["nearest_neighbours"], "hashers": ["lsh", "itq"], "leak": leak}
     assert refused(**changes) == "leak: expected a dataset with class labels, got 'sift1m'."
+
+
+@pytest.mark.parametrize("hasher", ["csq", "talr_ap"])
+def test_a_ground_truth_that_only_supervises_need_not_be_listed(hasher):
+    experiment = configuration.load(SMALL | {"hashers": [hasher], "ground_truths": ["epsilon_ball"]})
+    assert set(experiment.supervising().values()) & set(experiment.ground_truths) == {"class_label"}
+    assert experiment.features["gist"].ground_truths == ["epsilon_ball"]
+    assert configuration.jobs(experiment)["supervision"] == 2
+
+
+@pytest.mark.parametrize("named", [None, "epsilon_ball"])
+def test_the_ground_truth_of_the_selection_must_fit_the_validation_database(named):
+    options = {
+        "ground_truths": ["epsilon_ball", "class_label"],
+        "ground_truth_options": {"epsilon_ball": {"n_neighbours": 120}},
+        "selection": {"ground_truth": named},
+    }
+    grids = {"itq": {"n_iter": [5, 10]}}
+    configuration.load(SMALL | options)
+    assert refused(**options, hasher_grids=grids) == (
+        "options of ground truth 'epsilon_ball', selection, split 'standard': n_neighbours: expected less than the "
+        "100 items to count in (count_in='database'), got 120."
+    )
+    configuration.load(SMALL | options | {"hasher_grids": grids, "selection": {"ground_truth": "class_label"}})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({}, None),  # 179 items in the smallest class at most
+        ({"query_per_class": 100, "outside_per_class": 78}, "query_per_class + outside_per_class <= 177, since the"),
+        ({"query_per_class": 100, "outside_per_class": 77}, None),
+        ({"train_per_class": ["all", 80]}, None),
+        ({"train_per_class": [10, 85, "all"]}, "leak.train_per_class: expected at most 84, the items of the smallest"),
+    ],
+)
+def test_sizes_of_a_leak_study(sizes, message):
+    leak = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": ["all"], "controls": ["lsh"]} | sizes
+    if message:
+        assert message in refused(leak=leak)
+    else:
+        assert configuration.load(SMALL | {"leak": leak}).config["leak"] == leak
+
+
+@pytest.mark.parametrize("key", ["hasher_options", "hasher_grids"])
+def test_a_network_that_can_not_take_the_feature(key):
+    changes = {"hashers": ["csq"], key: {"csq": {"network": "conv" if key == "hasher_options" else ["mlp", "conv"]}}}
+    message = refused(**changes)
+    assert message.startswith("options of hasher 'csq' at 8 bits: network 'conv': expected rows of 3072 features, ")
+    assert message.endswith(", got 512. Use 'mlp' or 'linear' for others.")
+    pixels = {"features": {"pixels": {"options": {"image_size": 32, "colour": "rgb"}}}}
+    configuration.load(SMALL | changes | pixels)

@@ -35,12 +35,6 @@ def convolutional(n_features: int, n_bits: int) -> "Module":
     """
     from torch.nn import AvgPool2d, Conv2d, Flatten, Linear, MaxPool2d, ReLU, Sequential
 
-    if n_features != 3 * SIDE * SIDE:
-        raise ProtocolError(
-            f"network 'conv': expected rows of {3 * SIDE * SIDE} features, images of {SIDE} x {SIDE} pixels in three "
-            f"channels as the feature `pixels` extracts them, got {n_features}. Use 'mlp' or 'linear' for others."
-        )
-
     class OfRows(Conv2d):
         """A convolution of images that come as rows of pixels."""
 
@@ -61,4 +55,15 @@ ARCHITECTURES = {"linear": linear, "mlp": mlp, "conv": convolutional}
 
 def architecture(name: str, n_features: int, n_bits: int) -> "Module":
     """Return a network for rows of `n_features`; ProtocolError if the name is unknown or it can't take them."""
-    return ARCHITECTURES[one_of(name, ARCHITECTURES, "network")](n_features, n_bits)
+    check_features(name, n_features)
+    return ARCHITECTURES[name](n_features, n_bits)
+
+
+def check_features(name: str, n_features: int) -> None:
+    """Raise ProtocolError if no network has this name, or it can't take rows of `n_features`."""
+    one_of(name, ARCHITECTURES, "network")
+    if name == "conv" and n_features != 3 * SIDE * SIDE:
+        raise ProtocolError(
+            f"network 'conv': expected rows of {3 * SIDE * SIDE} features, images of {SIDE} x {SIDE} pixels in three "
+            f"channels as the feature `pixels` extracts them, got {n_features}. Use 'mlp' or 'linear' for others."
+        )

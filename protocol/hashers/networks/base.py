@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from protocol import sources, storage
 from protocol.checks import ProtocolError, integer, one_of, positive_number
 from protocol.hashers.base import Hasher
-from protocol.hashers.networks.architectures import ARCHITECTURES, architecture
+from protocol.hashers.networks.architectures import ARCHITECTURES, architecture, check_features
 from protocol.hashers.progress import Progress, progress
 from protocol.hashers.training_set import TrainingSet
 
@@ -180,6 +180,11 @@ class NetworkHasher(Hasher):
             raise ProtocolError(
                 f"{type(self).__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol[learned]'"
             )
+
+    def check_features(self, n_features: int) -> None:
+        """Raise ProtocolError if the architecture that `network` names can't take rows of `n_features`."""
+        if type(self)._network is NetworkHasher._network:
+            check_features(self.network, n_features)
 
     def _fit(
         self, training: TrainingSet, rng: np.random.Generator, checkpoint: str | Path | None = None
