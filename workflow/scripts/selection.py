@@ -15,9 +15,9 @@ def main(job):
     """Write the score of every point and the options chosen; a draw holds no database, and its queries are not read."""
     p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
     read = {name: storage.read_passport(path)["digest"] for name, path in inputs.items()}
-    common = {"libraries": storage.versions(), "inputs": read} | {name: p[name] for name in SEARCHED}
+    common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
-    kept, items = reuse.unchanged(job.output, made_of), {}
+    kept, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
     y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.draw, PARTITIONS)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
