@@ -616,7 +616,7 @@ _LABELME = {
     within=0.01,
     data=True,
     needs="LabelMe_gist.mat and the seven other methods; `snakemake --configfile workflow/config/labelme.yaml -- "
-    "evaluate`",
+    "metrics`",
     note="Constant codes would have an NDCG of 0.237 if each query had its own thresholds, so the 0.683 of MACHash "
     "means thresholds over all queries, as in the released code, which also compares squared distances with "
     "percentiles of plain ones, cuts the levels' powers off at 127, and gives 1 to queries without a positive.",
