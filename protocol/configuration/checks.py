@@ -223,7 +223,7 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
-    """Return the known numbers of a feature's items in the partitions; an image may be several items, such as SIFT's."""
+    """Return the known numbers of a feature's items in the partitions; an image may have several items (SIFT's)."""
     one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
     return experiment.sizes(split) if one_item_an_image else {}
 
