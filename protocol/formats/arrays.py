@@ -287,7 +287,7 @@ def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
-        raise ProtocolError(f"{path}: wanted numpy's format 1.0 or 2.0, came {'.'.join(map(str, version))}")
+        raise ProtocolError(f"{path}: expected NumPy's format 1.0 or 2.0, got {'.'.join(map(str, version))}.")
     shape, _, dtype = readers[version](stream)
     return shape, dtype
 

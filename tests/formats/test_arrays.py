@@ -108,7 +108,7 @@ def test_other_layouts_of_numpy(tmp_path):
     np.testing.assert_array_equal(read_array(tmp_path / "b.npy"), ARRAY)
     with open(tmp_path / "c.npy", "wb") as file:
         np.lib.format.write_array(file, ARRAY, version=(3, 0))
-    with pytest.raises(ProtocolError, match=r"wanted numpy's format 1.0 or 2.0, came 3.0"):
+    with pytest.raises(ProtocolError, match=r"expected NumPy's format 1.0 or 2.0, got 3.0"):
         read_array(tmp_path / "c.npy")
 
 
