@@ -23,7 +23,8 @@ include: "workflow/rules/leak.smk"
 
 onstart:
     # Snakemake's limit of jobs a second looks at all ready jobs again every second, once for each job that has finished.
-    # On one machine nothing needs the limit, and it costs up to a third of a core.
+    # On one machine nothing needs the limit, and it costs up to a third of a core (Snakemake 9.27). A test holds the
+    # attribute to Snakemake's.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
 

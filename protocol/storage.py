@@ -174,14 +174,14 @@ def passport(
         "parameters": dict(parameters),
         "seed": seed,
         "inputs": {name: source["digest"] for name, source in passports.items()},
-        "versions": dict(_versions()),
+        "versions": dict(versions()),
         "notes": list(dict.fromkeys([*inherited, *notes])),
         **more,
     }
 
 
 @functools.cache
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that results depend on; PyTorch only if it is installed."""
     found = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
     with contextlib.suppress(PackageNotFoundError):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from protocol import registry
+from protocol import configuration, registry
 from protocol.cli.list import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -38,13 +39,33 @@ def test_the_hasher_it_shows_works(monkeypatch):
 
 
 def test_what_it_names_is_there():
-    for path in re.findall(r"`((?:protocol|workflow|envs|tests)/[\w./-]+)`", README):
+    for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs)/[\w./-]+)`", README):
         assert (ROOT / path).exists() or path == "protocol/hashers/median.py", path
+    for path in re.findall(r"\]\(([\w./-]+)\)", README):
+        assert (ROOT / path).exists(), path
+    for name in re.findall(r"`(\w+[.]yaml)`", README):
+        assert (ROOT / "workflow" / "config" / name).exists(), name
+
+
+def test_the_targets_it_names_are_rules():
+    files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
+    rules = {name for file in files for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
+    (others,) = re.findall(r"`snakemake metrics` \(or (.+?)\);", README)
+    targets = re.findall(r"`(\w+)`", others) + re.findall(r"snakemake (?:[^`\n]* -- )?(\w+)[ `\n]", README)
+    assert {"downloads", "metrics", "leak", "paper"} <= set(targets) <= rules
+
+
+def test_its_plug_ins_with_options_of_their_own_are_a_configuration():
+    (text,) = re.findall(r"^    (ground_truths: .+?)\n\n", README, re.S | re.M)
+    default = yaml.safe_load(configuration.DEFAULT.read_text())
+    uses = yaml.safe_load(text.replace("\n    ", "\n"))
+    experiment = configuration.load({**default, **uses})
+    assert set(experiment.hashers) == {"lsh", "itq", "itq_5"}
+    assert set(experiment.ground_truths) == {"class_label", "nearest_10"}
+    assert set(experiment.features) == {"gist", "gist_16"}
 
 
 def test_the_conda_environment_has_the_versions_of_the_lock():
-    import yaml
-
     lock = (ROOT / "envs" / "run.lock").read_text()
     listed = yaml.safe_load((ROOT / "envs" / "protocol.yaml").read_text())["dependencies"]
     pins = [
@@ -106,5 +127,5 @@ def test_the_container_has_the_tested_python_and_lock():
     assert f"--python-version {python} " in lock.splitlines()[1]
     assert "--require-hashes -r envs/run.lock" in text
     assert "-r envs/run.lock" in README.partition("```sh")[2].partition("```")[0]
-    (profile,) = re.findall(r'"--workflow-profile", "([^"]+)"', text)
-    assert (ROOT / profile / "config.yaml").exists()
+    assert 'ENTRYPOINT ["snakemake"]' in text
+    assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile

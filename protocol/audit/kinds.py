@@ -115,7 +115,7 @@ KINDS = (
         "A partition has another size than the protocol declares.",
         "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "
         "with its.",
-        "Each protocol declares its sizes, or the setting does: see `protocol list splits` for their sources.",
+        "Each protocol declares its sizes, or the configuration does: see `protocol list splits` for their sources.",
     ),
     Kind(
         "class-imbalance",

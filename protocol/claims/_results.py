@@ -39,9 +39,8 @@ class Results:
     Parameters
     ----------
     tables : iterable of Path
-        CSV files. Those with the columns of a setting's ``summary.csv`` give rows, the extension columns may be
-        missing; those with ``dataset,statistic,value`` give what loaded data were counted to hold; others are left
-        out.
+        CSV files. Those with the columns of an experiment's ``summary.csv`` give rows; the extension columns may be
+        missing. Those with ``dataset,statistic,value`` give counts of loaded data. Others are left out.
     """
 
     def __init__(self, tables: Iterable[str | Path] = ()) -> None:
@@ -50,9 +49,9 @@ class Results:
 
     @classmethod
     def in_folder(cls, folder: str | Path) -> Self:
-        """Return the results of every setting in a folder of results, and of the kept tables in its ``reference/``.
+        """Return the results of every experiment in a folder, and the stored reference results in its ``reference/``.
 
-        The folder may be that of one setting, too: then its rows are all there are.
+        The folder may also be that of one experiment; then only its rows are returned.
 
         Raises
         ------
@@ -61,7 +60,7 @@ class Results:
         """
         folder = Path(folder)
         if not folder.is_dir():
-            raise ProtocolError(f"{folder}: no such folder of results; run a setting first, or give --results DIR")
+            raise ProtocolError(f"{folder}: no such folder of results; run an experiment first, or give --results DIR")
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
@@ -104,8 +103,8 @@ def _read_table(path: Path, rows: list[Row], statistics: dict[tuple[str, str], f
                 rows.extend(_rows(path, table))
             elif path.name == "summary.csv" and path.parent.parent.name != "reference":
                 raise ProtocolError(
-                    f"{path}: no summary of a setting: wanted the columns {', '.join(sorted(_NEEDED))}, came "
-                    f"{', '.join(columns) or 'an empty file'}; make it again with `snakemake -- evaluate`"
+                    f"{path}: expected the columns of a summary, {', '.join(sorted(_NEEDED))}, got "
+                    f"{', '.join(columns) or 'an empty file'}. Make it again with `snakemake -- metrics`."
                 )
     except (OSError, UnicodeDecodeError) as error:
         raise ProtocolError(f"{path}: can't be read as a table: {error}") from error
@@ -124,6 +123,6 @@ def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
             )
         except ValueError as error:
             raise ProtocolError(
-                f"{path}, line {table.line_num}: wanted numbers under {', '.join(_NUMBERS)}, came "
-                f"{', '.join(str(cells[name]) for name in _NUMBERS)}; make it again with `snakemake -- evaluate`"
+                f"{path}, line {table.line_num}: expected numbers under {', '.join(_NUMBERS)}, got "
+                f"{', '.join(str(cells[name]) for name in _NUMBERS)}. Make it again with `snakemake -- metrics`."
             ) from error

@@ -32,8 +32,8 @@ def ledger(
     Parameters
     ----------
     results : str or Path, optional
-        A folder of results: each setting's ``summary.csv`` is looked at, and the kept tables in its ``reference/``. By
-        default ``results``, and no data where that is not there.
+        A folder of results, from which each experiment's ``summary.csv`` and the stored reference results in
+        ``reference/`` are read. By default ``results``; if there is no such folder, no data.
     only : collection of str
         The ids of some claims; all if empty.
     progress : callable, optional

@@ -239,8 +239,8 @@ def orthodrome() -> Values:
     expected={"largest mAP": 0.2},
     relation="<",
     data=True,
-    needs="`snakemake --configfile workflow/config/cifar10_full.yaml -- evaluate`, or any setting of CIFAR-10 with 12 "
-    "bits and class labels",
+    needs="`snakemake --configfile workflow/config/cifar10_full.yaml -- metrics`, or any experiment on CIFAR-10 with "
+    "12 bits and class labels",
     note="The paper names no features. Ours are GIST; features of a trained network would rank higher.",
 )
 def twelve_bits(results: Results) -> Values:
@@ -267,7 +267,7 @@ def twelve_bits(results: Results) -> Values:
     expected={"bits": 12, "bins": 4096, "methods": 8},
     data=True,
     needs="the metric `utilisation` of all eight methods with 12 bits on CIFAR-10: `snakemake --configfile "
-    "workflow/config/cifar10_full.yaml -- evaluate`",
+    "workflow/config/cifar10_full.yaml -- metrics`",
     note="The figure has no numbers. What ours adds: the share of the 4096 codes that the database uses. The figure's "
     "features and split are not named, and its DSH (density sensitive) is not that of table 1 (deep supervised).",
     errata=("E0-06",),

@@ -416,7 +416,7 @@ def setting() -> Values:
     within={"largest difference of MAP over its mean": 0.1},
     data=True,
     needs="codes of `deep_squared` and of `m_dsh` with margins 4, 8 and 12, 48 and 64 bits: `snakemake --configfile "
-    "workflow/config/cifar10_learned.yaml -- evaluate`, or of cifar10_learned_images.yaml",
+    "workflow/config/cifar10_learned.yaml -- metrics`, or of cifar10_learned_images.yaml",
     note="Departures of the kept tables: in place of a pre-trained AlexNet heads of two linear layers over GIST, means "
     "of five runs, and a convolutional network trained from nothing on `pixels`, one run; 30 epochs of Adam in place "
     "of 400 of gradient descent; R = 0, 1, 2, 4, 8, 12, precision at 3 too, empty balls with precision 0. Close is "

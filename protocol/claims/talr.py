@@ -445,7 +445,7 @@ def soft_histogram() -> Values:
     },
     data=True,
     needs="mAP, mAP[best], mAP[worst] and mAP[index] of CIFAR-10 at several lengths over ten runs: `snakemake "
-    "--configfile workflow/config/cifar10_full.yaml -- evaluate`",
+    "--configfile workflow/config/cifar10_full.yaml -- metrics`",
     note="In a single run the range may grow from one length to the next: SKLSH's from 0.09 to 0.12 between 12 and 16 "
     "bits in the kept run of the first setting. The paper's own methods are networks; ours are shallow, on GIST.",
 )
@@ -616,7 +616,7 @@ _LABELME = {
     within=0.01,
     data=True,
     needs="LabelMe_gist.mat and the seven other methods; `snakemake --configfile workflow/config/labelme.yaml -- "
-    "evaluate`",
+    "metrics`",
     note="Constant codes would have an NDCG of 0.237 if each query had its own thresholds, so the 0.683 of MACHash "
     "means thresholds over all queries, as in the released code, which also compares squared distances with "
     "percentiles of plain ones, cuts the levels' powers off at 127, and gives 1 to queries without a positive.",

@@ -34,13 +34,13 @@ def _parser() -> argparse.ArgumentParser:
               protocol check my.yaml        check a config file and print what it would run
               protocol list conventions     how papers and tools score
               protocol evaluate --help      score codes of your own
-              protocol compare --help       put settings, or codes of your own, side by side
+              protocol compare --help       compare the scores of experiments, or of your own codes
               protocol audit --help         find leaks in a split of your own
               protocol claims               what the papers claim, and what of it holds
 
             The pipeline itself is run by Snakemake, from the project's folder:
-              snakemake --cores all         the embedded default, from images to report
-              snakemake -n evaluate         what one stage would run
+              snakemake                     the embedded default, from images to report
+              snakemake -n metrics          what one stage would run
             """
         ),
     )

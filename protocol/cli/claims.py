@@ -49,8 +49,8 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
 
             A status is never entered: it follows from comparing ours with what the paper says, within the tolerance.
             Claims of arithmetic need no data. Claims about data read the tables in the folder of results: summary.csv
-            of every setting that was run, and the kept tables in its folder reference/. Run a setting, or put a
-            table there, and their status follows.
+            of every experiment that was run, and the stored reference results in its folder reference/. Their status
+            changes with these tables.
 
             examples:
               protocol claims                          every claim, paper by paper, and the totals

@@ -1,4 +1,4 @@
-"""`protocol compare`: settings, or codes of one's own, side by side."""
+"""`protocol compare`: the scores of experiments, or of a user's own codes, side by side."""
 
 import argparse
 import sys
@@ -24,15 +24,14 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     """Add the command `protocol compare`."""
     command = commands.add_parser(
         "compare",
-        help="put the scores of settings, or of your own codes, side by side",
+        help="compare the scores of experiments, or of your own codes",
         description="Compare scores, and only those that one protocol gave.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=textwrap.dedent(
             """\
             files:
-              the summary.csv of a setting, or what `protocol evaluate --json` wrote. Numbers of another data set,
-              ground truth, split, size or convention are never put in one table; what a file does not say of them is
-              named.
+              the summary.csv of an experiment, or the output of `protocol evaluate --json`. A table has only numbers of
+              the same dataset, ground truth, split, size and convention; those that a file does not record are named.
 
             examples:
               protocol compare results/cifar10/summary.csv results/cifar10_s1/summary.csv

@@ -17,7 +17,7 @@ from protocol.registry import DatasetRecord
     statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """Handwritten digits, 8 x 8 grey, 10 classes; small enough to try a whole setting without a download.
+    """Handwritten digits, 8 x 8 grey, 10 classes; small enough to try a whole experiment without a download.
 
     Parameters
     ----------

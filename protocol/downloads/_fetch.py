@@ -69,7 +69,7 @@ class Place:
         return self.mirror_sha256.get(file.name, file.sha256)
 
     def path(self, file: File) -> Path:
-        """Return where the file goes; the folder says which bytes it holds, so settings that want others get theirs."""
+        """Return where the file goes; the folder is named by its digest, so experiments may expect different bytes."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
     def provenance(self, file: File) -> Path:

@@ -35,8 +35,8 @@ def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
 class Feature(ABC):
     """A descriptor: `extract` looks at images once, `fit` and `encode` turn what it saw into vectors.
 
-    A plug-in checks and stores its keyword-only options in the constructor, no more, since a setting builds every
-    feature it names before any job starts. It knows the length of its vectors from them (`dimension`) and says how one
+    A plug-in checks and stores its keyword-only options in the constructor, no more, since loading a configuration
+    builds every feature that it names. It knows the length of its vectors from them (`dimension`) and says how one
     block of images is described (`_describer`). A learned feature also has `fit` and `encode`; what is learned comes
     from training rows only, so it can differ from run to run while `extract` need not be repeated.
     """

@@ -3,7 +3,7 @@
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher
 from protocol.hashers.progress import checkpoints
-from protocol.hashers.stored import trained, unchanged, write_stored
+from protocol.hashers.stored import trained, write_stored
 from protocol.hashers.supervision import Affinities, supervision_from_file
 from protocol.hashers.training_set import TrainingSet
 
@@ -16,6 +16,5 @@ __all__ = [
     "packed_codes",
     "supervision_from_file",
     "trained",
-    "unchanged",
     "write_stored",
 ]

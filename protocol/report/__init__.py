@@ -1,4 +1,4 @@
-"""Report: tables, figures and one page from a setting's results."""
+"""Report: tables, figures and one page from an experiment's results."""
 
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page

@@ -1,4 +1,4 @@
-"""Several settings, or users' own codes, side by side: only numbers of one protocol stand in one table."""
+"""The scores of experiments, or of users' own codes, side by side: a table has only numbers of one protocol."""
 
 import itertools
 import json
@@ -42,7 +42,8 @@ def read_scores(path: str | Path) -> "pd.DataFrame":
     Parameters
     ----------
     path : str or Path
-        The ``summary.csv`` of a setting, of which the plain codes are read, or what ``protocol evaluate --json`` wrote.
+        The ``summary.csv`` of an experiment, of which the plain codes are read, or the output of
+        ``protocol evaluate --json``.
         Without a column ``extension`` all codes are plain. What a file does not say of its protocol is `UNKNOWN`.
 
     Raises

@@ -52,7 +52,7 @@ def radius_rows(arrays: Mapping[str, NDArray], *, lengths: Sequence[int], empty:
     lengths : sequence of int
         Of the plain codes.
     empty : {"zero", "drop"}
-        As for the metrics of the setting.
+        As for the metrics of the experiment.
     extended : bool
         Whether to give the shortest length's RAMAP, precision, recall and cut mAP with every extension, as tables 2 and
         3 of RAMAP have them.

@@ -171,7 +171,7 @@ class Section:
     ----------
     name, title : str
     text : sequence of str
-        Paragraphs; where the setting lacks what the section is about, the one that says so.
+        Paragraphs; if the experiment lacks the subject of the section, one that states it.
     figures : sequence of Figure
     tables : sequence of Table
     template : str, optional

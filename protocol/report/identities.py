@@ -25,7 +25,7 @@ def check_identities(summary: "pd.DataFrame") -> list[Identity]:
     Parameters
     ----------
     summary : DataFrame
-        As `protocol.report.summarise` makes it; of a setting without extension codes nothing is checked.
+        As `protocol.report.summarise` makes it; without extension codes nothing is checked.
     """
     return [
         _checked("mAP: none = same", summary, "mAP", ("none", "same"), abs),

@@ -11,7 +11,7 @@ from protocol.report.sections import sections
 
 
 def page(results: Results) -> str:
-    """Return the report of one setting as HTML: sections, figures and their data, and the scripts that draw them."""
+    """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
     title = f"{results.setting['experiment']}: how {results.setting['dataset']} is retrieved by binary codes"
     return render(title, sections(results), notes=results.passport["notes"])
 

@@ -1,4 +1,4 @@
-"""Reads what a setting left, for the page and for the paper."""
+"""Reads the results of an experiment, for the page and for the paper."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
-    """Give the results of a setting, whose images are read from their file as they are needed.
+    """Return the results of an experiment, whose images are read from their file when they are needed.
 
     Parameters
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``, ``published``,
-        ``displayed``, ``provenance`` (the files whose provenance is printed), ``times`` (Snakemake's benchmark files).
+        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, ``counts``, and ``times``
+        (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
     """
@@ -43,9 +44,20 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
+            libraries=_libraries([*files["provenance"], *files["models"], *files["counts"]]),
             passports={str(path): storage.read_passport(path) for path in files["provenance"]},
             claims=json.loads(Path(files["claims"]).read_text()),
         )
+
+
+def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
+    """Return the number of files that were made with each version, by library."""
+    made: dict[str, dict[str, int]] = {}
+    for path in dict.fromkeys(map(str, paths)):
+        for library, version in storage.read_passport(path)["versions"].items():
+            of_library = made.setdefault(library, {})
+            of_library[version] = of_library.get(version, 0) + 1
+    return made
 
 
 def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":

@@ -44,7 +44,7 @@ class Results:
     Parameters
     ----------
     setting : mapping
-        The checked setting, every default filled in.
+        The checked configuration, every default filled in.
     passport : mapping
         Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
@@ -65,6 +65,8 @@ class Results:
         The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
     times : DataFrame
         Of every job: ``stage``, ``hasher`` where it has one, ``seconds``, ``megabytes``.
+    libraries : mapping of str to mapping
+        By library, the number of files that were made with each version.
     passports : mapping of str to mapping
         Of the files of run 0, by path.
     claims : sequence of mapping
@@ -83,6 +85,7 @@ class Results:
     published: "pd.DataFrame"
     displayed: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
+    libraries: Mapping[str, Mapping[str, int]]
     passports: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
 
@@ -98,17 +101,17 @@ class Results:
 
     @cached_property
     def hashers(self) -> list[str]:
-        """Every hasher of the setting."""
+        """Every hasher of the experiment."""
         return self._order("hasher")
 
     @cached_property
     def metric(self) -> str:
-        """The metric that stands for all: mAP where the setting has it."""
+        """The metric that stands for all: mAP if the experiment has it."""
         return "mAP" if "mAP" in self.setting["metrics"] else self.setting["metrics"][0]
 
     @cached_property
     def place(self) -> dict[str, str]:
-        """The feature, ground truth and split that stand for all: the first of the setting."""
+        """The feature, ground truth and split that stand for all: the first of the experiment."""
         return {column: self.plain[column].iloc[0] for column in PLACE}
 
     @cached_property
@@ -141,7 +144,7 @@ class Results:
         return table
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
-        """Return rows in the order in which the setting names feature, ground truth, split and hasher."""
+        """Return rows in the order in which the configuration names feature, ground truth, split and hasher."""
         columns = [name for name in ("feature", *_KEYS) if name in table]
         lengths = [name for name in ("n_bits",) if name in table]
         ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}

@@ -1,7 +1,7 @@
 """The points of a grid, in order, which of them is taken, and the table of their scores."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,46 @@ def best(scores: ArrayLike) -> int:
     if np.isnan(values).all():
         raise ProtocolError(f"selection: none of {values.size} points has a defined score; take another metric")
     return int(np.nanargmax(values))
+
+
+def selection_passport(
+    hasher: Callable[..., Any],
+    grid: Sequence[Mapping[str, Any]],
+    scores: Mapping[int, ArrayLike],
+    made_of: Mapping[int, Mapping[str, Any]],
+    *,
+    place: Mapping[str, Any],
+    options: Mapping[str, Any],
+    inputs: Mapping[str, str | Path],
+) -> dict[str, Any]:
+    """Return the provenance record of a selection.
+
+    Parameters
+    ----------
+    hasher : callable
+        The hasher's class.
+    grid : sequence of mapping
+        The points that were searched.
+    scores : mapping of int to array_like of float
+        By code length, the score of every point.
+    made_of : mapping of int to mapping
+        As for `protocol.reuse.unchanged`.
+    place : mapping
+        Dataset, feature, draw, run, hasher, and the criterion.
+    options : mapping
+        The options of the hasher that were not searched.
+    inputs : mapping of str to path
+    """
+    defaults = hasher().get_params()
+    return storage.passport(
+        "selection",
+        parameters={**place, "n_bits": sorted(scores), "options": dict(options)},
+        inputs=inputs,
+        points=list(grid),
+        default={option: defaults[option] for option in grid[0]},
+        chosen={n_bits: grid[best(own)] for n_bits, own in sorted(scores.items())},
+        fits={n_bits: {"made_of": own} for n_bits, own in made_of.items()},
+    )
 
 
 def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:

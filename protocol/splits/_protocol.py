@@ -343,5 +343,25 @@ def draw_of(split: str) -> str:
 
 
 def drawing_split(draw: str) -> str:
-    """Return the name of the registered split protocol that makes a draw: the first of those that share it."""
-    return next(split for split in registry.names("split") if draw_of(split) == draw)
+    """Return the name of the registered split protocol that makes a draw: the first of those that share it.
+
+    Raises
+    ------
+    ProtocolError
+        If protocols that name the same draw declare different partitions, overlaps or sizes besides the database.
+    """
+    first, *others = [split for split in registry.names("split") if draw_of(split) == draw]
+    for other in others:
+        if _declared(other) != _declared(first):
+            raise ProtocolError(
+                f"split {other!r}: expected the partitions of split {first!r}, with which it shares the draw {draw!r}, "
+                "apart from the database; give it a draw of its own."
+            )
+    return first
+
+
+def _declared(split: str) -> tuple:
+    """Return everything that a split protocol declares of its draw."""
+    protocol: SplitProtocol = registry.get("split", split)
+    overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
+    return [protocol.partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes

@@ -297,10 +297,10 @@ def test_an_empty_folder_is_no_error(tmp_path, without_data):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "came an empty file"),
-        ("a,b\n1,2\n", "wanted the columns"),
-        (",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n", "line 2: wanted numbers"),
-        (",".join(SUMMARY) + "\ncifar10,gist,c\n", "line 2: wanted numbers"),
+        ("", "got an empty file"),
+        ("a,b\n1,2\n", "expected the columns of a summary"),
+        (",".join(SUMMARY) + "\ncifar10,gist,c,s,lsh,twelve,none,0,mAP,0.1,,10\n", "line 2: expected numbers"),
+        (",".join(SUMMARY) + "\ncifar10,gist,c\n", "line 2: expected numbers"),
         ("\xff\xfe", "can't be read as a table"),
     ],
 )

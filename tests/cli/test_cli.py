@@ -15,7 +15,7 @@ SCRIPT = Path(sysconfig.get_path("scripts")) / "protocol"
 @pytest.mark.parametrize("arguments", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
 def test_help_teaches(arguments):
     done = subprocess.run([*arguments, "--help"], capture_output=True, text=True, check=True)
-    for word in ("list", "examples:", "protocol list hashers", "snakemake --cores all"):
+    for word in ("list", "examples:", "protocol list hashers", "snakemake "):
         assert word in done.stdout
     assert done.stderr == ""
 

@@ -61,7 +61,7 @@ is in `summary.csv`, of the extension codes (standard split) in `extensions.csv`
 PASSPORT = """\
 ## Passport
 
-- setting: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as ITQ's in run 0: {seeds}
+- experiment: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as ITQ's in run 0: {seeds}
 - features: digest `{features}`, options {options}
 - versions: {versions}
 {notes}

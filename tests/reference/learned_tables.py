@@ -211,8 +211,8 @@ def _passport() -> list[str]:
     passport = storage.read_passport(_of_draw(RAMAP, "gist") / "run0" / "deep_squared" / "codes.h5")
     versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
     notes = "\n".join(f"- {note}" for note in passport["notes"])
-    settings = "- settings: " + ", ".join(f"`workflow/config/{run.name}.yaml`" for run in RUNS) + ", seed 0"
-    return ["## Passport", f"{settings}\n- versions: {versions}\n{notes}"]
+    configurations = "- configurations: " + ", ".join(f"`workflow/config/{run.name}.yaml`" for run in RUNS) + ", seed 0"
+    return ["## Passport", f"{configurations}\n- versions: {versions}\n{notes}"]
 
 
 def _of_draw(run: Path, feature: str) -> Path:

@@ -120,6 +120,7 @@ def results():
         ),
         displayed=displayed,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
+        libraries={"numpy": {"2": 7}},
         passports={"results/made/content.h5": passport | {"versions": {"numpy": "2"}}},
         claims=[],
     )

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.workflow
 @pytest.fixture(scope="module")
 def default(tmp_path_factory, root):
     project = Project(tmp_path_factory.mktemp("default"), root)
-    done = project.run("--workflow-profile", "workflow/profiles/default", config=None)
+    (project.folder / "profiles").symlink_to("workflow/profiles")
+    done = project.run(config=None)
+    assert "profiles/default" in done.stdout + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"of \d+ steps \(\d+%\) done", done.stdout + done.stderr), "no progress was shown"
     return project.folder

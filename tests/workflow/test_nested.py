@@ -112,9 +112,10 @@ def searched(project, tmp_path, **inputs):
         "draw": results(project) / "draws" / "thesis" / "run1.h5",
         "preprocessing": results(project) / CELL / "preprocessing.h5",
     } | inputs
-    wildcards = SimpleNamespace(feature="gist", draw="thesis", run="1", hasher="sklsh")
+    wildcards = Files(feature="gist", draw="thesis", run="1", hasher="sklsh")
     seed = storage.read_passport(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     params = SimpleNamespace(
+        code="made by hand",
         dataset="digits",
         feature="gist",
         hasher="sklsh",
@@ -167,9 +168,10 @@ def test_other_validation_queries_make_other_scores(nested, tmp_path):
 
 def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
     script = unrun.folder / "workflow" / "scripts" / "selection.py"
-    reading = "storage.read(job.input.draw, PARTITIONS).items()"
+    reading = "storage.read(job.input.draw, PARTITIONS)\n"
     leaking = script.read_text().replace(
-        reading, 'zip(PARTITIONS, storage.read(job.input.draw, ["query", *PARTITIONS[1:]]).values())'
+        reading,
+        'dict(zip(PARTITIONS, storage.read(job.input.draw, ["query", *PARTITIONS[1:]]).values(), strict=True))\n',
     )
     assert leaking != script.read_text()
     script.write_text(leaking)

@@ -9,7 +9,7 @@ rule audit:
         preprocessing=each("<results>/{feature}/{draw}/run{run}/preprocessing.h5"),
         ground_truths=each("<results>/{feature}/{draw}/run{run}/ground_truth.h5"),
         selections=SELECTIONS,
-        supervision=supervision_files(),
+        supervision=supervised("<results>/{feature}/{draw}/run{run}/{supervision}.h5"),
     output:
         audit=report(
             "<results>/audit.csv",

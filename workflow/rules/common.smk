@@ -1,4 +1,4 @@
-"""What the rules share: the checked experiment, the folders, and the functions that name files and parameters."""
+"""The checked experiment, the folders, and the functions that name the files and parameters of rules."""
 
 import functools
 import os
@@ -67,7 +67,7 @@ wildcard_constraints:
 
 
 def plan(wildcards):
-    """What the experiment runs on a feature."""
+    """The experiment's plan for a feature: plug-in, options, runs, splits, hashers, code lengths ..."""
     return EXPERIMENT.features[wildcards.feature]
 
 
@@ -76,8 +76,11 @@ def each(pattern, **only):
 
     `only` restricts the combinations, as in ``feature="gist"``.
     """
-    chosen = [one for one in EXPERIMENT.combinations() if only.items() <= one.items()]
-    return list(dict.fromkeys(pattern.format(**one) for one in chosen))
+    files = []
+    for one in EXPERIMENT.combinations():
+        if all(one[name] == value for name, value in only.items()):
+            files.append(pattern.format(**one))
+    return list(dict.fromkeys(files))
 
 
 def on_this_machine(path):
@@ -113,9 +116,12 @@ def code_of(script, *users):
 
     def digest(wildcards):
         used = {}
-        for kind, plugin in (PLUGINS[user] for user in users):
-            used[kind] = (*used.get(kind, ()), *plugin(wildcards))
-        return code(script, **used)
+        for user in users:
+            kind, named = PLUGINS[user]
+            plugins = named(wildcards)
+            used.setdefault(kind, [])
+            used[kind] += [plugins] if isinstance(plugins, str) else plugins
+        return code(script, **{kind: tuple(names) for kind, names in used.items()})
 
     return digest
 
@@ -181,11 +187,6 @@ def parts_of(wildcards):
     return [f"{folder}/{part}.h5" for part in range(n)] if n > 1 else []
 
 
-def plan(wildcards):
-    """What the experiment runs on a feature."""
-    return EXPERIMENT.features[wildcards.feature]
-
-
 def features_of(wildcards):
     """The file of what was extracted, which all experiments on a dataset share."""
     return f"<data>/{plan(wildcards).extraction}/features.h5"
@@ -217,6 +218,10 @@ def lists_of(split):
     """The user's files that list the partitions of a split protocol."""
     files = list_paths(registry.get("split", split), CONFIG["split_options"][split])
     return [on_this_machine(path) for path in files.values()]
+
+
+def split_name(wildcards):
+    return wildcards.split
 
 
 def split_lists(wildcards):
@@ -315,8 +320,15 @@ def supervising_options(wildcards):
 
 SELECTION = "<results>/{feature}/{draw}/run{run}/{hasher}/selection.h5"
 SEARCHED = [name for name, use in EXPERIMENT.hashers.items() if use.grid]
+
+
+def searched(pattern):
+    """The pattern's files for every hasher with a grid."""
+    return [file for name in SEARCHED for file in each(pattern, hasher=name)]
+
+
 # Everything that is searched, and the table of it; nothing where no hasher has a grid.
-SELECTIONS = [file for name in SEARCHED for file in each(SELECTION, hasher=name)]
+SELECTIONS = searched(SELECTION)
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
 
@@ -343,7 +355,7 @@ def model_seeds(wildcards):
 
 
 def supervision_kind(hasher):
-    """What a hasher learns from besides the training rows, where the pipeline makes it."""
+    """The kind of supervision that a hasher needs and the pipeline makes, or None."""
     kind = registry.get("hasher", EXPERIMENT.hashers[hasher].plugin).supervision
     return kind if kind in SUPERVISING else None
 
@@ -357,27 +369,25 @@ def supervision_of(wildcards):
     return {"supervision": file} if kind else {}
 
 
-def supervision_files():
-    """The files that the experiment's hashers learn from besides the training rows."""
+def supervised(pattern):
+    """The pattern's files for every kind of supervision that a hasher of the experiment needs."""
     files = []
     for name in EXPERIMENT.hashers:
-        if kind := supervision_kind(name):
-            files += each(
-                f"<results>/{{feature}}/{{draw}}/run{{run}}/{kind}.h5", hasher=name
-            )
+        kind = supervision_kind(name)
+        if kind is not None:
+            files += each(pattern.replace("{supervision}", kind), hasher=name)
     return list(dict.fromkeys(files))
 
 
 def selection_of(wildcards):
     """The file that a hasher's options come from, where it has a grid."""
-    searched = wildcards.hasher in SEARCHED
-    return (
-        {"selection": SELECTION.format(**dict(wildcards.items()))} if searched else {}
-    )
+    if wildcards.hasher not in SEARCHED:
+        return {}
+    return {"selection": SELECTION.format(**dict(wildcards.items()))}
 
 
 def selection_criterion(wildcards):
-    """What options are chosen by; where the configuration names no ground truth, it is the feature's first."""
+    """The criterion that options are chosen by. Its ground truth is the feature's first unless the config names one."""
     name = CONFIG["selection"]["ground_truth"] or plan(wildcards).ground_truths[0]
     return CONFIG["selection"] | {"ground_truth": name, "empty": CONFIG["empty"]}
 
@@ -449,9 +459,10 @@ def n_bits_of(wildcards):
 
 
 def extended_hasher(wildcards):
-    """The hasher whose extended codes are drawn: that of RAMAP's tables, or else the first."""
-    hashers = plan(wildcards).hashers
-    return "lsh" if "lsh" in hashers else hashers[0]
+    """The hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or else the first."""
+    names = plan(wildcards).hashers
+    lsh = [name for name in names if EXPERIMENT.hashers[name].plugin == "lsh"]
+    return (lsh or names)[0]
 
 
 # The report
@@ -485,6 +496,11 @@ def leak_study_of(wildcards):
     return leak_study()
 
 
+def mean_average_precision(wildcards):
+    """The metric of the leak study."""
+    return "mAP"
+
+
 def leak_sizes(wildcards):
     return {key: size for key, size in leak_study().items() if key != "controls"}
 
@@ -509,16 +525,17 @@ def leak_model_seeds(wildcards):
     return seeds
 
 
-# The plug-ins that a job uses, by what uses them: their kind, and the function that names them.
+# The plug-ins that a job uses, by what it does with them: their kind, and the function that names them. A function that
+# names several returns a list.
 PLUGINS = {
-    "extraction": ("feature", lambda wildcards: [extracted_plugin(wildcards)]),
-    "feature": ("feature", lambda wildcards: [feature_plugin(wildcards)]),
-    "draw": ("split", lambda wildcards: [drawn_by(wildcards)]),
-    "split": ("split", lambda wildcards: [wildcards.split]),
+    "extraction": ("feature", extracted_plugin),
+    "feature": ("feature", feature_plugin),
+    "draw": ("split", drawn_by),
+    "split": ("split", split_name),
     "ground_truths": ("ground_truth", ground_truth_plugins),
-    "supervision": ("ground_truth", lambda wildcards: [supervising_plugin(wildcards)]),
-    "hasher": ("hasher", lambda wildcards: [hasher_plugin(wildcards)]),
-    "selection": ("ground_truth", lambda wildcards: [selecting_plugin(wildcards)]),
-    "mAP": ("metric", lambda wildcards: ["mAP"]),
-    "selection metric": ("metric", lambda wildcards: [selecting_metric(wildcards)]),
+    "supervision": ("ground_truth", supervising_plugin),
+    "hasher": ("hasher", hasher_plugin),
+    "selection": ("ground_truth", selecting_plugin),
+    "selection metric": ("metric", selecting_metric),
+    "mAP": ("metric", mean_average_precision),
 }

@@ -17,6 +17,8 @@ rule download:
     threads: 1
     params:
         dataset=DATASET,
+        # Part of the key of Snakemake's cache, which knows no wildcards.
+        sha256="{sha256}",
     message:
         "download: {wildcards.file}"
     script:

@@ -7,8 +7,8 @@ SHOWN = [
     *each("<results>/splits/{split}/run0/splits.h5"),
     *each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
     *each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
-    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", run=0),
-    *each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5", run=0),
+    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5"),
+    *each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
 ]
 # The benchmark files of the jobs that the results come from.
 TIMED = [
@@ -17,6 +17,8 @@ TIMED = [
     *each("<benchmarks>/splits/{split}/run{run}/split.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/preprocessing.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"),
+    *supervised("<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"),
+    *searched("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/selection.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"),
     *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
@@ -34,13 +36,15 @@ REPORTED = {
     "published": [source(path) for path in PUBLISHED],
     "displayed": displayed(),
     "provenance": SHOWN,
+    "models": each("<results>/{feature}/{draw}/run{run}/{hasher}/models.h5"),
+    "counts": each("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     "times": TIMED,
 }
 # Where files come from makes no result.
 REPORTED_CONFIG = {
     key: value for key, value in CONFIG.items() if key not in ("mirror", "offline")
 }
-# The page prints what every plug-in in use says of itself.
+# The page prints the records of all plug-ins in use.
 REPORT_PLUGINS = {
     "dataset": (DATASET,),
     "feature": tuple(plan.plugin for plan in EXPERIMENT.features.values()),

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from protocol import registry, storage
+from protocol import registry, reuse, storage
 from protocol.features import prepared
-from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, unchanged, write_stored
+from protocol.hashers import TrainingSet, checkpoints, supervision_from_file, trained, write_stored
 
 SOURCES = ("features", "draw", "preprocessing", "supervision")
 
@@ -14,11 +14,11 @@ def main(job):
     p, inputs, made_of = job.params, dict(job.input.items()), {}
     chosen = storage.read_passport(inputs["selection"])["chosen"] if "selection" in inputs else {}
     read = {name: storage.read_passport(inputs[name])["digest"] for name in SOURCES if name in inputs}
+    common = {"hasher": p.hasher, "code": p.code, "libraries": storage.versions(), "inputs": read}
     for n_bits, seed in p.seeds.items():
-        options = p.hasher_options | chosen.get(str(n_bits), {})
-        made_of[n_bits] = {"hasher": p.hasher, "code": p.code, "seed": seed, "options": options, "inputs": read}
+        made_of[n_bits] = common | {"seed": seed, "options": p.hasher_options | chosen.get(str(n_bits), {})}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    rows, kept = storage.read(job.input.draw, ["train", "query"]), unchanged(*job.output, made_of)
+    rows, kept = storage.read(job.input.draw, ["train", "query"]), reuse.unchanged(job.output, made_of)
     of_items = prepared(feature, p.steps, job.input.features, job.input.preprocessing)
     with of_items as items, checkpoints(job.output.models) as checkpoint:
         y = supervision_from_file(inputs.get("supervision"), otherwise=items.pairs(rows["train"]))

@@ -1,42 +1,42 @@
 """Choose one hasher's options from its grid on one run's validation partitions, at every code length."""
 
-from protocol import registry, storage
+from protocol import registry, reuse, storage
 from protocol.features import prepared
 from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet, supervision_from_file
 from protocol.ranking import relevance_from_arrays
-from protocol.selection import Validation, best, points, search
+from protocol.selection import Validation, points, search, selection_passport
 
 PARTITIONS = ("validation_query", "validation_database", "train")
+SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "ground_truth_options", "ground_truth_seed")
 
 
 def main(job):
     """Write the score of every point and the options chosen; a draw holds no database, and its queries are not read."""
-    p, criterion, wc = job.params, job.params.criterion, job.wildcards
+    p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
+    read = {name: storage.read_passport(path)["digest"] for name, path in inputs.items()}
+    common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
+    made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
+    kept, items = reuse.unchanged([job.output.selection], made_of), {}
     feature, hasher = registry.get("feature", p.feature)(**p.options), registry.get("hasher", p.hasher)
-    y, items = storage.read(job.input.labels).get("labels"), {}
+    y, parts = storage.read(job.input.labels).get("labels"), storage.read(job.input.draw, PARTITIONS)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
-        for name, images in storage.read(job.input.draw, PARTITIONS).items():
+        for name, images in parts.items():
             items[name] = Items(found.vectors(name, images), None if y is None else found.per_item(images, y))
-        supervision = supervision_from_file(job.input.get("supervision"), otherwise=found.pairs(images))
-    query, database, train = items.values()
+        supervision = supervision_from_file(inputs.get("supervision"), otherwise=found.pairs(parts["train"]))
+    query, database, train = (items[name] for name in PARTITIONS)
     build = registry.get("ground_truth", p.ground_truth)
     truth = build(query, database, train, seed=p.ground_truth_seed, **p.ground_truth_options)
     relevance = relevance_from_arrays(truth, len(database.X))
-    validation = Validation(query.X, database.X, relevance, criterion["metric"], criterion["empty"])
-    grid, training = points(p.grid), TrainingSet(train.X, supervision)
-    scores = search(hasher, grid, training, validation, seeds=p.model_seeds, options=p.hasher_options)
-    place = {"dataset": p.dataset, "feature": wc.feature, "draw": wc.draw, "run": int(wc.run), "hasher": wc.hasher}
-    passport = storage.passport(
-        "selection",
-        parameters={**place, **criterion, "n_bits": list(scores), "options": p.hasher_options},
-        inputs=dict(job.input.items()),
-        points=grid,
-        default={option: hasher().get_params()[option] for option in p.grid},
-        chosen={n_bits: grid[best(own)] for n_bits, own in scores.items()},
-        read={name: storage.array_digest(part.X) for name, part in items.items()},
-    )
-    storage.write(job.output.selection, {f"{n_bits}/scores": own for n_bits, own in scores.items()}, passport)
+    validation = Validation(query.X, database.X, relevance, p.criterion["metric"], p.criterion["empty"])
+    left, training = {n: p.model_seeds[n] for n in made_of if n not in kept}, TrainingSet(train.X, supervision)
+    scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in kept.items()}
+    scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
+    place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
+    passport = selection_passport(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)
+    passport["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
+    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, passport)
+    reuse.keep(job.output.selection)
 
 
 if __name__ == "__main__":

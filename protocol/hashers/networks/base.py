@@ -2,9 +2,12 @@
 
 import abc
 import contextlib
+import hashlib
 import importlib.util
+import inspect
 import json
 import logging
+import secrets
 from collections.abc import Iterator, Mapping
 from math import ceil, prod
 from pathlib import Path
@@ -238,9 +241,7 @@ class NetworkHasher(Hasher):
             "parameters": self.get_params(),
             "rows": storage.array_digest(training.X),
             "labels": storage.array_digest(training.labels),
-            "code": sources.digest(
-                *(own.__module__ for own in type(self).__mro__ if own.__module__.startswith("protocol."))
-            ),
+            "code": _code_of(type(self)),
             "torch": str(torch.__version__),
         }
         return json.loads(json.dumps(identity, default=np.generic.item))
@@ -374,6 +375,18 @@ def _arrays_of(network: "Module") -> dict[str, NDArray]:
     """Return the parameters and buffers of a network as C-contiguous arrays, by the names in a model file."""
     state = network.state_dict()
     return {f"network_/{name}": tensor.cpu().contiguous().numpy() for name, tensor in state.items()}
+
+
+def _code_of(hasher: type) -> str:
+    """Return a digest of the modules of a class and its bases, and of the source of classes outside this package."""
+    modules = {own.__module__ for own in hasher.__mro__}
+    ours = sorted(module for module in modules if module.startswith("protocol."))
+    others = [own for own in hasher.__mro__ if own.__module__ not in {*ours, "abc", "builtins"}]
+    try:
+        text = "".join(inspect.getsource(own) for own in others)
+    except (OSError, TypeError):  # without a source there is no telling whether the code is the same
+        text = secrets.token_hex()
+    return sources.digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")
 
 
 @contextlib.contextmanager

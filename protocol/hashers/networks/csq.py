@@ -65,9 +65,14 @@ class CSQ(NetworkHasher):
 
 
 def hash_centres(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return rows of a Hadamard matrix, then negated ones; random bits if there are too few, or no such matrix."""
+    """Return rows of a Hadamard matrix, then negated ones; or different random rows if there are too few of these."""
     H = np.ones((1, 1))
     while len(H) < n_bits:
         H = np.block([[H, H], [H, -H]])
-    enough = len(H) == n_bits and n_classes <= 2 * n_bits
-    return np.vstack([H, -H])[:n_classes] > 0 if enough else rng.random((n_classes, n_bits)) < 0.5
+    if len(H) == n_bits and n_classes <= 2 * n_bits:
+        return np.vstack([H, -H])[:n_classes] > 0
+    centres = rng.random((n_classes, n_bits)) < 0.5
+    while n_classes <= 2**n_bits and len(np.unique(centres, axis=0)) < n_classes:
+        repeated = np.setdiff1d(np.arange(n_classes), np.unique(centres, axis=0, return_index=True)[1])
+        centres[repeated] = rng.random((len(repeated), n_bits)) < 0.5
+    return centres

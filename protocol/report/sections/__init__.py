@@ -46,6 +46,6 @@ ORDER = (
 
 
 def sections(results: Results) -> list[Section]:
-    """Return every section in the order of the page; one that a setting can't have is left out, or says why."""
+    """Return every section in the order of the page; one that an experiment can't have is left out, or states why."""
     made = (module.section(results) for module in ORDER)
     return [section for section in made if section is not None]

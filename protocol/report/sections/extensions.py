@@ -15,7 +15,7 @@ def section(results: Results) -> Section:
     """Return RAMAP, cut mAP, precision and recall by radius for every extension."""
     title = "Redundant bits: what mAP doesn't see and RAMAP does"
     if results.summary["extension"].nunique() == 1:
-        return Section("extensions", title, ["Not here: the setting evaluates the plain codes alone."])
+        return Section("extensions", title, ["Not here: the experiment evaluates the plain codes alone."])
     rows = _rows(results)
     hasher, n_bits = rows["hasher"].iloc[0], int(rows["n_bits"].iloc[0])
     figure = Figure(
@@ -30,7 +30,7 @@ def section(results: Results) -> Section:
     where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension; mean over {_runs(here)}"
     text = (
         "“same” appends s bits that are equal in queries and database, “different” s bits that differ: no ranking "
-        "changes, but the cost of looking codes up does. Undefined values (an empty ball) count as the setting says."
+        "changes, but the cost of looking codes up does. Undefined values (an empty ball) count as configured."
     )
     tables = [_cut_table(here, where), _radius_table(here, where), _identities(results)]
     return Section("extensions", title, [text], [figure], tables)
@@ -89,7 +89,7 @@ def _cut_table(here: Any, where: str) -> Table:
     rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", here[here["metric"] == "RAMAP"], radii)
     caption = (
         f"mAP of the top K and RAMAP at radius R, a column for each K / R ({where}). mAP: ties expected, denominator "
-        "the relevant items among the top K. RAMAP: no ties; an empty ball counts as the setting says."
+        "the relevant items among the top K. RAMAP: no ties; an empty ball counts as the configuration states."
     )
     return Table("ramap-table-2", caption, header, rows, n_labels=2)
 

@@ -1,5 +1,6 @@
 """What the words mean: conventions, metrics, and every plug-in that was used."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from protocol import registry
@@ -31,7 +32,7 @@ def section(results: Results) -> Section:
         ),
         *(_plugins(results, kind) for kind in _KINDS),
     ]
-    text = f"Undefined values (0/0) in this setting: {undefined} (empty = {setting['empty']})."
+    text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {setting['empty']})."
     return Section("meanings", "What the words mean", [text], tables=tables)
 
 
@@ -63,7 +64,10 @@ def _plugin(results: Results, kind: str, name: str) -> str:
 def _options(results: Results, kind: str, name: str) -> dict[str, Any]:
     if kind == "feature":
         own = results.setting["features"][name]
-        return own["options"] | {"preprocessing": " ".join(own["preprocessing"]) or "none"}
+        steps = own["preprocessing"]
+        of = steps if isinstance(steps, Mapping) else {"": steps}
+        told = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in of.items()]
+        return own["options"] | {"preprocessing": "; ".join(told)}
     grid = results.setting.get(f"{kind}_grids", {}).get(name, {})
     searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
     return results.setting.get(f"{kind}_options", {}).get(name, {}) | searched

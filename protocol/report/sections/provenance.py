@@ -1,7 +1,5 @@
 """Where everything comes from: the configuration, the versions, and what made each file of run 0."""
 
-from collections import Counter
-
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
@@ -28,14 +26,10 @@ def section(results: Results) -> Section:
 
 def _mixed(results: Results) -> list[str]:
     """Return a sentence for each library of which the files were made with several versions."""
-    made: dict[str, Counter[str]] = {}
-    for passport in results.passports.values():
-        for library, version in passport["versions"].items():
-            made.setdefault(library, Counter())[version] += 1
     return [
-        f"Warning: these files were made with different versions of {library}: "
-        f"{', '.join(f'{version} ({n} files)' for version, n in sorted(versions.items()))}. Delete the older files and "
-        "run again to have all results from one environment."
-        for library, versions in sorted(made.items())
+        f"Warning: the files of this experiment were made with different versions of {library}: "
+        f"{', '.join(f'{version} ({n} files)' for version, n in sorted(versions.items()))}. Delete the experiment's "
+        "folder and run again to have all results from one environment."
+        for library, versions in sorted(results.libraries.items())
         if len(versions) > 1
     ]

@@ -16,7 +16,7 @@ def section(results: Results) -> Section:
     title = "What the order of ties does to mAP"
     if not set(_NAMES) <= set(results.setting["metrics"]):
         return Section(
-            "ties", title, ["Not here: the setting's metrics lack one of mAP, mAP[best] and mAP[worst], its bounds."]
+            "ties", title, ["Not here: the experiment's metrics lack one of mAP, mAP[best] and mAP[worst], its bounds."]
         )
     named = results.plain[results.plain["metric"].isin(_NAMES)]
     wide = named.assign(metric=named["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")

@@ -31,5 +31,9 @@ def section(results: Results) -> Section:
     chart = alt.layer(base.mark_bar(height=14, color="#2f7fd1"), text).properties(
         width="container", height=alt.Step(22)
     )
-    note = "Wall time and memory as Snakemake measured them on the machine of this run: no result depends on them."
+    note = (
+        "Wall time and memory as Snakemake measured them on the machine of this run: no result depends on them. "
+        "Feature extraction is not included, because experiments on one dataset share it. A job that ran again counts "
+        "with its last run."
+    )
     return Section("time", title, [note], [Figure("time", "Seconds by stage", shows, chart, stages)])
