@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import yaml
 
-from protocol import configuration
+from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import need
+from protocol.configuration.options import options
 from protocol.configuration.resources import NEEDS, items, row_bytes
 
 
@@ -178,3 +179,10 @@ def test_a_job_of_the_leak_study_needs_what_its_rule_inherits(loaded):
     experiment = loaded("digits_leak")
     for rule in ("preprocessing", "ground_truth"):
         assert need(experiment, f"leak_{rule}") == need(experiment, rule)
+
+
+def test_iterations_are_counted_by_an_option_of_the_hasher():
+    declared = {record.name: record.iterations for record in registry.entries("hasher") if record.iterations}
+    assert set(declared) == {"cca_itq", "dsh", "itq", "sph", "talr_ap", "talr_ndcg"}
+    for name, iterations in declared.items():
+        assert isinstance(options("hasher", name)[iterations.option].default, int)
