@@ -195,6 +195,25 @@ class SplitRecord(Record):
     summary: str = field()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Iterations:
+    """The iterations that take most of the time of a training.
+
+    Parameters
+    ----------
+    option : str
+        The hasher's option that limits their number.
+    ms : float
+        CPU milliseconds of an iteration on one core, roughly, for 64 bits and 512 features.
+    grows : bool, default=False
+        Whether `ms` is the time for each thousand training rows.
+    """
+
+    option: str
+    ms: float
+    grows: bool = False
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HasherRecord(Record):
     """What a hasher declares.
@@ -209,6 +228,8 @@ class HasherRecord(Record):
         Whether the seed changes what is learned.
     extra : str or None, default=None
         The optional dependency of this package (an extra in ``pyproject.toml``) that it needs.
+    iterations : Iterations or None, default=None
+        What the declared time of its jobs grows with; None if it is short, or that of a network.
     """
 
     kind: ClassVar[str] = "hasher"
@@ -218,6 +239,7 @@ class HasherRecord(Record):
     bits_within_features: bool
     random: bool
     extra: str | None = None
+    iterations: Iterations | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,6 +13,8 @@ from protocol.checks import ProtocolError
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
 
+_TARGETS = ("report", "leak")  # the second adds jobs only to an experiment with the key `leak`
+
 
 def _check(arguments: argparse.Namespace) -> None:
     from protocol import configuration
@@ -111,8 +113,7 @@ def _files(experiment: "Experiment") -> list[str]:
 def _jobs(experiment: "Experiment") -> list[str]:
     from protocol.configuration import jobs
 
-    targets = ("report", "leak") if "leak" in experiment.config else ("report",)
-    found = jobs(experiment, targets)
+    found = jobs(experiment, _TARGETS)
     text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in found.items())
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
     return [f"{sum(found.values()):,} if no result exists yet", *lines]
@@ -122,7 +123,7 @@ def _needs(experiment: "Experiment") -> list[str]:
     from protocol.configuration import jobs, need
     from protocol.configuration.resources import matrix_mb
 
-    needs = {rule: need(experiment, rule) for rule in jobs(experiment)}
+    needs = {rule: need(experiment, rule) for rule in jobs(experiment, _TARGETS)}
     memory = max(needs, key=lambda rule: needs[rule]["mem_mb"])
     longest = max(needs, key=lambda rule: needs[rule]["runtime"])
     total = sum(matrix_mb(experiment, name) for name in experiment.features)

@@ -77,7 +77,7 @@ def page(kind: str, name: str) -> str:
         shown |= {
             own.name: _words(getattr(found, own.name))
             for own in dataclasses.fields(found)
-            if own.name not in (*shown, "name", "plugin", "module", "files", "statistics", "check")
+            if own.name not in (*shown, "name", "plugin", "module", "files", "statistics", "check", "iterations")
         }
     shown |= {"files": _files(found)} if kind == "dataset" else {}
     lines = [f"{kind.replace('_', ' ')} {name}"]

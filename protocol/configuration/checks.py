@@ -1,5 +1,6 @@
 """Checks across the keys of a configuration: what can't work is refused before any job starts."""
 
+import importlib.util
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,7 @@ def check(experiment: Experiment) -> None:
         _check_splits(feature, experiment)
         _check_ground_truths(feature, experiment)
         _check_leak(feature, experiment)
+    _check_options(experiment)
 
 
 def _check_mirror(config: Mapping[str, Any]) -> None:
@@ -58,6 +60,38 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
     files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
+
+
+def _check_options(experiment: Experiment) -> None:
+    """Refuse options out of range and unknown names of uses that are in no list: the command line may list them."""
+    config = experiment.config
+    listed = {name for feature in experiment.features.values() for name in feature.hashers}
+    for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
+        plugin = config["hasher_uses"].get(name, name)
+        use = experiment.hashers.get(name, Use(name, plugin, {}, config["hasher_grids"].get(name, {})))
+        if _is_installed(plugin):
+            for point in points(use.grid):
+                _check_hasher(registry.get("hasher", plugin)(**use.options, **point), f"hasher {name!r}")
+    for use in experiment.ground_truths.values():
+        _check_ground_truth(use, None, None, "")
+    selecting = config["selection"]["ground_truth"]
+    if selecting is not None:
+        known = [*experiment.ground_truths, *config["ground_truth_uses"], *registry.names("ground_truth")]
+        one_of(selecting, dict.fromkeys(known), "selection.ground_truth", listing="protocol list ground_truths")
+
+
+def _is_installed(hasher: str) -> bool:
+    """Return whether the package that a hasher needs is there, without which its options can't be checked."""
+    return registry.entry("hasher", hasher).extra != "learned" or importlib.util.find_spec("torch") is not None
+
+
+def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None:
+    try:
+        hasher.check()
+        if dimension is not None:
+            hasher.check_features(dimension)
+    except ProtocolError as error:
+        raise ProtocolError(f"options of {where}: {error}") from error
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -99,13 +133,8 @@ def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
     for name in feature.hashers:
         use = experiment.hashers[name]
         for n_bits, point in itertools.product(feature.n_bits, points(use.grid)):
-            try:
-                hasher = registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point)
-                hasher.check()
-                if dimension is not None:
-                    hasher.check_features(dimension)
-            except ProtocolError as error:
-                raise ProtocolError(f"options of hasher {name!r} at {n_bits} bits: {error}") from error
+            hasher = registry.get("hasher", use.plugin)(n_bits=n_bits, **use.options, **point)
+            _check_hasher(hasher, f"hasher {name!r} at {n_bits} bits", dimension)
 
 
 def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -229,13 +258,14 @@ def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str
 
 
 def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, where: str) -> None:
+    where = f"options of ground truth {use.name!r}" + (f", {where}" if where else "")
     check = registry.entry("ground_truth", use.plugin).check
     if check is None:
         return
     try:
         check(n_train=n_train, n_database=n_database, **use.options)
     except ProtocolError as error:
-        raise ProtocolError(f"options of ground truth {use.name!r}, {where}: {error}") from error
+        raise ProtocolError(f"{where}: {error}") from error
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:

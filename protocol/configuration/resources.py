@@ -2,8 +2,10 @@
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from protocol import datasets, registry
 from protocol.checks import one_of
@@ -13,6 +15,7 @@ from protocol.selection import points
 _MB = 2**20
 _UNKNOWN = 512  # dimensions of a feature whose number only its files tell
 _RELATED = 5  # % of the pairs of training rows that have a level, if the ground truth's options do not say
+_JOINING = 20  # minutes for each million items whose features were extracted in parts
 _PAIR = 8  # bytes of a related pair: its row and its level
 _TORCH_MB = 600  # PyTorch and a training step of a small network: 300 MB measured
 _CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
@@ -20,6 +23,7 @@ _CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
 _ROW_MS = {"conv": 2.1}
 _DENSE_ROW_MS = 0.1
 _EPOCHS = 30  # of a network whose options do not say
+_HEADROOM = 3  # of the time of other hashers' iterations
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,11 @@ NEEDS = {
     "report": Need(1000, 10, 30, item_kb=1),
     "paper": Need(1000, 15, 30, item_kb=1),
     "leak_split": Need(400, 5, 10, item_kb=1),
-    "leak_preprocessing": Need(500, 10, 30, matrix=0.5, train=4),
-    "leak_ground_truth": Need(500, 10, 120, matrix=4),
     "leak_score": Need(500, 60, 600, matrix=6, trains=True),
     "leak": Need(1000, 10),
 }
 """By rule of the workflow."""
+NEEDS |= {f"leak_{rule}": NEEDS[rule] for rule in ("preprocessing", "ground_truth")}  # which these rules inherit from
 
 
 def need(
@@ -99,12 +102,15 @@ def need(
     """
     one_of(rule, NEEDS, "rule")
     features = [feature] if feature else list(experiment.features)
-    needs = [_of_feature(experiment, NEEDS[rule], experiment.features[name], hasher) for name in features]
+    if rule == "feature_part":  # other features are not divided
+        features = [name for name in features if _is_divided(experiment, name)] or features
+    needs = [_of_feature(experiment, rule, experiment.features[name], hasher) for name in features]
     memory, minutes = (max(values) for values in zip(*needs, strict=True))
     return {"mem_mb": math.ceil(attempt * memory), "runtime": math.ceil(attempt * minutes)}
 
 
-def _of_feature(experiment: Experiment, need: Need, feature: FeaturePlan, hasher: str | None) -> tuple[float, float]:
+def _of_feature(experiment: Experiment, rule: str, feature: FeaturePlan, hasher: str | None) -> tuple[float, float]:
+    need = NEEDS[rule]
     n_items, n_train = items(experiment), training_rows(experiment, feature)
     row_mb = row_bytes(experiment, feature) / _MB
     affinities = _affinities_mb(experiment, feature, n_train)
@@ -116,28 +122,48 @@ def _of_feature(experiment: Experiment, need: Need, feature: FeaturePlan, hasher
         + need.item_kb * n_items / 2**10
         + need.affinities * affinities
     )
-    minutes = need.minutes + need.minutes_per_million * n_items / 1e6 + need.minutes_of_affinities * affinities / 1e3
+    minutes = need.minutes + _minutes_of_items(experiment, rule, need, feature, n_items)
+    minutes += need.minutes_of_affinities * affinities / 1e3
     if need.trains:
         names = [hasher] if hasher else feature.hashers
-        learned = [_of_network(experiment.hashers[name], n_train, len(feature.n_bits)) for name in names]
+        learned = [_of_training(experiment.hashers[name], n_train, len(feature.n_bits)) for name in names]
         memory += max(mb for mb, _ in learned)
         minutes += max(more for _, more in learned)
     return memory, minutes
 
 
-def _of_network(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
-    """Return the memory and the minutes that a hasher needs because it trains a network, for all points of its grid."""
-    if registry.entry("hasher", use.plugin).extra != "learned":
+def _is_divided(experiment: Experiment, feature: str) -> bool:
+    return n_parts(experiment, experiment.features[feature].extraction) > 1
+
+
+def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: FeaturePlan, n_items: int) -> float:
+    """Return the minutes that grow with the items; an extraction in parts only joins them in the end."""
+    n = n_parts(experiment, feature.extraction)
+    if rule == "feature_part":
+        n_items = math.ceil(n_items / n)
+    per_million = _JOINING if rule == "feature" and n > 1 else need.minutes_per_million
+    return per_million * n_items / 1e6
+
+
+def _of_training(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:
+    """Return the memory and the minutes that training a hasher adds, for all code lengths and points of its grid."""
+    learn = _of_network if registry.entry("hasher", use.plugin).extra == "learned" else _of_iterations
+    of_points = [learn(use, use.options | point, n_train) for point in points(use.grid)]
+    return max(mb for mb, _ in of_points), n_lengths * sum(minutes for _, minutes in of_points)
+
+
+def _of_network(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
+    network, epochs = str(options.get("network")), int(options.get("epochs", _EPOCHS))
+    memory = _TORCH_MB + (_CONVOLUTION_MB if network in _ROW_MS else 0)
+    return memory, epochs * n_train * _ROW_MS.get(network, _DENSE_ROW_MS) / 60_000
+
+
+def _of_iterations(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[float, float]:
+    iterations = registry.entry("hasher", use.plugin).iterations
+    if iterations is None:
         return 0, 0
-    memory, minutes = float(_TORCH_MB), 0.0
-    for point in points(use.grid):
-        chosen = use.options | point
-        network = str(chosen.get("network"))
-        if network in _ROW_MS:
-            memory = float(_TORCH_MB + _CONVOLUTION_MB)
-        epochs = int(chosen.get("epochs", _EPOCHS))
-        minutes += n_lengths * epochs * n_train * _ROW_MS.get(network, _DENSE_ROW_MS) / 60_000
-    return memory, minutes
+    scale = n_train / 1000 if iterations.grows else 1
+    return 0, _HEADROOM * int(options[iterations.option]) * iterations.ms * scale / 60_000
 
 
 def items(experiment: Experiment) -> int:
@@ -189,11 +215,10 @@ def matrix_mb(experiment: Experiment, feature: str) -> float:
 
 
 def n_parts(experiment: Experiment, extraction: str) -> int:
-    """Return the number of jobs that share an extraction; 1 where the number of images is not known before."""
+    """Return the number of jobs that share an extraction, each of which takes its part of the images that there are."""
     feature = experiment.extractions[extraction]
     per_job = registry.get("feature", feature.plugin).images_per_job
-    known = experiment.facts.get("n")
-    return 1 if per_job is None or known is None else math.ceil(known / per_job)
+    return 1 if per_job is None else max(1, math.ceil(items(experiment) / per_job))
 
 
 def content_mb(experiment: Experiment) -> float:

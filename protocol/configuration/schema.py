@@ -373,6 +373,8 @@ def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
 
 def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -> str:
     where = _where(place)
+    if place[-1] == "[key]":
+        return f"{_where(place[:-2])}: expected names as keys, got {shown(value)}."
     if kind == "repeated":
         return f"{where}: {message}."
     expected = message.removeprefix("expected ") if kind in ("reserved", "none") else _expected(place)

@@ -61,7 +61,8 @@ def read_uses(
                     f"{{name: {name}_2, use: ...}}."
                 )
     given = config[f"{kind}_options"]
-    for name in [*given, *(config["hasher_grids"] if kind == "hasher" else ()), *also]:
+    searched = set(config["hasher_grids"] if kind == "hasher" else ())
+    for name in [*given, *sorted(searched), *also]:
         one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
     used = sorted({name for names in lists.values() for name in names} | set(given) | set(also))
     uses = {name: _use(kind, name, definitions.get(name, (name, {})), config) for name in used}
@@ -69,7 +70,8 @@ def read_uses(
         name: own | ({key: lists[f"features.{name}."]} if key in own else {})
         for name, own in config["features"].items()
     }
-    renamed = {use.name: use.plugin for use in uses.values() if use.name != use.plugin}
+    plugins = {name: definitions.get(name, (name,))[0] for name in sorted({*used, *searched})}
+    renamed = {name: plugin for name, plugin in plugins.items() if name != plugin}
     filled = {name: use.options for name, use in uses.items()}
     changes = {key: lists[""], "features": features, f"{kind}_options": filled, f"{kind}_uses": renamed}
     return {**config, **changes}, uses

@@ -9,7 +9,7 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 
 @HasherRecord(
@@ -20,6 +20,7 @@ from protocol.registry import HasherRecord
     "row of another one, and fewer planes than bits is an error with a reason.",
     bits_within_features=False,
     random=True,
+    iterations=Iterations(option="n_iter", ms=3, grows=True),
 )
 class DSH(Hasher):
     """Density-sensitive hashing: each bit is the side of the middle plane between two neighbouring clusters.

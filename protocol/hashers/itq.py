@@ -7,7 +7,7 @@ from protocol.checks import integer
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 
 @HasherRecord(
@@ -18,6 +18,7 @@ from protocol.registry import HasherRecord
     "n_bits above the number of features is refused.",
     bits_within_features=True,
     random=True,
+    iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class ITQ(Hasher):
     """Iterative quantization: PCA, then the rotation that brings the points nearest to the corners of a cube.

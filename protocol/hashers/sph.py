@@ -7,7 +7,7 @@ from protocol.checks import ProtocolError, integer, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 _N_START = 5  # training rows whose mean starts a centre
 _SLACK = 16 * np.finfo(np.float32).eps  # above the rounding of a squared distance, far below what tells rows apart
@@ -23,6 +23,7 @@ _FAR = 1000.0  # times the farthest row: from there a sphere is a plane, and flo
     "so that the row that sets it stays inside.",
     bits_within_features=False,
     random=True,
+    iterations=Iterations(option="max_iter", ms=2, grows=True),
 )
 class SpH(Hasher):
     """Spherical hashing: each bit says whether a point lies inside a hypersphere.

@@ -108,3 +108,10 @@ def test_the_package_and_the_other_commands_stay_light():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_jobs_of_a_leak_study_are_counted_and_their_needs_included(root, capsys):
+    assert main(["check", str(root / "workflow" / "config" / "digits_leak.yaml")]) == 0
+    out = capsys.readouterr().out
+    assert "leak_score" in out.partition("needs")[0]
+    assert "minutes, for a job of leak_score" in out

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import yaml
 
-from protocol import configuration
+from protocol import configuration, registry
 from protocol.checks import ProtocolError
 from protocol.configuration import need
+from protocol.configuration.options import options
 from protocol.configuration.resources import NEEDS, items, row_bytes
 
 
@@ -128,3 +129,60 @@ def test_a_users_folder_is_counted_not_read(loaded, tmp_path, monkeypatch):
     assert items(experiment) == 6
     monkeypatch.setattr(resources.datasets, "count_files", lambda folder: pytest.fail("counted again"))
     assert items(experiment) == 6
+
+
+def test_the_parts_of_an_extraction_share_its_time(loaded, monkeypatch):
+    from protocol.features._feature import Feature
+
+    def minutes(per_job, rule):
+        monkeypatch.setattr(Feature, "images_per_job", per_job)
+        return need(loaded("cifar10"), rule)["runtime"]
+
+    rest = NEEDS["feature"].minutes
+    whole = minutes(60_000, "feature") - rest
+    assert whole == 15  # 60,000 of a million items
+    assert minutes(30_000, "feature_part") - rest == pytest.approx(whole / 2, abs=1)
+    assert minutes(6_000, "feature_part") - rest == pytest.approx(whole / 10, abs=1)
+    assert minutes(6_000, "feature") - rest <= 2  # joins the parts
+
+
+def test_a_training_of_many_iterations_takes_longer(loaded):
+    def minutes(hasher, rule="model", **changes):
+        experiment = loaded("synthetic", hashers=["lsh", "itq", "sph", "dsh", "talr_ap"], n_bits=[16, 32], **changes)
+        return need(experiment, rule, hasher=hasher)["runtime"]
+
+    lsh = minutes("lsh")
+    steps = {"hasher_options": {"talr_ap": {"n_steps": 120_000}}}
+    assert minutes("talr_ap", **steps) - lsh == 2 * 3 * 10  # code lengths, headroom, minutes
+    assert minutes("lsh", **steps) == lsh
+    for hasher, option in (("itq", "n_iter"), ("sph", "max_iter"), ("dsh", "n_iter")):
+        few, many = ({"hasher_options": {hasher: {option: n}}} for n in (1, 1_000_000))
+        assert minutes(hasher, **few) < minutes(hasher, **many)
+    grid = {"hasher_grids": {"talr_ap": {"n_steps": [120_000, 60_000]}}}
+    more = minutes("talr_ap", "selection", **grid) - minutes("lsh", "selection", **grid)
+    assert more == 2 * 3 * (10 + 5)
+
+
+def test_a_users_folder_is_extracted_in_parts(loaded, tmp_path, monkeypatch):
+    from protocol.features._feature import Feature
+
+    monkeypatch.setattr(Feature, "images_per_job", 3)
+    for number in range(7):
+        (tmp_path / "cat").mkdir(exist_ok=True)
+        (tmp_path / "cat" / f"{number}.jpg").write_bytes(b"")
+    experiment = loaded("image_folder", dataset_options={"folder": str(tmp_path)})
+    assert {configuration.n_parts(experiment, name) for name in experiment.extractions} == {3}
+    assert configuration.jobs(experiment)["feature_part"] == 3 * len(experiment.extractions)
+
+
+def test_a_job_of_the_leak_study_needs_what_its_rule_inherits(loaded):
+    experiment = loaded("digits_leak")
+    for rule in ("preprocessing", "ground_truth"):
+        assert need(experiment, f"leak_{rule}") == need(experiment, rule)
+
+
+def test_iterations_are_counted_by_an_option_of_the_hasher():
+    declared = {record.name: record.iterations for record in registry.entries("hasher") if record.iterations}
+    assert set(declared) == {"cca_itq", "dsh", "itq", "sph", "talr_ap", "talr_ndcg"}
+    for name, iterations in declared.items():
+        assert isinstance(options("hasher", name)[iterations.option].default, int)

@@ -282,3 +282,45 @@ def test_a_network_that_can_not_take_the_feature(key):
     assert message.endswith(", got 512. Use 'mlp' or 'linear' for others.")
     pixels = {"features": {"pixels": {"options": {"image_size": 32, "colour": "rgb"}}}}
     configuration.load(SMALL | changes | pixels)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"ground_truths": ["class_label"], "ground_truth_options": {"epsilon_ball": {"n_neighbours": -5}}},
+            "options of ground truth 'epsilon_ball': n_neighbours: expected an integer >= 1, got -5.",
+        ),
+        (
+            {"hashers": ["lsh"], "hasher_options": {"itq": {"n_iter": 0}}},
+            "options of hasher 'itq': n_iter: expected an integer >= 1, got 0.",
+        ),
+        (
+            {"hashers": ["lsh"], "hasher_grids": {"itq": {"n_iter": [5, 0]}}},
+            "options of hasher 'itq': n_iter: expected an integer >= 1, got 0.",
+        ),
+        (
+            {"hashers": ["lsh"], "hasher_uses": {"mine": "itq"}, "hasher_grids": {"mine": {"n_iter": [0]}}},
+            "options of hasher 'mine': n_iter: expected an integer >= 1, got 0.",
+        ),
+    ],
+)
+def test_options_of_what_no_list_uses(changes, message):
+    assert refused(**changes) == message
+
+
+def test_an_unknown_ground_truth_of_a_selection_without_grids():
+    assert refused(selection={"ground_truth": "class_labels"}).startswith("selection.ground_truth: expected ")
+    configuration.load(SMALL | {"selection": {"ground_truth": "nearest_neighbours"}})
+
+
+@pytest.mark.parametrize("key", ["features", "hasher_options", "hasher_grids", "ground_truth_uses"])
+def test_a_key_that_is_no_name(key):
+    assert refused(**{key: {1: {}}}) == f"{key}: expected names as keys, got 1."
+
+
+def test_a_network_that_no_list_uses_needs_no_pytorch(monkeypatch):
+    changes = {"hasher_options": {"csq": {"epochs": 5}}}
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    configuration.load(SMALL | changes)
+    assert "needs PyTorch" in refused(hashers=["csq"], **changes)

@@ -9,7 +9,7 @@ from protocol.checks import integer
 from protocol.hashers.cross_modal.base import CrossModalHasher
 from protocol.hashers.cross_modal.canonical import CanonicalDirections
 from protocol.hashers.linear_algebra import quantizing_rotation
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 
 @HasherRecord(
@@ -21,6 +21,7 @@ from protocol.registry import HasherRecord
     "directions than the narrower modality has features, and its regularisation grows with the variance.",
     bits_within_features=False,
     random=True,
+    iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class CCAITQ(CrossModalHasher):
     """Canonical correlation analysis of two modalities, then the one rotation that suits the signs of both.

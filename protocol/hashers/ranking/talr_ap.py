@@ -2,7 +2,7 @@
 
 from protocol.hashers.ranking.base import TALR
 from protocol.hashers.ranking.objectives import ap_r, ap_s, binary_gains
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 
 @HasherRecord(
@@ -14,6 +14,7 @@ from protocol.registry import HasherRecord
     "falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which the released code lacks.",
     bits_within_features=True,
     random=True,
+    iterations=Iterations(option="n_steps", ms=5),
 )
 class TALRAP(TALR):
     r"""Tie-aware learning to rank for AP: every training row queries the rest of its minibatch.

@@ -2,7 +2,7 @@
 
 from protocol.hashers.ranking.base import TALR
 from protocol.hashers.ranking.objectives import dcg_r, dcg_s, graded_gains
-from protocol.registry import HasherRecord
+from protocol.registry import HasherRecord, Iterations
 
 
 @HasherRecord(
@@ -12,6 +12,7 @@ from protocol.registry import HasherRecord
     "without a relevant row is left out of the mean.",
     bits_within_features=True,
     random=True,
+    iterations=Iterations(option="n_steps", ms=5),
 )
 class TALRNDCG(TALR):
     """Tie-aware learning to rank for NDCG: every training row queries the rest of its minibatch.
