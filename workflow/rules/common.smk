@@ -128,10 +128,13 @@ def code_of(script, *users):
 
 def needs(name, wildcards, attempt):
     """The memory and time of a job."""
+    feature = wildcards.get("feature")
+    if "extraction" in wildcards.keys():
+        feature = EXPERIMENT.extractions[wildcards.extraction].name
     return configuration.need(
         EXPERIMENT,
         name,
-        feature=wildcards.get("feature"),
+        feature=feature,
         hasher=wildcards.get("hasher"),
         attempt=attempt,
     )
