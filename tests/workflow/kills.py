@@ -84,7 +84,7 @@ class Victim:
             with contextlib.suppress(psutil.NoSuchProcess):
                 jobs[rng.integers(len(jobs))].kill()
         running.wait()
-        killed = Kill(whom, len(self.files()), len(jobs), forget, len(list(self.results.rglob(".*.part"))))
+        killed = Kill(whom, len(self.files()), self._in_flight(), forget, len(list(self.results.rglob(".*.part"))))
         if forget:
             shutil.rmtree(self.project.folder / ".snakemake")
         return killed
@@ -97,8 +97,14 @@ class Victim:
                 os.killpg(group, signal.SIGKILL)
         return status
 
+    def _in_flight(self) -> int:
+        """Return how many jobs the last leg had started, by its own words, and not seen to finish."""
+        leg = self._log.read_text()[self._leg_began :]
+        return len(set(re.findall(r"^Job (\d+): ", leg, re.M)) - set(re.findall(r"^Finished jobid: (\d+)", leg, re.M)))
+
     def _start(self) -> subprocess.Popen:
         self._unlock()
+        self._leg_began = len(self._log.read_text()) if self._log.exists() else 0
         with open(self._log, "a") as log:
             environment = self.project.environment()
             started = subprocess.Popen(

@@ -183,7 +183,7 @@ def test_another_code_length_trains_only_that_length(ran, tmp_path_factory, root
         for log in logs:
             lines = log.read_text().splitlines()
             assert [line.partition("run: ")[2] for line in lines if "kept from an earlier run" in line] == (
-                [f"models of {kept} bits"] if kept else []
+                [kept] if kept else []
             )
             assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == trained
     files = sorted(path.relative_to(fresh.folder) for path in (fresh.folder / RESULTS / "gist").rglob("*.h5"))
