@@ -329,15 +329,18 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
         missing = sorted(set(names or ()) - set(found))
         if missing:
             raise ProtocolError(f"{path}: has no array {missing[0]!r}; it has: {', '.join(sorted(found))}")
-        arrays = {}
-        for name in sorted(found) if names is None else names:
-            try:
-                arrays[name] = found[name][...]
-            except OSError as error:
-                raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
-            if array_digest(arrays[name]) != found[name].attrs.get("sha256"):
-                raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
-        return arrays
+        return {name: _whole(path, name, found[name]) for name in (sorted(found) if names is None else names)}
+
+
+def _whole(path: str | Path, name: str, stored: "h5py.Dataset") -> NDArray:
+    """Return a whole array, checked against its digest."""
+    try:
+        array: NDArray = stored[...]
+    except OSError as error:
+        raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
+    if array_digest(array) != stored.attrs.get("sha256"):
+        raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
+    return array
 
 
 @contextlib.contextmanager
@@ -398,10 +401,10 @@ def flattened(groups: Mapping[Any, Any]) -> dict[str, Any]:
 def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
     """Return the arrays of a file whose names begin with ``group/``, by the rest of their names; errors as `read`."""
     with _opened(path) as (_, found):
-        names = [name for name in found if name.startswith(f"{group}/")]
-    if not names:
-        raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(grouped(found)))}")
-    return grouped(read(path, names))[group]
+        groups = grouped(found)
+        if group not in groups:
+            raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(groups))}")
+        return {name: _whole(path, f"{group}/{name}", stored) for name, stored in sorted(groups[group].items())}
 
 
 def read_passport(path: str | Path) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``, ``published``,
-        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, ``counts``, and ``times``
+        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times``
         (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
@@ -44,7 +44,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
-            libraries=_libraries([*files["provenance"], *files["models"], *files["counts"]]),
+            libraries=_libraries([*files["provenance"], *files["models"]]),
             passports={str(path): storage.read_passport(path) for path in files["provenance"]},
             claims=json.loads(Path(files["claims"]).read_text()),
         )

@@ -221,3 +221,20 @@ def test_a_link_is_followed_and_what_is_no_file_is_never_replaced(tmp_path):
             storage.replacing(tmp_path / name).__enter__()
     assert (tmp_path / "pipe").is_fifo()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]
+
+
+def test_a_group_is_read_without_its_name_and_checked(tmp_path):
+    path = tmp_path / "x.h5"
+    groups = {"a": {"x": np.arange(3), "y/z": np.ones(2)}, "b": {"x": np.zeros(1)}, "c": np.arange(2)}
+    storage.write(path, storage.flattened(groups), storage.passport("test", parameters={}, inputs={}))
+    found = storage.read_group(path, "a")
+    assert sorted(found) == ["x", "y/z"]
+    np.testing.assert_array_equal(found["x"], np.arange(3))
+    with pytest.raises(ProtocolError, match=r"x.h5: expected arrays of 'd', got those of a, b, c"):
+        storage.read_group(path, "d")
+    content = bytearray(path.read_bytes())
+    place = content.find(np.arange(3).tobytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ProtocolError, match="array 'a/x' was altered after writing"):
+        storage.read_group(path, "a")

@@ -37,7 +37,6 @@ REPORTED = {
     "displayed": displayed(),
     "provenance": SHOWN,
     "models": each("<results>/{feature}/{draw}/run{run}/{hasher}/models.h5"),
-    "counts": each("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     "times": TIMED,
 }
 # Where files come from makes no result.
