@@ -27,7 +27,7 @@ MAY_IMPORT = {
     **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
     "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "ranking", "metrics"},
-    "audit": {"formats", "splits", "groundtruth", "evaluation"},
+    "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
     "configuration": {"datasets", "metrics", "selection", "splits"},
     "cli": {
@@ -37,7 +37,7 @@ MAY_IMPORT = {
         "splits",
         "ranking",
         "metrics",
-        "audit",
+        "auditing",
         "report",
         "evaluation",
         "claims",

@@ -10,38 +10,40 @@ from typing import TYPE_CHECKING, Any
 from protocol.checks import ProtocolError, number
 
 if TYPE_CHECKING:
-    from protocol.audit import Dataset, Run
+    from protocol.auditing import Dataset, Run
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from protocol import audit
+    from protocol import auditing
 
     if arguments.json:
         from protocol.storage import check_writable
 
         check_writable(arguments.json.parent)
-    dataset = audit.known_dataset(arguments.ids, arguments.labels)
+    dataset = auditing.known_dataset(arguments.ids, arguments.labels)
     runs = _runs(arguments, dataset)
     copies = _copies(arguments, runs[0])
-    findings = audit.audit_splits(runs, copies)
+    findings = auditing.audit_splits(runs, copies)
     for run in runs:
-        findings[run.file] += audit.audit_relevance(run.split)
+        findings[run.file] += auditing.audit_relevance(run.split)
         if arguments.pairs:
-            findings[run.file] += audit.audit_pairs(run.split, audit.read_pairs(arguments.pairs, run.split.dataset))
+            findings[run.file] += auditing.audit_pairs(
+                run.split, auditing.read_pairs(arguments.pairs, run.split.dataset)
+            )
     if arguments.json:
-        audit.write_json(arguments.json, findings)
+        auditing.write_json(arguments.json, findings)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     by = {"copies": bool(copies), "pairs": bool(arguments.pairs)}
-    told = {run.file: audit.about(run, n_runs=len(runs), **by) for run in runs}
-    shown = audit.markdown(findings, told) if arguments.markdown else audit.text(findings, told, colour=colour)
+    told = {run.file: auditing.about(run, n_runs=len(runs), **by) for run in runs}
+    shown = auditing.markdown(findings, told) if arguments.markdown else auditing.text(findings, told, colour=colour)
     sys.stdout.write(shown + "\n")
-    return 1 if audit.n_errors(findings) else 0
+    return 1 if auditing.n_errors(findings) else 0
 
 
 def _runs(arguments: argparse.Namespace, dataset: "Dataset") -> "list[Run]":
-    from protocol import audit
+    from protocol import auditing
 
     lists = {part: file for part in _LISTS if (file := getattr(arguments, part))}
     if bool(lists) == bool(arguments.splits):
@@ -50,8 +52,8 @@ def _runs(arguments: argparse.Namespace, dataset: "Dataset") -> "list[Run]":
         missing = [part for part in ("query", "database") if part not in lists]
         if missing:
             raise ProtocolError(f"wanted a list of the queries and one of the database, came no --{missing[0]}")
-        return [audit.read_lists(lists, dataset, protocol=arguments.protocol)]
-    return audit.read_runs(dict.fromkeys(arguments.splits), dataset, protocol=arguments.protocol)
+        return [auditing.read_lists(lists, dataset, protocol=arguments.protocol)]
+    return auditing.read_runs(dict.fromkeys(arguments.splits), dataset, protocol=arguments.protocol)
 
 
 def _copies(arguments: argparse.Namespace, run: "Run") -> dict[str, Any]:
@@ -60,7 +62,7 @@ def _copies(arguments: argparse.Namespace, run: "Run") -> dict[str, Any]:
         if arguments.distance is not None:
             raise ProtocolError("--distance is one between features: wanted --features F, too")
         return {}
-    from protocol import audit
+    from protocol import auditing
     from protocol.formats.arrays import map_array
 
     X = map_array(arguments.features)
@@ -71,8 +73,8 @@ def _copies(arguments: argparse.Namespace, run: "Run") -> dict[str, Any]:
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(f"{arguments.features}: wanted features of {n_items:,} items (n, d), came shape {X.shape}")
     if arguments.distance:
-        return {f"features within {arguments.distance:g}": audit.within_distance(X, arguments.distance)}
-    return {"equal features": audit.equal_content(audit.first_equal(X, arguments.features))}
+        return {f"features within {arguments.distance:g}": auditing.within_distance(X, arguments.distance)}
+    return {"equal features": auditing.equal_content(auditing.first_equal(X, arguments.features))}
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -11,7 +11,7 @@ from protocol import registry, tables
 from protocol.checks import one_of
 
 if TYPE_CHECKING:
-    from protocol.audit import Kind
+    from protocol.auditing import Kind
     from protocol.evaluation import Convention
 
 _LISTS = {f"{kind}s": kind for kind in (*registry.PACKAGES, "finding", "convention")}
@@ -58,7 +58,7 @@ def _entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
     if kind in registry.PACKAGES:
         return registry.entries(kind)
     if kind == "finding":
-        from protocol.audit import KINDS
+        from protocol.auditing import KINDS
 
         return iter(KINDS)
     from protocol.evaluation import CONVENTIONS

@@ -54,7 +54,7 @@ class Results:
     summary : DataFrame
         As `protocol.report.summarise` makes it.
     findings : DataFrame
-        As `protocol.audit.write_findings` writes it.
+        As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
         As `protocol.selection.write_table` writes it; None where nothing was searched.
     splits : mapping of str to mapping

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from protocol import registry, storage
-from protocol.audit import KINDS
+from protocol.auditing import KINDS
 from protocol.cli import main
 from protocol.splits import read_list, write_list, write_split
 
@@ -413,7 +413,7 @@ def test_the_two_toolkits_share_photos_across_roles(nuswide, tmp_path, monkeypat
 
 
 def test_the_json_is_what_the_table_of_the_pipeline_has(folder):
-    from protocol.audit import Dataset, audit_splits, read_lists, write_findings
+    from protocol.auditing import Dataset, audit_splits, read_lists, write_findings
 
     leaking()
     _, found = audited(*LISTS)

@@ -2,17 +2,17 @@
 
 from collections import defaultdict
 
-from protocol import audit, registry, storage
+from protocol import auditing, registry, storage
 from protocol.features import prepared
 
 
 def main(job):
     """Write the findings, with the file each was made in; what a fit should have seen is made again from the split."""
-    dataset, learned, splits = audit.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
-    runs = audit.read_runs(job.input.splits, dataset)
+    dataset, learned, splits = auditing.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
+    runs = auditing.read_runs(job.input.splits, dataset)
     for run in runs:
         splits[storage.read_passport(run.file)["inputs"]["draw"]][run.name] = run.split
-    findings = audit.audit_splits(runs, audit.stored_copies(job.input.content, job.input.features, dataset))
+    findings = auditing.audit_splits(runs, auditing.stored_copies(job.input.content, job.input.features, dataset))
     for path in (*job.input.selections, *job.input.supervision):
         learned[storage.read_passport(path)["inputs"]["preprocessing"]].append(path)
     features = {storage.read_passport(path)["digest"]: path for path in job.input.features}
@@ -23,16 +23,16 @@ def main(job):
         feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
         own, drawn = learned[passport["digest"]], next(iter(of_draw.values()))
         with prepared(feature, steps, path, fitted) as items:
-            findings[fitted] = audit.audit_fit(passport, items.raw(drawn["train"]))
-            wanted = (*audit.LEARNING, *audit.TEST) if own else ("train",)
+            findings[fitted] = auditing.audit_fit(passport, items.raw(drawn["train"]))
+            wanted = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
             vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
             queries = items.per_item(drawn["query"], dataset.ids)
             y = None if dataset.y is None else items.per_item(drawn["train"], dataset.y)
-        findings[truth] = audit.audit_fit(storage.read_passport(truth), vectors["train"])
+        findings[truth] = auditing.audit_fit(storage.read_passport(truth), vectors["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
-            findings[truth] += audit.audit_truth(storage.grouped(rules), queries, split=split)
-        findings |= {file: audit.audit_learned(storage.read_passport(file), vectors, y) for file in own}
-    audit.write_findings(job.output.audit, findings, audit.audit_libraries(job.input))
+            findings[truth] += auditing.audit_truth(storage.grouped(rules), queries, split=split)
+        findings |= {file: auditing.audit_learned(storage.read_passport(file), vectors, y) for file in own}
+    auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(job.input))
 
 
 if __name__ == "__main__":

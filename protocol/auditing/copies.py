@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.audit.findings import Finding
-from protocol.audit.split import Dataset, Split
+from protocol.auditing.findings import Finding
+from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 from protocol.groundtruth import neighbours_within
 from protocol.splits import PARTITIONS, SplitProtocol

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from protocol.audit.classes import audit_classes
-from protocol.audit.copies import Copied, audit_copies
-from protocol.audit.declared import audit_seed, audit_sizes
-from protocol.audit.findings import Finding
-from protocol.audit.overlaps import audit_entries, audit_overlaps
-from protocol.audit.reading import UNDECLARED, Run
-from protocol.audit.runs import audit_runs
+from protocol.auditing.classes import audit_classes
+from protocol.auditing.copies import Copied, audit_copies
+from protocol.auditing.declared import audit_seed, audit_sizes
+from protocol.auditing.findings import Finding
+from protocol.auditing.overlaps import audit_entries, audit_overlaps
+from protocol.auditing.reading import UNDECLARED, Run
+from protocol.auditing.runs import audit_runs
 
 Findings = dict[str, list[Finding]]
 """By the file that they were made in."""

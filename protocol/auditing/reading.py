@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry, storage
-from protocol.audit.split import Dataset, Split
+from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, rows
 from protocol.evaluation.inputs import labels_from
 from protocol.formats.arrays import read_array

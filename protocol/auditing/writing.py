@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from protocol import tables
-from protocol.audit.findings import Finding
-from protocol.audit.kinds import KINDS
+from protocol.auditing.findings import Finding
+from protocol.auditing.kinds import KINDS
 from protocol.storage import replacing
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "treatment")

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import registry
-from protocol.audit import Dataset, Split
-from protocol.audit.pairs import audit_pairs, read_pairs, torn_pairs
+from protocol.auditing import Dataset, Split
+from protocol.auditing.pairs import audit_pairs, read_pairs, torn_pairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import registry, storage
-from protocol.audit import (
+from protocol.auditing import (
     KINDS,
     LEARNING,
     Dataset,
@@ -31,7 +31,7 @@ from protocol.audit import (
     within_distance,
     write_findings,
 )
-from protocol.audit.kinds import find
+from protocol.auditing.kinds import find
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS
 from protocol.splits import PARTITIONS
@@ -291,7 +291,7 @@ def test_the_two_zeros_are_equal_and_nan_is_refused():
 
 
 def test_rows_are_told_apart_whatever_the_blocks(monkeypatch):
-    from protocol.audit import copies
+    from protocol.auditing import copies
 
     X = np.random.default_rng(0).integers(0, 3, (50, 4))
     whole = first_equal(X)

@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from protocol.audit.findings import Finding, found
+from protocol.auditing.findings import Finding, found
 from protocol.splits import VALIDATION
 from protocol.storage import array_digest
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from protocol.audit.classes import class_counts
-from protocol.audit.findings import Finding, found
-from protocol.audit.split import Split
+from protocol.auditing.classes import class_counts
+from protocol.auditing.findings import Finding, found
+from protocol.auditing.split import Split
 from protocol.splits import SplitProtocol
 from protocol.storage import array_digest
 

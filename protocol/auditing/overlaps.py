@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.audit.findings import Finding
-from protocol.audit.split import Split
+from protocol.auditing.findings import Finding
+from protocol.auditing.split import Split
 from protocol.splits import VALIDATION, SplitProtocol
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from protocol import registry
-from protocol.audit import Dataset, Run, Split
+from protocol.auditing import Dataset, Run, Split
 from protocol.splits import DRAWN, Official
 
 SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from protocol.audit.kinds import find
+from protocol.auditing.kinds import find
 
 EXAMPLES = 5
 """Items named in a finding, at the most."""

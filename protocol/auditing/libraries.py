@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from protocol.audit.audit import Findings
-from protocol.audit.findings import found
+from protocol.auditing.audit import Findings
+from protocol.auditing.findings import found
 from protocol.storage import read_passport
 
 _BY_CODE_DIGEST = "hashing-protocol"  # a file whose code changed is made again, so its version may differ

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.audit.findings import EXAMPLES, Finding, found
-from protocol.audit.split import Split
+from protocol.auditing.findings import EXAMPLES, Finding, found
+from protocol.auditing.split import Split
 from protocol.evaluation import CONVENTIONS
 
 _WHAT = {"zero": "counted as 0 by", "drop": "left out of the mean by"}

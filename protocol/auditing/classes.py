@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.audit.findings import Finding, found
-from protocol.audit.split import Dataset, Split
+from protocol.auditing.findings import Finding, found
+from protocol.auditing.split import Dataset, Split
 from protocol.splits import Drawn, SplitProtocol
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.audit.findings import Finding
-from protocol.audit.split import Dataset, Split
+from protocol.auditing.findings import Finding
+from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from protocol.audit.findings import Finding, found
-from protocol.audit.split import Split
+from protocol.auditing.findings import Finding, found
+from protocol.auditing.split import Split
 from protocol.checks import ProtocolError, n_classes
 from protocol.splits import SplitProtocol
 

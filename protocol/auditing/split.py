@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.audit.findings import EXAMPLES, Finding, found
+from protocol.auditing.findings import EXAMPLES, Finding, found
 
 
 @dataclass(frozen=True)
