@@ -32,6 +32,10 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             lookup_radius=arguments.lookup_radius,
             threads=arguments.threads,
             progress=shown,
+            name=arguments.name,
+            dataset=arguments.dataset,
+            split=arguments.split,
+            ground_truth=arguments.ground_truth,
         )
     if arguments.json:
         evaluation.write_json(arguments.json, found)
@@ -107,4 +111,11 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
     command.add_argument("--json", type=Path, metavar="F", help="write the means")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")
+    command.add_argument("--name", metavar="NAME", help="what the codes are called in a comparison")
+    for field, what in (
+        ("dataset", "data set"),
+        ("split", "split protocol"),
+        ("ground-truth", "ground truth"),
+    ):
+        command.add_argument(f"--{field}", metavar="NAME", help=f"name of the {what}, recorded with the scores")
     command.set_defaults(run=_evaluate)

@@ -23,6 +23,8 @@ class Evaluation:
     Parameters
     ----------
     n_queries, n_database, n_bits : int
+    relevance : str
+        What makes an item relevant, as in `protocol.identity`.
     convention : str
         The name of the convention.
     metrics : dict of str to float
@@ -40,11 +42,14 @@ class Evaluation:
     lookup_seconds : tuple of float
         Mean seconds a query that an inverted index took at radius 0, 1, ...; empty unless asked for. A time of this
         machine, not a metric.
+    name, dataset, split, ground_truth : str or None
+        What the user called the codes and what they were scored on; None if not given.
     """
 
     n_queries: int
     n_database: int
     n_bits: int
+    relevance: str
     convention: str
     metrics: dict[str, float]
     per_query: dict[str, NDArray[np.float64]]
@@ -52,6 +57,10 @@ class Evaluation:
     spread: tuple[SpreadRow, ...] = ()
     bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lookup_seconds: tuple[float, ...] = ()
+    name: str | None = None
+    dataset: str | None = None
+    split: str | None = None
+    ground_truth: str | None = None
 
 
 def evaluate(
@@ -70,6 +79,10 @@ def evaluate(
     lookup_radius: int | None = None,
     threads: int = 1,
     progress: Callable[[int, int], object] | None = None,
+    name: str | None = None,
+    dataset: str | None = None,
+    split: str | None = None,
+    ground_truth: str | None = None,
 ) -> Evaluation:
     """Score the Hamming ranking of a database by some queries' codes.
 
@@ -106,6 +119,10 @@ def evaluate(
         For the counting.
     progress : callable, optional
         Called with the number of queries counted so far, and that of all, whenever it has grown.
+    name : str, optional
+        What the codes are called in a comparison.
+    dataset, split, ground_truth : str, optional
+        What the codes were scored on: only scores that agree in these names are compared.
 
     Returns
     -------
@@ -125,15 +142,15 @@ def evaluate(
     """
     rules = find(convention)
     chosen = [metrics] if isinstance(metrics, str) else metrics
-    for name in chosen or ():
-        if name != scoring.ALL:
-            scoring.keywords(name)  # refuses an unknown one before any file is read
+    for metric in chosen or ():
+        if metric != scoring.ALL:
+            scoring.keywords(metric)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in tables]
     query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
     database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
     if of_database != length:
-        name = named(database_codes, "database codes")
-        raise ProtocolError(f"{name}: wanted {length} bits as the query codes have, came {of_database}")
+        where = named(database_codes, "database codes")
+        raise ProtocolError(f"{where}: wanted {length} bits as the query codes have, came {of_database}")
     truth = _truth(query_labels, database_labels, relevance, len(query), len(database))
     for wanted in searches:
         wanted.check(length)
@@ -148,13 +165,14 @@ def evaluate(
         threads=threads,
         progress=_told(progress, len(query)) if progress else None,
     )["truth"]
-    values = {name: scoring.evaluate(counts, [name], empty=rules.empty(name))[name] for name in names}
+    values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
         n_bits=length,
+        relevance=truth.kind,
         convention=convention,
-        metrics={name: scoring.mean(of_queries) for name, of_queries in values.items()},
+        metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
         per_query=values,
         pr_curves={
             average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
@@ -166,6 +184,10 @@ def evaluate(
             for wanted in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
+        name=name,
+        dataset=dataset,
+        split=split,
+        ground_truth=ground_truth,
     )
 
 

@@ -6,15 +6,27 @@ import re
 from collections.abc import Mapping
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import registry, tables
+from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
 from protocol.evaluation.evaluation import Evaluation
 from protocol.storage import replacing
 
+_IDENTITY = (
+    "name",
+    "dataset",
+    "ground_truth",
+    "relevance",
+    "split",
+    "n_queries",
+    "n_database",
+    "n_bits",
+    "convention",
+)
 _SMALL = 0.001
 _LEFT_OUT = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "either way"}
 
@@ -46,13 +58,16 @@ def table(evaluation: Evaluation) -> str:
 
 
 def write_json(path: str | Path, evaluation: Evaluation) -> None:
-    """Write sizes, convention and means as JSON, which appears under `path` only when whole; NaN as null.
+    """Write the means and everything that identifies them as JSON, which appears under `path` when it is complete.
 
-    Keys: ``n_queries``, ``n_database``, ``n_bits``, ``convention``, ``metrics``; and ``spread``, ``bucket_search``,
-    ``lookup_seconds`` where they were asked for.
+    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
+    null), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and ``lookup_seconds`` where they were requested.
     """
-    content = {name: getattr(evaluation, name) for name in ("n_queries", "n_database", "n_bits", "convention")}
+    rules = find(evaluation.convention)
+    content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
+    content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
+    content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:

@@ -16,6 +16,8 @@ class Relevance(Protocol):
     n_database: int
     levels: NDArray[np.int64]
     """The levels that may occur, positive and ascending, at least one."""
+    kind: str
+    """What makes an item relevant, as in `protocol.identity`: "class labels", "shared labels" and so on."""
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the database positions of the items relevant to a query, each once, and their levels."""
@@ -53,6 +55,7 @@ class LabelRelevance:
                 f"labels: wanted the same kind for queries and database, came shapes {query.shape} and {database.shape}"
             )
         self.n_queries, self.n_database = len(query), len(database)
+        self.kind = "class labels" if query.ndim == 1 else "shared labels"
         self._query = query
         self._groups, group = np.unique(query, axis=0, return_inverse=True)
         self.group = group.reshape(-1)
@@ -151,6 +154,7 @@ class NeighbourRelevance:
         self._levels = self._levels.astype(np.int64, copy=False)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if found.size else np.ones(1, dtype=np.int64)
+        self.kind = "neighbours" if self.levels.max() == 1 else "graded neighbours"
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the database positions of the items relevant to a query, ascending, and their levels."""

@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from protocol import registry
+from protocol import __version__, registry
 from protocol.evaluation import CONVENTIONS, evaluate, table, write_json, write_per_query
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -51,15 +51,23 @@ def test_small_numbers_keep_their_digits():
     assert re.search("^utilisation +9.09e-13 +0 ", text, re.M)
 
 
-def test_json(tmp_path):
+def test_json_has_the_means_and_what_identifies_them(tmp_path):
     path = tmp_path / "means.json"
-    write_json(path, found(metrics=["mAP", "AUPRC[area]"]))
+    write_json(path, found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved"))
     assert json.loads(path.read_text()) == {
+        "name": None,
+        "dataset": "digits",
+        "ground_truth": None,
+        "relevance": "class labels",
+        "split": "improved",
         "n_queries": 2,
         "n_database": 3,
         "n_bits": 2,
         "convention": "protocol",
+        "version": __version__,
         "metrics": {"mAP": pytest.approx(5 / 12), "AUPRC[area]": pytest.approx(23 / 60)},
+        "empty": {"mAP": "zero", "AUPRC[area]": "zero"},
+        "ties": {name: registry.entry("metric", name).ties for name in ("mAP", "AUPRC[area]")},
     }
     assert [file.name for file in tmp_path.iterdir()] == ["means.json"]
 

@@ -1,0 +1,22 @@
+"""What identifies a score: the fields in which two scores must agree to be compared."""
+
+PROTOCOL = ("dataset", "ground_truth", "relevance", "split", "n_queries", "n_database", "empty", "ties")
+"""The fields that describe how a score was computed, apart from its code length and its metric.
+
+dataset, ground_truth, split
+    Names: those of a config file, or those that a user gives to `protocol evaluate`.
+relevance
+    What makes a database item relevant: "class labels", "shared labels", "neighbours" or "graded neighbours".
+n_queries, n_database
+    Numbers of items.
+empty
+    What an undefined value is: "zero", or "drop", which leaves the query out of the mean.
+ties
+    How the metric orders items at one distance.
+"""
+
+SCORE = (*PROTOCOL, "n_bits", "metric")
+"""All fields in which two scores must agree to be compared."""
+
+NOTED = ("convention", "version")
+"""Recorded with every score, but not compared: a convention only chooses metrics and the value of `empty`."""
