@@ -4,6 +4,8 @@ The public API, each name loaded when it is first used:
 
 evaluate
     Score codes under a named convention.
+audit
+    Find leaks and imbalance in a split.
 get, names
     A registered plug-in, and the names of those of a kind.
 """
@@ -12,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protocol.auditing import audit as audit
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "audit": "protocol.auditing",
     "evaluate": "protocol.evaluation",
     "get": "protocol.registry",
     "names": "protocol.registry",
