@@ -93,7 +93,7 @@ def audit(
 
     Parameters
     ----------
-    *splits : path, or mapping of str to array_like
+    *splits : path, object of `protocol.load_split`, or mapping of str to array_like
         Complete splits: ``splits.h5`` of the pipeline, ``.npz`` (row numbers by partition), ``.csv`` (lines
         ``partition,id``), or row numbers or ids by partition (``query``, ``database``, ``train``,
         ``validation_query``, ``validation_database``). Several are runs of one protocol and are also compared with

@@ -67,7 +67,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
 
     Parameters
     ----------
-    splits : sequence of path, or of mapping of str to array_like
+    splits : sequence of path, of object of `load_split`, or of mapping of str to array_like
         Files as `protocol.splits.read_parts` reads them, or row numbers or ids by partition. A file of the pipeline
         records the protocol, the sizes and the seed of its draw; and unless the dataset is known, its ``items.h5`` is
         looked for in the folders above.
@@ -84,16 +84,29 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     read: dict[Path, Dataset] = {}
     runs: dict[str, Run] = {}  # a file that is given twice is one run
     for number, split in enumerate(splits, start=1):
-        name = name_of(split, "split" if len(splits) == 1 else f"split {number}")
-        made, items = {}, None
-        parts = read_parts(split) if is_file(split) else _parts(split, name)
-        if is_file(split) and Path(split).suffix.lower() == ".h5":
-            made = storage.read_passport(split)
-            items = None if dataset.n_items is not None else _items_above(Path(split), made)
-            if items is not None and items not in read:
-                read[items] = read_dataset(items)
+        file, items = _file_of(split)
+        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
+        parts, made = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        if dataset.n_items is not None:
+            items = None
+        elif items is None and made:
+            items = _items_above(Path(file), made)
+        if items is not None and items not in read:
+            read[items] = read_dataset(items)
         runs[name] = _run(name, parts, dataset if items is None else read[items], made, protocol)
     return list(runs.values())
+
+
+def _file_of(split: Any) -> tuple[Any, Path | None]:
+    """Return the file of a split and that of its dataset, as far as an argument names them."""
+    if is_file(split):
+        return split, None
+    path = getattr(split, "path", None)
+    return (path, split.items) if isinstance(path, Path) else (None, None)
+
+
+def _provenance(file: str | Path) -> dict[str, Any]:
+    return storage.read_passport(file) if Path(file).suffix.lower() == ".h5" else {}
 
 
 def _parts(split: Any, name: str) -> dict[str, NDArray]:

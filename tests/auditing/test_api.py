@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 import protocol as hp
-from protocol import registry
+from protocol import registry, storage
 from protocol.auditing import Audit, Finding
 from protocol.checks import ProtocolError
 from protocol.cli import main
@@ -136,6 +137,32 @@ def test_complete_splits_are_mappings_or_files(folder):
     names = {split: {one.name for one in made} for split, made in several.findings.items()}
     assert names["split 3"] == {"runs-not-independent"}
     assert list(hp.audit("split.npz", "split.npz").findings) == ["split.npz"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The attributes that an object of `load_split` has."""
+
+    path: Path
+    items: Path | None
+
+
+def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
+    known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
+    items, file = tmp_path / "elsewhere" / "items.h5", tmp_path / "splits.h5"
+    storage.write(items, known, storage.passport("dataset x", parameters={}, inputs={}))
+    parameters = {"sizes": SIZES, "lists": {}, "run": 0}
+    made = storage.passport("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
+    storage.write(file, LEAKING, made)
+    audited = hp.audit(Loaded(file, items))
+    assert list(audited.findings) == [str(file)]
+    assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
+    assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
+    (told,) = audited.about.values()
+    assert told[0].endswith("; protocol improved")
+    assert briefly(hp.audit(Loaded(file, None))) == briefly(hp.audit(file))
+    by_row = hp.audit(Loaded(file, items), labels=Y)
+    assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
 
 
 def test_a_partition_without_items_is_as_one_that_was_not_given():
