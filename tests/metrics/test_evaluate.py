@@ -137,7 +137,7 @@ def test_refusals():
     with pytest.raises(ProtocolError, match="beta: expected a finite number > 0, got 0"):
         evaluate(COUNTS, ["F0_micro@r1"])
     one_each = ("P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1")
-    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", *one_each):
+    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]", *one_each):
         with pytest.raises(ProtocolError, match=r"empty: expected .*, got 'nan'"):
             evaluate(COUNTS, [name], empty="nan")
 
