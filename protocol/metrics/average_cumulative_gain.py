@@ -11,8 +11,8 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "ACG@K",
-    source="Järvelin and Kekäläinen 2000, IR evaluation methods for retrieving highly relevant documents; Zhang et al., "
-    "IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
+    source="Järvelin and Kekäläinen 2000, IR evaluation methods for retrieving highly relevant documents; "
+    "Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval)",
     range=(0.0, float("inf")),
     better="higher",
     empty="Always defined.",
