@@ -34,7 +34,15 @@ __all__ = ["__version__", *_MODULES]
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'protocol' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+    try:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        from protocol.checks import missing_extra
+
+        explained = missing_extra(error)
+        if explained is None:
+            raise
+        raise explained from error
 
 
 def __dir__() -> list[str]:
