@@ -4,6 +4,8 @@ The public API, each name loaded when it is first used:
 
 evaluate
     Score codes under a named convention.
+load_split
+    Read a split of a pipeline: which items of the dataset are queries, database and training set.
 get, names
     A registered plug-in, and the names of those of a kind.
 """
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
+    from protocol.splits import load_split as load_split
 
 __version__ = "0.1.0"
 
 _MODULES = {
     "evaluate": "protocol.evaluation",
     "get": "protocol.registry",
+    "load_split": "protocol.splits",
     "names": "protocol.registry",
 }
 
