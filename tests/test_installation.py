@@ -97,6 +97,8 @@ def files(tmp_path_factory):
     np.savetxt(folder / "database_labels.txt", rng.integers(0, 5, 400), fmt="%d")
     with h5py.File(folder / "query.h5", "w") as file:
         file["codes"] = query
+    np.save(folder / "query_rows.npy", np.arange(30))
+    np.save(folder / "database_rows.npy", np.arange(30, 430))
     (folder / "small.yaml").write_text("runs: 1\n")
     return folder
 
@@ -160,6 +162,7 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
         "list conventions ramap",
         "evaluate --help",
         "compare --help",
+        "audit --query query_rows.npy --database database_rows.npy",
         "snakefile",
     ],
 )
@@ -192,10 +195,18 @@ def install_command(extra):
     return re.escape(f"pip install 'hashing-protocol[{extra}]'")
 
 
-def test_python_names_the_extra_that_it_needs(core, files):
-    code = "import protocol as hp; hp.evaluate('query.h5', 'query.h5', query_labels=[1], database_labels=[1])"
-    done = run(core / "python", "-c", code, folder=files)
-    assert re.search(rf"ProtocolError: h5py: .*: {install_command('hdf5')}\n$", done.stderr)
+@pytest.mark.parametrize(
+    ("call", "module", "extra"),
+    [
+        ("hp.evaluate('query.h5', 'query.h5', query_labels=[1], database_labels=[1])", "h5py", "hdf5"),
+        ("hp.load_split('query.h5')", "h5py", "hdf5"),
+        ("hp.audit(query=[0, 1], database=[2, 3]).to_frame()", "pandas", "report"),
+    ],
+    ids=["evaluate", "load_split", "audit"],
+)
+def test_python_names_the_extra_that_it_needs(core, files, call, module, extra):
+    done = run(core / "python", "-W", "error", "-c", f"import protocol as hp; {call}", folder=files)
+    assert re.search(rf"ProtocolError: {module}: .*: {install_command(extra)}\n$", done.stderr)
 
 
 def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_save_seconds(monkeypatch):
