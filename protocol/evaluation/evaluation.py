@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
 from protocol.evaluation.spread import SpreadRow, spread_of
+from protocol.evaluation.trec import Trec, TrecOptions, write_trec
 from protocol.ranking import LabelRelevance, Relevance, count, lookup_time
 
 
@@ -34,6 +36,8 @@ class Evaluation:
         pooled queries or the database.
     pr_curves : dict of str to PRCurve
         Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
+    top_n : TopNCurve
+        Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
     spread : tuple of SpreadRow
         What else goes by the name of mAP, largest first; empty unless asked for.
     bucket_search : dict of str to dict of str to float
@@ -42,6 +46,8 @@ class Evaluation:
     lookup_seconds : tuple of float
         Mean seconds a query that an inverted index took at radius 0, 1, ...; empty unless asked for. A time of this
         machine, not a metric.
+    trec : Trec or None
+        The TREC files that were written, and what trec_eval's order of ties does to their mAP.
     name, dataset, split, ground_truth : str or None
         What the user called the codes and what they were scored on; None if not given.
     """
@@ -54,9 +60,11 @@ class Evaluation:
     metrics: dict[str, float]
     per_query: dict[str, NDArray[np.float64]]
     pr_curves: dict[str, scoring.PRCurve]
+    top_n: scoring.TopNCurve
     spread: tuple[SpreadRow, ...] = ()
     bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lookup_seconds: tuple[float, ...] = ()
+    trec: Trec | None = None
     name: str | None = None
     dataset: str | None = None
     split: str | None = None
@@ -77,6 +85,7 @@ def evaluate(
     spread: bool = False,
     tables: Sequence[str] = (),
     lookup_radius: int | None = None,
+    trec: str | Path | TrecOptions | None = None,
     threads: int = 1,
     progress: Callable[[int, int], object] | None = None,
     name: str | None = None,
@@ -115,6 +124,9 @@ def evaluate(
         Bucket searches to do, ``KxL`` each: L hash tables over segments of K bits, as ``16x4``.
     lookup_radius : int, optional
         Measure how long an inverted index takes to retrieve what is within radius 0, 1, ..., this one.
+    trec : str, Path or TrecOptions, optional
+        The folder to which the ranking is written as the run and qrels files of TREC; with depth, order of ties and
+        seed as `TrecOptions`.
     threads : int, default=1
         For the counting.
     progress : callable, optional
@@ -146,6 +158,7 @@ def evaluate(
         if metric != scoring.ALL:
             scoring.keywords(metric)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in tables]
+    files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
     query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
     database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
     if of_database != length:
@@ -178,12 +191,14 @@ def evaluate(
             average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
             for average in scoring.AVERAGES
         },
+        top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
         spread=spread_of(counts) if spread else (),
         bucket_search={
             str(wanted): search(query, database, length, truth, wanted, empty=rules.empty("precision_micro@rR"))
             for wanted in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
+        trec=write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name) if files else None,
         name=name,
         dataset=dataset,
         split=split,

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
 from protocol.evaluation.evaluation import Evaluation
+from protocol.evaluation.trec import Trec
 from protocol.storage import replacing
 
 _IDENTITY = (
@@ -54,6 +56,8 @@ def table(evaluation: Evaluation) -> str:
         parts.append(_bucket_search(evaluation))
     if evaluation.lookup_seconds:
         parts.append(_lookups(evaluation))
+    if evaluation.trec:
+        parts.append(_trec(evaluation.trec))
     return "\n\n".join(parts)
 
 
@@ -61,7 +65,8 @@ def write_json(path: str | Path, evaluation: Evaluation) -> None:
     """Write the means and everything that identifies them as JSON, which appears under `path` when it is complete.
 
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
-    null), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and ``lookup_seconds`` where they were requested.
+    null), ``empty`` and ``ties``; and ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were
+    requested.
     """
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
@@ -77,6 +82,11 @@ def write_json(path: str | Path, evaluation: Evaluation) -> None:
         }
     if evaluation.lookup_seconds:
         content["lookup_seconds"] = list(evaluation.lookup_seconds)
+    if evaluation.trec:
+        values = asdict(evaluation.trec) | {"moved": evaluation.trec.moved}
+        content["trec"] = {
+            name: _or_none(value) if isinstance(value, float) else value for name, value in values.items()
+        }
     text = json.dumps(content, indent=2, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n")
@@ -99,6 +109,13 @@ def write_pr_curves(path: str | Path, evaluation: Evaluation) -> None:
         for kind, values in curve._asdict().items()
     }
     _write_columns(path, "radius", columns, evaluation.n_bits + 1)
+
+
+def write_top_n_curves(path: str | Path, evaluation: Evaluation) -> None:
+    """Write precision and recall of the top N items by N as CSV, with nine digits; undefined is empty."""
+    n, precision, recall = evaluation.top_n
+    rows = zip(n.tolist(), map(_cell, precision), map(_cell, recall), strict=True)
+    tables.write_csv(path, ("n", "precision", "recall"), rows)
 
 
 def _write_columns(path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], n_rows: int) -> None:
@@ -155,3 +172,20 @@ def _lookups(evaluation: Evaluation) -> str:
         probed += comb(evaluation.n_bits, radius)
         rows.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
     return f"lookups in an inverted index; a time of this machine, not a metric:\n{tables.text(header, rows)}"
+
+
+def _trec(trec: Trec) -> str:
+    ties = trec.ties if trec.seed is None else f"{trec.ties} by seed {trec.seed}"
+    rows = [
+        ("expected over ties", _number(trec.expected)),
+        ("ties by document id, as trec_eval orders them", _number(trec.by_document_id)),
+        ("in the order of the run", _number(trec.of_run)),
+    ]
+    lines = [
+        f"TREC files {trec.run} and {trec.qrels}: {trec.depth:,} items of each query, ties {ties}",
+        tables.text((trec.metric, "mean"), rows),
+    ]
+    if not math.isnan(trec.moved):
+        means = f"from {_number(trec.expected)} to {_number(trec.by_document_id)}"
+        lines.append(f"trec_eval's tie-breaking moves {trec.metric} {means} ({trec.moved:+.2g})")
+    return "\n".join(lines)
