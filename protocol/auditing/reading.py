@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from protocol import registry, storage
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, rows
-from protocol.evaluation.inputs import labels_from
+from protocol.evaluation.labels import labels_from
 from protocol.formats.arrays import read_array
 from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_list, read_parts
 

@@ -21,6 +21,17 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
     assert (tmp_path / "curves.csv").read_text() == expected
 
 
+@pytest.mark.parametrize("values", ["precision", "recall"])
+def test_figures_show_the_curves(values):
+    found = evaluate(*CODES, **LABELS, name="mine")
+    chart = found.plot(f"{values}@N").to_dict()
+    assert chart["title"] == "mine"
+    assert chart["mark"]["type"] == "line"
+    assert chart["data"]["values"] == [
+        {"N": n, values: value} for n, value in zip([1, 2, 3], getattr(found.top_n, values), strict=True)
+    ]
+
+
 def test_a_tie_is_linear_in_n():
     """Four items at one distance, two of them relevant, then one."""
     found = evaluate(

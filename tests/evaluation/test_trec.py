@@ -190,10 +190,10 @@ def test_the_command_writes_the_files_and_reports_what_ties_do(files, capsys):
         "moved": own.moved,
     }
     shown = capsys.readouterr().out
-    assert "TREC files trec/run and trec/qrels: 30 items of each query, ties expected\n" in shown
+    assert "TREC files trec/run and trec/qrels: 30 items per query, ties expected; " in shown
     assert re.search(f"^ties by document id, as trec_eval orders them  {own.by_document_id:.4f}$", shown, re.M)
     means = f"from {own.expected:.4f} to {own.by_document_id:.4f}"
-    assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({own.moved:+.2g})\n" in shown
+    assert f"trec_eval's tie-breaking moves mAP@30[all] {means} ({own.moved:+.2g}):\n" in shown
 
 
 def test_the_command_shuffles_by_a_seed(files):
