@@ -52,7 +52,7 @@ def test_the_page_shows_what_its_commands_print(folder, page, monkeypatch, capsy
         if language == "python":
             exec(compile(code, "same-codes-three-numbers.md", "exec"), {})
         else:
-            program, *arguments = shlex.split(code)
+            program, *arguments = shlex.split(code.replace("\\\n", " "))
             assert program == "protocol"
             assert main(arguments) == 0
         assert capsys.readouterr().out == output
