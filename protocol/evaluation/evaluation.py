@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics as scoring
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
@@ -92,9 +92,7 @@ class Evaluation:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a data frame with a row for each metric: its mean, and everything that identifies it."""
-        import pandas as pd
-
-        return pd.DataFrame(results.rows(self))
+        return need("pandas", "report").DataFrame(results.rows(self))
 
     def to_json(self) -> str:
         """Return the means and everything that identifies them as JSON, the text that ``--json`` writes."""

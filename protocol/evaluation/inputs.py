@@ -53,22 +53,55 @@ def code_pair(
     checks.one_of(bit_order, BIT_ORDERS, "bit_order")
     if binarize is not None:
         checks.one_of(binarize, BINARIZE, "binarize")
-    sides = {"query codes": query, "database codes": database}
-    names = [named(values, role) for role, values in sides.items()]
-    if n_bits is not None:
-        checks.integer(n_bits, f"{names[0]}: n_bits")
-    arrays = [_matrix(values, name) for values, name in zip(sides.values(), names, strict=True)]
-    if binarize is not None:
-        for array, name in zip(arrays, names, strict=True):
-            _check_outputs(array, name, n_bits)
-        _check_lengths(arrays[0].shape[1], arrays[1].shape[1], names[1])
-        thresholds = _medians(arrays[1]) if binarize == "median" else np.zeros(arrays[1].shape[1])
-        return codes.pack(arrays[0] > thresholds), codes.pack(arrays[1] > thresholds), len(thresholds)
-    (of_query, length), (of_database, database_length) = (
-        _packed(array, name, n_bits, bit_order) for array, name in zip(arrays, names, strict=True)
-    )
-    _check_lengths(length, database_length, names[1])
+        return _binarised(query, database, n_bits, binarize)
+    of_query, length = codes_from(query, "query codes", n_bits=n_bits, bit_order=bit_order)
+    of_database, database_length = codes_from(database, "database codes", n_bits=n_bits, bit_order=bit_order)
+    _check_lengths(length, database_length, named(database, "database codes"))
     return of_query, of_database, length
+
+
+def codes_from(
+    values: Any, role: str, *, n_bits: int | None = None, bit_order: str = "little"
+) -> tuple[NDArray[np.uint8], int]:
+    """Return the codes of one side, packed as everywhere in this package, and their number of bits.
+
+    Parameters
+    ----------
+    values : array_like, or str or Path
+        As in `code_pair`, but for real values.
+    role : str
+        The name in error messages, after the file's name.
+    n_bits, bit_order
+        As in `code_pair`.
+
+    Raises
+    ------
+    ProtocolError
+        As in `code_pair`.
+
+    Examples
+    --------
+    >>> codes_from([[-1.0, 1.0, 1.0]], "codes"), codes_from([[96]], "codes", n_bits=3, bit_order="big")
+    ((array([[6]], dtype=uint8), 3), (array([[6]], dtype=uint8), 3))
+    """
+    checks.one_of(bit_order, BIT_ORDERS, "bit_order")
+    name = named(values, role)
+    array = _matrix(values, name)
+    if n_bits is not None:
+        checks.integer(n_bits, f"{name}: n_bits")
+    elif bit_order == "big-128":
+        raise ProtocolError(f"{name}: expected n_bits for packed codes of bit order big-128, got none.")
+    if n_bits is not None and _is_packed(array, n_bits, bit_order):
+        packed = _bytes(array, name, bit_order)
+        codes.check(packed, n_bits, name)
+        return packed, n_bits
+    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
+        of_bits = "" if bit_order == "big-128" else f"{n_bits} columns of bits, or "
+        raise ProtocolError(
+            f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
+            f"{array.dtype}."
+        )
+    return codes.pack(_bits(array, name)), array.shape[1]
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -132,11 +165,19 @@ def _matrix(values: Any, name: str) -> NDArray:
     return array
 
 
-def _check_outputs(array: NDArray, name: str, n_bits: int | None) -> None:
-    """Raise ProtocolError unless an array holds finite values, a column for each bit."""
-    _check_finite(array, name)
-    if n_bits not in (None, array.shape[1]):
-        raise ProtocolError(f"{name}: expected {n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
+def _binarised(
+    query: Any, database: Any, n_bits: int | None, binarize: str
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
+    """Return packed codes of the real-valued outputs of both sides, and their number of bits."""
+    names = [named(query, "query codes"), named(database, "database codes")]
+    of_query, of_database = _matrix(query, names[0]), _matrix(database, names[1])
+    for array, name in zip((of_query, of_database), names, strict=True):
+        _check_finite(array, name)
+        if n_bits not in (None, array.shape[1]):
+            raise ProtocolError(f"{name}: expected {n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
+    _check_lengths(of_query.shape[1], of_database.shape[1], names[1])
+    thresholds = _medians(of_database) if binarize == "median" else np.zeros(of_database.shape[1])
+    return codes.pack(of_query > thresholds), codes.pack(of_database > thresholds), len(thresholds)
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -153,23 +194,6 @@ def _check_lengths(n_bits: int, of_database: int, name: str) -> None:
 def _medians(outputs: NDArray) -> NDArray[np.float64]:
     """Return the median of each column, column by column, since a copy in float64 would be large."""
     return np.array([np.median(column.astype(np.float64)) for column in outputs.T])
-
-
-def _packed(array: NDArray, name: str, n_bits: int | None, bit_order: str) -> tuple[NDArray[np.uint8], int]:
-    """Return codes packed, and their number of bits."""
-    if bit_order == "big-128" and n_bits is None:
-        raise ProtocolError(f"{name}: expected n_bits for packed codes of bit order big-128, got none.")
-    if n_bits is not None and _is_packed(array, n_bits, bit_order):
-        packed = _bytes(array, name, bit_order)
-        codes.check(packed, n_bits, name)
-        return packed, n_bits
-    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
-        of_bits = "" if bit_order == "big-128" else f"{n_bits} columns of bits, or "
-        raise ProtocolError(
-            f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
-            f"{array.dtype}."
-        )
-    return codes.pack(_bits(array, name)), array.shape[1]
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:

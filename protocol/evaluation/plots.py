@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from protocol import checks
-from protocol.checks import ProtocolError
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
@@ -29,11 +28,7 @@ def plot(evaluation: "Evaluation", kind: str) -> Any:
         If there is no such figure, or altair is not installed.
     """
     checks.one_of(kind, KINDS, "plot")
-    try:
-        import altair as alt
-    except ImportError as error:
-        raise ProtocolError("plot: expected the package altair, which is not installed: pip install altair.") from error
-    return KINDS[kind](evaluation, alt).properties(width=_SIDE, height=_SIDE)
+    return KINDS[kind](evaluation, checks.need("altair", "report")).properties(width=_SIDE, height=_SIDE)
 
 
 def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:

@@ -9,7 +9,7 @@ def main(job):
     stored, p, arrays = storage.read(job.input.codes), job.params, {}
     rules = storage.grouped(storage.read(job.input.ground_truth))
     for split, path in zip(p.splits, job.input.splits, strict=True):
-        pairs = codes.of_split(stored, storage.read(path, ["database"])["database"])
+        pairs = codes.of_split(stored, storage.read(path, ["database"])["database"], split)
         calls = len(p.splits) * len(pairs) * len(p.extensions)
         for n_bits, pair in pairs.items():
             n_database, own = len(pair["database"]), storage.grouped(rules[split])
