@@ -129,8 +129,8 @@ def test_names_that_are_taken(here, name, message):
         (
             {"query": "codes/{splits}/run{run}/query_{n_bits}.npy"},
             (
-                "codes.mine.query: placeholder in 'codes/{splits}/run{run}/query_{n_bits}.npy': expected n_bits, run or "
-                "split, got 'splits'. Did you mean 'split'?"
+                "codes.mine.query: placeholder in 'codes/{splits}/run{run}/query_{n_bits}.npy': expected n_bits, run "
+                "or split, got 'splits'. Did you mean 'split'?"
             ),
         ),
         ({"query": "codes/{run"}, "codes.mine.query: expected the name of a file, with placeholders in braces, got "),
@@ -162,8 +162,8 @@ def test_both_names_of_files_are_required(here):
         (
             {"query": "codes/improved/run0/query_{n_bits}.npy"},
             (
-                "codes.mine.query: expected {run} in the names of the files, since the runs have different queries, got "
-                "'codes/improved/run0/query_{n_bits}.npy'."
+                "codes.mine.query: expected {run} in the names of the files, since the runs have different queries, "
+                "got 'codes/improved/run0/query_{n_bits}.npy'."
             ),
         ),
         (
