@@ -13,7 +13,7 @@ from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
 from protocol.evaluation.spread import SpreadRow, spread_of
-from protocol.ranking import LabelRelevance, Relevance, count, lookup_time
+from protocol.ranking import LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,8 @@ class Evaluation:
         machine, not a metric.
     name, dataset, split, ground_truth : str or None
         What the user called the codes and what they were scored on; None if not given.
+    ground_truth_sha256 : str or None
+        Identifies what is relevant to which query: values per query are compared only where it is the same.
     """
 
     n_queries: int
@@ -61,6 +63,7 @@ class Evaluation:
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
+    ground_truth_sha256: str | None = None
 
 
 def evaluate(
@@ -188,6 +191,7 @@ def evaluate(
         dataset=dataset,
         split=split,
         ground_truth=ground_truth,
+        ground_truth_sha256=ground_truth_sha256(truth),
     )
 
 

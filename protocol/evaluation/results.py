@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from math import comb
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
 from protocol.evaluation.evaluation import Evaluation
-from protocol.storage import replacing
+from protocol.storage import file_sha256, replacing
 
 _IDENTITY = (
     "name",
@@ -26,6 +27,7 @@ _IDENTITY = (
     "n_database",
     "n_bits",
     "convention",
+    "ground_truth_sha256",
 )
 _SMALL = 0.001
 _LEFT_OUT = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "either way"}
@@ -57,17 +59,23 @@ def table(evaluation: Evaluation) -> str:
     return "\n\n".join(parts)
 
 
-def write_json(path: str | Path, evaluation: Evaluation) -> None:
+def write_json(path: str | Path, evaluation: Evaluation, *, per_query: str | Path | None = None) -> None:
     """Write the means and everything that identifies them as JSON, which appears under `path` when it is complete.
 
+    `per_query` is the file that `write_per_query` wrote: its name, relative to the JSON, and its SHA-256 are recorded.
+
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
-    null), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and ``lookup_seconds`` where they were requested.
+    null), ``empty`` and ``ties``; and ``per_query``, ``spread``, ``bucket_search`` and ``lookup_seconds`` where they
+    were requested.
     """
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
     content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
+    if per_query is not None:
+        name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
+        content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:
