@@ -2,6 +2,8 @@
 
 The public API, each name loaded when it is first used:
 
+compare
+    Compare the scores of experiments and evaluations, where their protocols agree.
 evaluate
     Score codes under a named convention.
 get, names
@@ -12,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protocol.comparison import compare as compare
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "compare": "protocol.comparison",
     "evaluate": "protocol.evaluation",
     "get": "protocol.registry",
     "names": "protocol.registry",

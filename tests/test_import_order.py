@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
+    "comparison": {"ranking", "metrics", "evaluation", "report"},
     "configuration": {"datasets", "metrics", "selection", "splits"},
     "cli": {
         "codes",
@@ -39,6 +40,7 @@ MAY_IMPORT = {
         "metrics",
         "auditing",
         "report",
+        "comparison",
         "evaluation",
         "claims",
         "configuration",
@@ -52,6 +54,7 @@ HEAVY = (
     "numba",
     "torch",
     "scipy",
+    "statsmodels",
     "altair",
     "vl_convert",
     "jinja2",

@@ -95,7 +95,7 @@ class LabelRelevance:
             return number[query.reshape(-1)].astype("<i8"), np.where(known, number[place], -1).astype("<i8")
         used = self._query.any(axis=0) & self._database.any(axis=0)
         both = np.packbits(np.concatenate([self._query[:, used], self._database[:, used]]), axis=0)
-        order = np.lexsort(both) if both.shape[1] else []
+        order = np.lexsort(both) if both.shape[1] else np.empty(0, dtype=np.int64)
         return self._query[:, used][:, order], self._database[:, used][:, order]
 
     @property
@@ -235,7 +235,7 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
     for array in _canonical(relevance):
         digest.update(f" {array.dtype.str} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array))
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 

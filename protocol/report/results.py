@@ -23,7 +23,7 @@ _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the rows of several score tables as one, sorted by combination and run, whatever the order of the paths."""
+    """Return the rows of several score tables as one, sorted, so that the order of the paths has no effect."""
     import pandas as pd
 
     table = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
@@ -55,7 +55,7 @@ def summarise(scores: "pd.DataFrame", *, empty: str = "zero") -> "pd.DataFrame":
 
 def _one_or_range(values: "pd.Series") -> Any:
     """Return the value that all runs have, or else the smallest and the largest."""
-    return values.iloc[0] if values.nunique() == 1 else f"{values.min()} to {values.max()}"
+    return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
 
 
 def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":

@@ -16,8 +16,8 @@ def main(job):
             for place, arrays in storage.grouped(of_split).items():
                 for truth, counts in unpack_counts(arrays).items():
                     key = (p.dataset, wc.feature, truth, split, run, wc.hasher, *place.split())
-                    kind, items = described["ground_truths"][split][truth].values()
-                    sizes = (kind, counts.n_queries, counts.n_database, items)
+                    own = described["ground_truths"][split][truth]
+                    sizes = (own["relevance"], counts.n_queries, counts.n_database, own["items"])
                     scores = evaluate(counts, p.metrics, empty=p.empty)
                     rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
     write_rows(job.output.scores, rows)
