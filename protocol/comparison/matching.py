@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from protocol.checks import ProtocolError, one_of
 from protocol.comparison.reading import Score, named_by_method
 from protocol.identity import PROTOCOL
@@ -128,106 +126,104 @@ def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assum
     return True
 
 
-_FIELDS = (*PROTOCOL, "metric", "n_bits")
+_Protocol = tuple[str | None, ...]
 
 
-def _fields(score: Score) -> tuple[str | None, ...]:
-    return (*score.protocol, score.metric, str(score.n_bits))
-
-
-class _Nearest:
-    """Finds, for a score, the most similar one of another file."""
+class _Others:
+    """Finds, for a score, the most similar one of another file with the same metric and code length."""
 
     def __init__(self, scores: Sequence[Score]) -> None:
-        kinds = dict.fromkeys((score.file, _fields(score)) for score in scores)
-        self._kinds = list(kinds)
-        self._numbers: list[dict[str | None, int]] = [{None: -1} for _ in _FIELDS]
-        self._codes = np.array([self._coded(fields) for _, fields in self._kinds])
-        self._files = np.array([file for file, _ in self._kinds])
+        self._lengths: dict[str, set[str]] = defaultdict(set)
+        self._kinds: dict[tuple[str, int], dict[tuple[str, _Protocol], None]] = defaultdict(dict)
+        for score in scores:
+            self._lengths[score.metric].add(score.file)
+            self._kinds[score.metric, score.n_bits][score.file, score.protocol] = None
 
-    def _coded(self, fields: tuple[str | None, ...]) -> list[int]:
-        return [self._numbers[at].setdefault(value, len(self._numbers[at])) for at, value in enumerate(fields)]
+    def nearest(self, score: Score) -> tuple[tuple[int, int], str, _Protocol] | None:
+        """Return how many fields differ and are unknown, the other file, and its protocol; None if there is none."""
+        found = [
+            ((len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))), file, other)
+            for file, other in self._kinds[score.metric, score.n_bits]
+            if file != score.file
+        ]
+        return min(found, key=lambda one: one[0]) if found else None
 
-    def of(self, file: str, fields: tuple[str | None, ...]) -> tuple[int, str, tuple[str | None, ...]]:
-        """Return the number of differences and unknown fields as one rank, the other file, and its fields."""
-        own = np.array(self._coded(fields))
-        unknown = (self._codes == -1) | (own == -1)
-        differs = (self._codes != own) & ~unknown
-        rank = differs.sum(axis=1) * len(_FIELDS) + unknown.sum(axis=1) + (self._files == file) * 10**6
-        best = int(rank.argmin())
-        return int(rank[best]), *self._kinds[best]
+    def missing(self, score: Score) -> str:
+        """Return what no other file has: the metric, or the code length."""
+        return "code length" if self._lengths[score.metric] - {score.file} else "metric"
 
 
-def _reason(file: str, fields: tuple[str | None, ...], other: str, others: tuple[str | None, ...]) -> tuple[str, str]:
-    """Return in words the fields in which two scores differ, and those that either of them does not record."""
-    pairs = list(zip(_FIELDS, fields, others, strict=True))
-    different = [(field, a, b) for field, a, b in pairs if None not in (a, b) and a != b]
-    differ = ""
-    if [field for field, *_ in different if field in PROTOCOL]:
-        differ = listed([f"{field} ({file}: {a}; {other}: {b})" for field, a, b in different])
-    elif different:
-        differ = listed([field for field, *_ in different])
-    unknown = []
-    for name, missing in (
-        (file, [f for f, a, _ in pairs if a is None]),
-        (other, [f for f, _, b in pairs if b is None]),
-    ):
-        if missing:
-            unknown.append(f"{name} does not record {listed(missing)}")
-    return differ, "; ".join(unknown)
+def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
+    """Return the fields that are recorded in both and differ; what is assumed to agree does."""
+    pairs = zip(PROTOCOL, one, other, strict=True)
+    return [(field, a, b) for field, a, b in pairs if a and b and NOT_RECORDED not in (a, b) and a != b]
+
+
+def _unknown(one: _Protocol, other: _Protocol) -> list[str]:
+    return [field for field, a, b in zip(PROTOCOL, one, other, strict=True) if a is None or b is None]
+
+
+def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) -> list[str]:
+    """Return a sentence part for each of two files that does not record a field."""
+    by_file = {file: one, other_file: other}
+    missing = {
+        name: [f for f, value in zip(PROTOCOL, own, strict=True) if value is None] for name, own in by_file.items()
+    }
+    return [f"{name} does not record {listed(fields)}" for name, fields in missing.items() if fields]
 
 
 def _nothing(scores: Sequence[Score]) -> str:
     """Return the one line that says per file why nothing can be compared, and what to do."""
-    files = list(dict.fromkeys(score.file for score in scores))
-    if len(files) < 2:
-        return f"nothing to compare: only {listed(files or ['no file'])} has these metrics."
-    nearest = _Nearest(scores)
+    others = _Others(scores)
     told: dict[frozenset[str], str] = {}
-    remedy: set[str] = set()
-    for file in files:
-        kinds = dict.fromkeys(_fields(score) for score in scores if score.file == file)
-        _, other, fields, others = min(
-            ((rank, other, fields, others) for fields in kinds for rank, other, others in [nearest.of(file, fields)]),
-            key=lambda found: found[0],
-        )
-        differ, unknown = _reason(file, fields, other, others)
-        parts = [f"{file} and {other} differ in {differ}"] if differ else []
-        told.setdefault(frozenset((file, other)), "; ".join([*parts, *([unknown] if unknown else [])]))
-        if not differ:
-            remedy |= {field for field, a, b in zip(_FIELDS, fields, others, strict=True) if None in (a, b)}
-    ordered = [field for field in PROTOCOL if field in remedy]
-    advice = (
-        " Record the fields (--dataset, --split and --ground-truth of `protocol evaluate`; an experiment's summary.csv "
-        f"is made again by `snakemake metrics`), or assume that they agree: --assume {' '.join(ordered)}."
-        if ordered
-        else ""
+    remedy: dict[str, None] = {}
+    for file in dict.fromkeys(score.file for score in scores):
+        own = [score for score in scores if score.file == file]
+        found = [(*nearest, score) for score in own if (nearest := others.nearest(score))]
+        if not found:
+            what = "metric" if all(others.missing(score) == "metric" for score in own) else "metric and code length"
+            told[frozenset((file,))] = f"{file} has no {what} of another file"
+            continue
+        _, other, protocol, score = min(found, key=lambda one: one[0])
+        differing = _differing(score.protocol, protocol)
+        parts = _unrecorded(file, score.protocol, other, protocol)
+        if differing:
+            fields = listed([f"{field} ({a}; {b})" for field, a, b in differing])
+            parts.insert(0, f"{file} and {other} differ in {fields}")
+        else:
+            remedy |= dict.fromkeys(_unknown(score.protocol, protocol))
+        told.setdefault(frozenset((file, other)), "; ".join(parts))
+    line = f"nothing to compare: {'. '.join(told.values())}."
+    if not remedy:
+        return line
+    fields = " ".join(field for field in PROTOCOL if field in remedy)
+    return (
+        f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
+        f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
     )
-    return f"nothing to compare: {'. '.join(told.values())}.{advice}"
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
     """Return by file what was left out, grouped by the reason."""
-    nearest = _Nearest(scores)
-    told: dict[str, list[str]] = {}
-    reasons: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    numbers: dict[tuple[str, str], int] = defaultdict(int)
-    known: dict[tuple[str, tuple[str | None, ...]], str] = {}
+    others = _Others(scores)
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for score in left:
-        key = (score.file, _fields(score))
-        if key not in known:
-            _, other, others = nearest.of(*key)
-            differ, unknown = _reason(*key, other, others)
-            elsewhere = (
-                f"no other file has this {differ}" if differ in ("metric", "n_bits", "metric and n_bits") else ""
-            )
-            why = elsewhere.replace("n_bits", "code length") or (f"differs in {differ}" if differ else "")
-            known[key] = "; ".join(filter(None, (why, unknown)))
-        reasons[score.file, known[key]][score.metric] = None
-        numbers[score.file, known[key]] += 1
-    for (file, why), metrics in reasons.items():
-        names = list(metrics)
-        more = f" and {len(names) - _FEW} more metrics" if len(names) > _FEW else ""
-        what = f"{counted(numbers[file, why], 'score')} ({', '.join(names[:_FEW])}{more})"
-        told.setdefault(file, []).append(f"{what}: {why}")
+        found[score.file, _reason(score, others)].append(score.metric)
+    told: dict[str, list[str]] = {}
+    for (file, reason), metrics in found.items():
+        names = list(dict.fromkeys(metrics))
+        more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
+        told.setdefault(file, []).append(
+            f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}"
+        )
     return told
+
+
+def _reason(score: Score, others: _Others) -> str:
+    """Return in words why a score is not compared."""
+    nearest = others.nearest(score)
+    if nearest is None:
+        return f"no other file has this {others.missing(score)}"
+    _, other, protocol = nearest
+    differing = [f"{field} is {a} ({other}: {b})" for field, a, b in _differing(score.protocol, protocol)]
+    return "; ".join([*differing, *_unrecorded(score.file, score.protocol, other, protocol)])

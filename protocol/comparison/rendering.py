@@ -72,9 +72,9 @@ def overview(
     text = [says]
     if paired:
         text.append(
-            f"Differences are means over pairs of runs, or of queries, on the same items. Intervals: {100 * CONFIDENCE:g} % "
-            "for all comparisons of a table together (Bonferroni). p: paired t-tests, corrected for the comparisons of "
-            "the table (Holm). The reference is chosen with --against."
+            "Differences are means over pairs of runs, or of queries, on the same items. Intervals: "
+            f"{100 * CONFIDENCE:g} % for all comparisons of a table together (Bonferroni). p: paired t-tests, "
+            "corrected for the comparisons of the table (Holm). The reference is chosen with --against."
         )
     if paired and margin is not None:
         text.append(
@@ -108,7 +108,7 @@ def _assumed(rows: Sequence[tuple[Score, Assumed]]) -> list[str]:
         by_file.setdefault(score.file, {}).update(known)
         equal |= dict.fromkeys(assumed.keys() - known.keys())
     sentences = [
-        f"Assumed, because {file} does not record it: {', '.join(f'{field} = {value}' for field, value in own.items())}."
+        f"Assumed, because {file} does not record it: {', '.join(map(' = '.join, own.items()))}."
         for file, own in by_file.items()
         if own
     ]
