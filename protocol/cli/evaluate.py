@@ -42,10 +42,10 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             split=arguments.split,
             ground_truth=arguments.ground_truth,
         )
-    if arguments.json:
-        evaluation.write_json(arguments.json, found)
     if arguments.per_query:
         evaluation.write_per_query(arguments.per_query, found)
+    if arguments.json:
+        evaluation.write_json(arguments.json, found, per_query=arguments.per_query)
     if arguments.pr_curves:
         evaluation.write_pr_curves(arguments.pr_curves, found)
     if arguments.top_n_curves:

@@ -17,7 +17,7 @@ from protocol.evaluation.inputs import code_pair, relevance_from
 from protocol.evaluation.labels import label_pair
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, lookup_time
+from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
 
 if TYPE_CHECKING:
     import altair as alt
@@ -61,6 +61,8 @@ class Evaluation:
         How real-valued outputs became codes; None if codes were given.
     name, dataset, split, ground_truth : str or None
         The user's name of the codes, and what they were scored on; None if not given.
+    ground_truth_sha256 : str or None
+        Identifies what is relevant to which query: values per query are compared only where it is the same.
     """
 
     n_queries: int
@@ -82,6 +84,7 @@ class Evaluation:
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
+    ground_truth_sha256: str | None = None
 
     def __repr__(self) -> str:
         return results.table(self)
@@ -253,6 +256,7 @@ def evaluate(
         dataset=dataset,
         split=split,
         ground_truth=ground_truth,
+        ground_truth_sha256=ground_truth_sha256(truth),
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
 from protocol.identity import NOTED, SCORE
-from protocol.storage import replacing
+from protocol.storage import file_sha256, replacing
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
@@ -33,6 +34,7 @@ _IDENTITY = (
     "n_bits",
     "binarize",
     "convention",
+    "ground_truth_sha256",
 )
 _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
@@ -93,6 +95,24 @@ def to_json(evaluation: "Evaluation") -> str:
     null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search``,
     ``lookup_seconds`` and ``trec`` where they were requested.
     """
+    return json.dumps(_content(evaluation), indent=2, allow_nan=False)
+
+
+def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | Path | None = None) -> None:
+    """Write the JSON of `to_json`, which appears under `path` when it is complete.
+
+    `per_query` is the file that `write_per_query` wrote: its name, relative to the JSON, and its SHA-256 are added
+    under ``per_query``.
+    """
+    content = _content(evaluation)
+    if per_query is not None:
+        name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
+        content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _content(evaluation: "Evaluation") -> dict[str, Any]:
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
@@ -111,14 +131,7 @@ def to_json(evaluation: "Evaluation") -> str:
     if evaluation.trec:
         trec = asdict(evaluation.trec) | {"moved": evaluation.trec.moved}
         content["trec"] = {name: _or_none(value) if isinstance(value, float) else value for name, value in trec.items()}
-    return json.dumps(content, indent=2, allow_nan=False)
-
-
-def write_json(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write the JSON of `to_json`, which appears under `path` when it is complete."""
-    text = to_json(evaluation)
-    with replacing(path) as temporary:
-        temporary.write_text(text + "\n")
+    return content
 
 
 def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
@@ -168,7 +181,7 @@ def _number(mean: float) -> str:
 
 
 def _sizes(evaluation: "Evaluation") -> str:
-    made = f", binarized by {evaluation.binarize}" if evaluation.binarize else ""
+    made = f", binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
         f"convention {evaluation.convention}"

@@ -5,10 +5,10 @@ import json
 import pandas as pd
 import pytest
 from browser import DRAWN, opened
+from protocol.report.comparison import compare, read_scores, text_of
 
 from protocol.checks import ProtocolError
 from protocol.cli import main
-from protocol.report.comparison import compare, read_scores, text_of
 from protocol.report.page import render
 
 
