@@ -156,7 +156,7 @@ def _number(mean: float) -> str:
 
 
 def _sizes(evaluation: "Evaluation") -> str:
-    made = f", binarized by {evaluation.binarize}" if evaluation.binarize else ""
+    made = f", binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
         f"convention {evaluation.convention}"
