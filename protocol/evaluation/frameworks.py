@@ -51,6 +51,8 @@ def as_numpy(values: Any, name: str) -> NDArray:
     if np.ma.is_masked(array):
         raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
     array = np.asarray(array)
+    if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
+        array = np.array(values, dtype=object)  # where a number or a NaN among strings stays what it is
     if array.dtype.kind == "V" and array.dtype.names is None:
         return array.astype(np.float32)  # JAX's bfloat16 and its like
     return _without_objects(array) if array.dtype == object else array

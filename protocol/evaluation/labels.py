@@ -67,8 +67,8 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     """Return integers or strings (n_items,), or a bool matrix."""
     name = named(values, role)
     array = read_labels(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
-    if array.dtype.kind in "ST":
-        array = np.char.decode(array, "utf-8", "backslashreplace") if array.dtype.kind == "S" else array.astype(str)
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8", "backslashreplace")
     if array.dtype == object:
         _refuse_objects(array, name)
     if array.dtype.kind == "f":

@@ -137,6 +137,53 @@ def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     assert "values that a convention calls mAP" in capsys.readouterr().out
 
 
+def test_real_values_are_binarised_on_request(folder):
+    real = {"q": QUERY - 0.3, "d": DATABASE - 0.3}
+    np.savez("real.npz", **real)
+    change = {"query_codes": "real.npz:q", "database_codes": "real.npz:d"}
+    plain = scores()
+    assert scores("--binarize", "sign", **change) == plain | {"binarize": "sign"}
+    assert scores("--binarize", "median", **change)["binarize"] == "median"
+
+
+def test_labels_that_are_words_and_signed_bytes(folder):
+    Path("q.txt").write_text("".join(f"class {label}\n" for label in OF_QUERY))
+    Path("d.txt").write_text("".join(f"class {label}\n" for label in OF_DATABASE))
+    assert scores(query_labels="q.txt", database_labels="d.txt") == scores()
+    for name, bits in (("qs.npy", QUERY), ("ds.npy", DATABASE)):
+        np.save(name, (np.packbits(bits, axis=1) - 128).astype(np.int8))
+    change = {"query_codes": "qs.npy", "database_codes": "ds.npy", "n_bits": "12"}
+    assert scores("--bit-order", "big-128", **change) == scores()
+
+
+def examples():
+    """Return the commands in the help: the complete ones, and the first continued by each of the others."""
+    lines = [line.strip() for line in _help().split("examples:\n")[1].split("\n") if line.strip()]
+    commands = [line.split() for line in lines if line.startswith("protocol ")]
+    more = [re.split("   +", line.removeprefix("..."))[0].split() for line in lines if line.startswith("...")]
+    return [command[1:] for command in (*commands, *([*commands[0], *options] for options in more))]
+
+
+def _help():
+    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help"], capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    sides = {"q": RNG.normal(size=(4, 64)), "d": RNG.normal(size=(1500, 64))}
+    for name, real in sides.items():
+        np.save(f"{name}.npy", real > 0)
+        Path(f"{name}.csv").write_text("\n".join(map(str, RNG.integers(0, 3, len(real)))) + "\n")
+    io.savemat("c.mat", {"tB": codes.pack(sides["q"][:, :48] > 0), "B": codes.pack(sides["d"][:, :48] > 0)})
+    sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))
+    commands = examples()
+    assert len(commands) >= 8
+    for command in commands:
+        assert main(command) == 0, command
+    assert capsys.readouterr().err == ""
+
+
 def test_all_metrics_are_every_registered_one(folder):
     found = scores("--metric", "all")["metrics"]
     for name in registry.names("metric"):

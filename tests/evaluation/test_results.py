@@ -1,11 +1,13 @@
 import hashlib
+import dataclasses
 import json
 import re
 
 import numpy as np
 import pytest
 
-from protocol import __version__, registry
+from protocol import __version__, identity, registry
+from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate, table, write_json, write_per_query
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -105,3 +107,80 @@ def test_per_query_values(tmp_path):
     assert path.read_text() == "query,mAP,precision@r1\n0,0.833333333,0.5\n1,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
     assert np.nanmean(values[:, 1]) == pytest.approx(5 / 6)
+
+
+def test_it_is_printed_as_the_table():
+    evaluation = found(metrics=["mAP", "AUPRC[area]"], spread=True)
+    assert repr(evaluation) == str(evaluation) == table(evaluation)
+    assert len(repr(evaluation).split("\n")) < 30
+
+
+def test_the_undefined_queries_are_counted_whatever_becomes_of_them():
+    names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
+    for convention in ("protocol", "hashnet"):
+        assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
+    nothing = evaluate([[0], [0]], [[1]], query_labels=[1, 1], database_labels=[2], metrics=names)
+    assert nothing.undefined == dict(zip(names, (2, 2, 2, 2), strict=True))
+    assert re.search("^precision_micro@r0 +0.0000  2 of 2, counted as 0 ", table(nothing), re.M)
+
+
+def test_the_range_of_the_spread_is_that_of_the_values_with_a_convention():
+    """The cutoffs with all relevant items in the denominator are called mAP by no convention."""
+    bits, labels = np.random.default_rng(0).random((1500, 8)) < 0.5, np.zeros(1500, int)
+    evaluation = evaluate(bits[:3], bits, query_labels=labels[:3], database_labels=labels, spread=True)
+    named = [row.value for row in evaluation.spread if row.conventions]
+    others = {row.metric: row.value for row in evaluation.spread if not row.conventions}
+    assert min(others.values()) < min(named)
+    assert "mAP@1000[all]" in others
+    assert f"a convention calls mAP, from {min(named):.4f} to {max(named):.4f}:" in table(evaluation)
+
+
+def test_html_has_the_cells_of_the_table_and_escapes_everything():
+    from html.parser import HTMLParser
+
+    evaluation = found(convention="mihash", spread=True, tables=["1x2"], lookup_radius=1, binarize="sign")
+    page = evaluation._repr_html_()
+    texts, parser = [], HTMLParser()
+    parser.handle_data = texts.append
+    parser.feed(page)
+    shown = " ".join(" ".join(texts).split())
+    for line in repr(evaluation).split("\n"):
+        for cell in re.split("  +", line.strip()):
+            assert cell in shown
+    assert page.count("<table>") == page.count("</table>") == 4
+    risky = dataclasses.replace(evaluation, spread=tuple(row._replace(metric="<script>&") for row in evaluation.spread))
+    assert "&lt;script&gt;&amp;" in risky._repr_html_()
+    assert "<script>" not in risky._repr_html_()
+
+
+def test_a_data_frame_has_a_row_for_each_metric_with_its_identity():
+    evaluation = found(metrics=["mAP", "precision@r1"], convention="hashnet", dataset="digits", name="mine")
+    frame = evaluation.to_frame()
+    assert frame["metric"].tolist() == ["mAP", "precision@r1"]
+    assert frame["value"].tolist() == list(evaluation.metrics.values())
+    assert frame["undefined"].tolist() == [1, 0]
+    assert frame["empty"].tolist() == ["drop", "zero"]
+    assert {*identity.SCORE, *identity.NOTED, "name", "binarize"} <= set(frame.columns)
+    assert set(frame["dataset"]) == {"digits"}
+    assert set(frame["version"]) == {__version__}
+
+
+def test_json_is_the_text_that_is_written(tmp_path):
+    evaluation = found(binarize="median", spread=True)
+    write_json(tmp_path / "means.json", evaluation)
+    assert (tmp_path / "means.json").read_text() == evaluation.to_json() + "\n"
+    assert json.loads(evaluation.to_json())["binarize"] == "median"
+
+
+def test_the_plot_has_a_point_for_each_radius_and_average():
+    evaluation = found(name="mine")
+    chart = evaluation.plot().to_dict()
+    points = chart["data"]["values"]
+    assert len(points) == 2 * 3
+    for average, curve in evaluation.pr_curves.items():
+        drawn = [point["precision"] for point in points if point["average"] == average]
+        np.testing.assert_array_equal(drawn, curve.precision)
+    assert chart["title"] == "mine"
+    assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
+    with pytest.raises(ProtocolError, match=r"plot: expected .*precision-recall.*, got 'roc'"):
+        evaluation.plot("roc")
