@@ -173,7 +173,7 @@ def _section(
     every: list[tuple[str, str, Differences]] = []
     missing: dict[str, dict[tuple[str, str], None]] = {}
     for (metric, empty, _), rows in tables.items():
-        table_name = f"{name}-{empty}"
+        table_name = name_of({"section": name, "empty": empty})
         shown.append(scores_table(table_name, metric, rows))
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:

@@ -43,9 +43,9 @@ def pair(one: Values, other: Values) -> Pairs | str:
 
     Examples
     --------
-    >>> runs = Values(RUN, np.array(["0 a", "1 b"]), np.array([0.5, 0.6]))
-    >>> pair(runs, Values(RUN, np.array(["1 b", "2 c"]), np.array([0.7, 0.8]))).one
-    array([0.6])
+    >>> runs = Values(RUN, np.array(["0 a", "1 b", "2 c"]), np.array([0.4, 0.5, 0.6]))
+    >>> pair(runs, Values(RUN, np.array(["1 b", "2 c", "3 d"]), np.array([0.7, 0.8, 0.9]))).one
+    array([0.5, 0.6])
     >>> pair(runs, Values(RUN, np.array(["0 x", "1 y"]), np.array([0.7, 0.8])))
     'no run has the same queries, database and ground truth in both'
     """
