@@ -1,5 +1,5 @@
-import hashlib
 import dataclasses
+import hashlib
 import json
 import re
 
