@@ -6,6 +6,10 @@ compare
     Compare the scores of experiments and evaluations, where their protocols agree.
 evaluate
     Score codes under a named convention.
+audit
+    Find leaks and imbalance in a split.
+load_split
+    Read a split of a pipeline: which items of the dataset are queries, database and training set.
 get, names
     A registered plug-in, and the names of those of a kind.
 """
@@ -14,17 +18,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from protocol.auditing import audit as audit
     from protocol.comparison import compare as compare
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
+    from protocol.splits import load_split as load_split
 
 __version__ = "0.1.0"
 
 _MODULES = {
+    "audit": "protocol.auditing",
     "compare": "protocol.comparison",
     "evaluate": "protocol.evaluation",
     "get": "protocol.registry",
+    "load_split": "protocol.splits",
     "names": "protocol.registry",
 }
 
@@ -34,7 +42,15 @@ __all__ = ["__version__", *_MODULES]
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'protocol' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULES[name]), name)
+    try:
+        return getattr(importlib.import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        from protocol.checks import missing_extra
+
+        explained = missing_extra(error)
+        if explained is None:
+            raise
+        raise explained from error
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """Checks of arguments, options and arrays: each error names what is wrong, what was expected and the value."""
 
 import difflib
+import importlib
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -9,10 +10,65 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _FEW = 10  # so many allowed values are listed in an error message
+_EXTRAS = {
+    "altair": "report",
+    "cv2": "pipeline",
+    "h5py": "hdf5",
+    "jinja2": "report",
+    "numba": "fast",
+    "pandas": "report",
+    "pycurl": "pipeline",
+    "pydantic": "pipeline",
+    "scipy": "report",
+    "sklearn": "pipeline",
+    "statsmodels": "report",
+    "tabulate": "report",
+    "threadpoolctl": "pipeline",
+    "torch": "learned",
+    "tqdm": "pipeline",
+    "vl_convert": "report",
+    "yaml": "pipeline",
+}
+"""By module: the smallest extra of this package that installs it. A test compares it with ``pyproject.toml``."""
 
 
 class ProtocolError(ValueError):
     """Input that can't be used; its message is one line a user can act on."""
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a module of an optional dependency and return it.
+
+    Parameters
+    ----------
+    module : str
+        Its dotted name, as in ``"scipy.stats"``.
+    extra : str
+        The extra of this package that installs it.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not installed: the message is the command that installs the extra.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        top = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != top:
+            raise
+        raise _not_installed(top, extra) from error
+
+
+def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
+    """Return the error of `need` for an import that failed; None if no extra of this package installs the module."""
+    top = (error.name or "").partition(".")[0]
+    return _not_installed(top, _EXTRAS[top]) if top in _EXTRAS else None
+
+
+def _not_installed(package: str, extra: str) -> ProtocolError:
+    command = f"pip install 'hashing-protocol[{extra}]'"
+    return ProtocolError(f"{package}: expected an installed package, got none. Install it with: {command}")
 
 
 def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:

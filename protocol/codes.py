@@ -129,16 +129,21 @@ def extend(
     return appended(query, True), appended(database, extension == "same"), n_bits + extension_bits
 
 
-def of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64]) -> dict[int, dict[str, NDArray[np.uint8]]]:
+def of_split(
+    stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = ""
+) -> dict[int, dict[str, NDArray[np.uint8]]]:
     """Return the packed codes of queries and database by code length, ascending.
 
     Parameters
     ----------
     stored : mapping of str to ndarray
         A file of codes: ``image``, the image that each item comes from, and for each code length ``<n_bits>/query`` and
-        ``<n_bits>/items``, the codes of all items.
+        ``<n_bits>/items``, the codes of all items. Finished codes, which are given for each split, are stored under
+        ``<split>/``.
     database : ndarray of int64
         Row numbers of the database's images, ascending, as in a file of splits.
+    split : str, default=""
+        Name of the split protocol.
 
     Examples
     --------
@@ -147,8 +152,8 @@ def of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64]) -> dict
     >>> of_split(stored, np.array([0, 2]))[8]["database"].tolist()
     [[1], [3]]
     """
-    rows = np.flatnonzero(np.isin(stored["image"], database))
-    lengths = sorted(int(name.removesuffix("/query")) for name in stored if name.endswith("/query"))
-    return {
-        n_bits: {"query": stored[f"{n_bits}/query"], "database": stored[f"{n_bits}/items"][rows]} for n_bits in lengths
-    }
+    prefix = f"{split}/"
+    own = {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
+    rows = np.flatnonzero(np.isin(own["image"], database))
+    lengths = sorted(int(name.removesuffix("/query")) for name in own if name.endswith("/query"))
+    return {n_bits: {"query": own[f"{n_bits}/query"], "database": own[f"{n_bits}/items"][rows]} for n_bits in lengths}

@@ -315,9 +315,31 @@ def entries(kind: str) -> Iterator[Any]:
     yield from (record for (of, _), record in sorted(_records.items(), key=lambda item: item[0]) if of == kind)
 
 
+def _kind(kind: str) -> str:
+    """Return a kind of plug-in by its name in the singular or, as `protocol list` has it, in the plural."""
+    singular = str(kind).removesuffix("s")
+    return singular if singular in PACKAGES else one_of(kind, PACKAGES, "kind")
+
+
 def names(kind: str) -> list[str]:
-    """Return the names of a kind's plug-ins, sorted."""
-    return [record.name for record in entries(kind)]
+    """Return the names of a kind's plug-ins, sorted.
+
+    Parameters
+    ----------
+    kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "split"}
+        Or its plural, as in ``protocol list hashers``.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such kind.
+
+    Examples
+    --------
+    >>> names("ground_truths")
+    ['class_label', 'epsilon_ball', 'graded_distance', 'nearest_neighbours']
+    """
+    return [record.name for record in entries(_kind(kind))]
 
 
 def _pattern(name: str) -> str:
@@ -375,18 +397,28 @@ def entry(kind: str, name: str) -> Any:
 
 
 def get(kind: str, name: str) -> Any:
-    """Return a plug-in: a hasher's class, a metric's function, ...; numbers in the name are bound to their keywords.
+    """Return a plug-in: the class of a hasher, the function of a metric, ...
+
+    Parameters
+    ----------
+    kind : str
+        As for `names`.
+    name : str
+        One of ``names(kind)``. A metric's has numbers in place of K, R and beta; they are bound to its keywords.
 
     Raises
     ------
     ProtocolError
-        If no plug-in has the name; the known ones are listed. If the name has a letter where a number belongs.
+        If there is no such kind or name, with the closest one; if the name has a letter where a number belongs.
 
     Examples
     --------
     >>> get("hasher", "lsh")(n_bits=8, seed=0)
     LSH(n_bits=8, seed=0)
+    >>> get("metric", "mAP@1000[all]").keywords
+    {'cutoff': 1000}
     """
+    kind = _kind(kind)
     found, numbers = _find(kind, name)
     if any(mark in name for mark in _NUMBERS):
         raise ProtocolError(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 
 if TYPE_CHECKING:
     import h5py
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CHUNK_BYTES = 1 << 20
 _BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
-_LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy")
+_LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy", "torch")
 _HINTS = {
     "ENOSPC": "the disk is full: free some space and run again",
     "EDQUOT": "the disk quota is used up: free some space and run again",
@@ -182,10 +182,11 @@ def passport(
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that results depend on; PyTorch only if it is installed."""
-    found = {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()}
-    with contextlib.suppress(PackageNotFoundError):
-        found["torch"] = version("torch")
+    """Return the versions of Python and of the installed libraries that results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
     return found
 
 
@@ -267,8 +268,7 @@ def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = F
     ...         print(X.shape, X[4:6, 0])
     (6, 4) [2 2]
     """
-    import h5py
-
+    h5py = need("h5py", "hdf5")
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
         writer = Writer(file, compress=compress)
         yield writer
@@ -288,9 +288,8 @@ def _whole_digest(digests: Mapping[str, str], passport: str) -> str:
 
 
 def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
-    import h5py
-
-    found: dict[str, h5py.Dataset] = {}
+    h5py = need("h5py", "hdf5")
+    found: dict[str, Any] = {}
     file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
     return found
 
@@ -298,8 +297,7 @@ def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
 @contextlib.contextmanager
 def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]":
     """Open a file whose passport and list of arrays are those that were written, and give it with its arrays."""
-    import h5py
-
+    h5py = need("h5py", "hdf5")
     if not Path(path).exists():
         raise ProtocolError(f"{path}: no such file; run the stage that makes it")
     try:

@@ -1,7 +1,8 @@
 r"""Tables as CSV, text, Markdown and LaTeX.
 
-The library tabulate lays out text, Markdown and LaTeX. It escapes nothing in Markdown, and in LaTeX either everything
-or nothing, so the cells are escaped here. CSV comes from the standard library, and from pandas for data frames.
+The library tabulate lays out Markdown and LaTeX. It escapes nothing in Markdown, and in LaTeX either everything or
+nothing, so the cells are escaped here. Text is laid out here, because the scores of codes are printed with NumPy alone.
+CSV comes from the standard library, and from pandas for data frames.
 """
 
 import csv
@@ -9,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.checks import need
 from protocol.storage import replacing
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def write_table(path: str | Path, table: "pd.DataFrame") -> None:
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as text: aligned columns, two spaces between them.
+    """Return a table as text: columns aligned to the left, two spaces between them; a cell is one line.
 
     Examples
     --------
@@ -43,10 +45,9 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lsh     0.1000
     pca_rr  0.25
     """
-    from tabulate import tabulate
-
-    # Given as a header, it would widen each column by two spaces.
-    return tabulate([header, *rows], tablefmt="plain", disable_numparse=True)
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:
@@ -66,13 +67,13 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: C
     |---|---:|
     | a\|b | 0.1 |
     """
-    from tabulate import DataRow, Line, TableFormat, tabulate
-
+    library = need("tabulate", "report")
     rule = "|".join("---:" if name in numbers else "---" for name in header)
-    row = DataRow("| ", " | ", " |")
-    layout = TableFormat(None, Line(f"|{rule}|", "", "", ""), None, None, row, row, padding=0, with_header_hide=None)
+    row = library.DataRow("| ", " | ", " |")
+    line = library.Line(f"|{rule}|", "", "", "")
+    layout = library.TableFormat(None, line, None, None, row, row, padding=0, with_header_hide=None)
     cells = [[cell.replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
-    return tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
+    return library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
 
 
 def latex(
@@ -115,17 +116,16 @@ def latex(
     \end{table}
     <BLANKLINE>
     """
-    from tabulate import DataRow, Line, TableFormat, tabulate
-
+    library = need("tabulate", "report")
     columns = "l" * n_labels + "r" * (len(header) - n_labels)
     top, bottom = f"\\begin{{tabular}}{{{columns}}}\n\\toprule", "\\bottomrule\n\\end{tabular}"
-    rules = [Line(rule, "", "", "") for rule in (top, r"\midrule", bottom)]
-    row = DataRow("", " & ", r" \\")
-    layout = TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
+    rules = [library.Line(rule, "", "", "") for rule in (top, r"\midrule", bottom)]
+    row = library.DataRow("", " & ", r" \\")
+    layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
     cells = [list(map(escaped, own)) for own in rows]
     for down, across in strong:
         cells[down][across] = rf"\textbf{{{cells[down][across]}}}"
-    body = tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
+    body = library.tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
     start = f"\\begin{{table}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n"
     return f"{start}{body}\n\\end{{table}}\n"
 
@@ -138,6 +138,5 @@ def escaped(words: str) -> str:
     >>> escaped("mAP@5 & 2^n_bits")
     'mAP@5 \\& 2\\^{}n\\_bits'
     """
-    from tabulate import LATEX_ESCAPE_RULES
-
-    return words.translate(str.maketrans(LATEX_ESCAPE_RULES | _LATEX))
+    rules = need("tabulate", "report").LATEX_ESCAPE_RULES
+    return words.translate(str.maketrans(rules | _LATEX))

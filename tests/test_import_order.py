@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},
-    "configuration": {"datasets", "metrics", "selection", "splits"},
+    "configuration": {"datasets", "formats", "metrics", "selection", "splits"},
     "cli": {
         "codes",
         "formats",

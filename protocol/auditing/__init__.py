@@ -1,28 +1,31 @@
-"""Audit: findings on how a split was made, and on what was fitted on it."""
+"""Audit: findings on how a split was made, and on what was fitted on it; `audit` is the public function."""
 
-from protocol.auditing.audit import Findings, about, audit_split, audit_splits, n_errors
+from protocol.auditing.all_checks import Findings, audit_split, audit_splits
 from protocol.auditing.copies import equal_content, first_equal, stored_copies, within_distance
 from protocol.auditing.findings import Finding
+from protocol.auditing.inputs import known_dataset
 from protocol.auditing.kinds import KINDS, Kind
 from protocol.auditing.libraries import audit_libraries
-from protocol.auditing.pairs import audit_pairs, read_pairs
+from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.passports import LEARNING, TEST, audit_fit, audit_learned, audit_selection
-from protocol.auditing.reading import Run, known_dataset, read_dataset, read_lists, read_runs
+from protocol.auditing.public import Audit, audit
+from protocol.auditing.reading import Run, read_dataset, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance, audit_truth
 from protocol.auditing.split import Dataset, Split
-from protocol.auditing.writing import markdown, text, write_findings, write_json
+from protocol.auditing.writing import write_findings, write_json
 
 __all__ = [
     "KINDS",
     "LEARNING",
     "TEST",
+    "Audit",
     "Dataset",
     "Finding",
     "Findings",
     "Kind",
     "Run",
     "Split",
-    "about",
+    "audit",
     "audit_fit",
     "audit_learned",
     "audit_libraries",
@@ -35,14 +38,11 @@ __all__ = [
     "equal_content",
     "first_equal",
     "known_dataset",
-    "markdown",
-    "n_errors",
+    "pairs_from",
     "read_dataset",
     "read_lists",
-    "read_pairs",
     "read_runs",
     "stored_copies",
-    "text",
     "within_distance",
     "write_findings",
     "write_json",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from protocol.auditing.audit import Findings
+from protocol.auditing.all_checks import Findings
 from protocol.auditing.findings import found
 from protocol.storage import read_passport
 

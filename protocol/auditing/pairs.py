@@ -1,12 +1,14 @@
 """Pairs of modalities: an item's image and its text belong in the same partitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding
+from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 
@@ -45,35 +47,69 @@ def audit_pairs(split: Split, pairs: NDArray[np.int64]) -> list[Finding]:
     return split.found("pair-split", "error", pairs[torn_pairs(split.parts, pairs), 0])
 
 
-def read_pairs(path: str | Path, dataset: Dataset) -> NDArray[np.int64]:
-    """Read which items are the two halves of a pair: two ids or row numbers a line, blanks or a comma between.
+def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
+    """Return which items are the two halves of a pair.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_pairs, 2)
+        Ids or row numbers; a file has two a line, with blanks or a comma between them.
+    dataset : Dataset
 
     Returns
     -------
     ndarray of int64, shape (n_pairs, 2)
-        Item numbers; pairs with an id that the dataset lacks, which no partition can hold, are left out.
+        Item numbers. A pair with an id that the dataset lacks is left out, since no partition can hold it.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, a line is no pair, or no pair is of the dataset.
+        If the file can't be read, a line or a row is no pair, or no pair is of the dataset.
     """
+    name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
+    if is_file(values):
+        pairs = _read(values, expected)
+    else:
+        array = array_from(values, "pairs")
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ProtocolError(f"{name}: expected two {expected} a pair, shape (n, 2), got shape {array.shape}.")
+        items, _ = items_from(array.ravel(), "pairs")
+        pairs = items.reshape(-1, 2).tolist()
+        if items.dtype.kind == "i" and dataset.n_items is not None:
+            return _rows(pairs, name)
+    if dataset.ids is None:
+        return _rows(pairs, name)
+    numbers: dict[str | int, int] = {str(own): number for number, own in enumerate(dataset.ids)}
+    known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
+    if not known:
+        raise ProtocolError(f"{name}: expected pairs of ids that are listed, got none among {len(pairs):,} pairs.")
+    return np.array(known, dtype=np.int64)
+
+
+def _read(path: str | Path, expected: str) -> list[list[str]]:
+    """Return the two ids or row numbers of each line."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: wanted two ids a line, which it can't be read as: {error}") from error
+        raise ProtocolError(
+            f"{path}: expected two {expected} a line, got a file that can't be read: {error}."
+        ) from error
     pairs = [line.replace(",", " ").split() for line in lines]
     for number, pair in enumerate(pairs, start=1):
-        if len(pair) != 2 or (dataset.ids is None and not all(half.isdecimal() for half in pair)):
-            wanted = "row numbers" if dataset.ids is None else "ids"
-            raise ProtocolError(f"{path}: line {number}: wanted two {wanted}, came {lines[number - 1][:80]!r}")
-    if dataset.ids is None:
-        known = [(int(a), int(b)) for a, b in pairs]
-        if any(max(pair) > np.iinfo(np.int64).max for pair in known):
-            raise ProtocolError(f"{path}: wanted row numbers, came one of more than 18 digits")
-    else:
-        numbers = {str(name): number for number, name in enumerate(dataset.ids)}
-        known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
-    if not known:
-        raise ProtocolError(f"{path}: wanted pairs of listed ids, came none among {len(pairs):,} lines")
-    return np.array(known, dtype=np.int64)
+        if len(pair) != 2 or (expected == "row numbers" and not all(half.isdecimal() for half in pair)):
+            raise ProtocolError(f"{path}: line {number}: expected two {expected}, got {lines[number - 1][:80]!r}.")
+    return pairs
+
+
+def _rows(pairs: Sequence[Sequence[str | int]], name: str) -> NDArray[np.int64]:
+    """Return pairs of row numbers, which a file has as text."""
+    try:
+        found = np.array([(int(a), int(b)) for a, b in pairs], dtype=np.int64).reshape(-1, 2)
+    except ValueError:
+        raise ProtocolError(f"{name}: expected pairs of row numbers, as in the lists, got ids.") from None
+    except OverflowError:
+        raise ProtocolError(f"{name}: expected row numbers, got one of more than 18 digits.") from None
+    if not len(found) or found.min() < 0:
+        got = f"{found.min()}" if len(found) else "no pair"
+        raise ProtocolError(f"{name}: expected pairs of row numbers >= 0, got {got}.")
+    return found

@@ -1,7 +1,7 @@
-"""Splits as users have them, read without judging them: that is for the audit."""
+"""Splits as users have them, in files or arrays, as runs to audit; nothing is judged here."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry, storage
+from protocol.auditing.inputs import is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
-from protocol.checks import ProtocolError, rows
-from protocol.evaluation.inputs import labels_from
-from protocol.formats.arrays import read_array
-from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_list, read_parts
+from protocol.checks import ProtocolError, one_of, rows
+from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 
 UNDECLARED = "from_lists"
 """The protocol that declares nothing: any partition may share items with any other."""
@@ -63,108 +62,111 @@ def read_dataset(path: str | Path) -> Dataset:
     )
 
 
-def known_dataset(ids: str | Path | None = None, labels: str | Path | None = None) -> Dataset:
-    """Return what a user says of a dataset.
+def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
+    """Return complete splits, each as a run.
 
     Parameters
     ----------
-    ids : path or None
-        A list with an id a line, in the order of the row numbers.
-    labels : path or None
-        Class labels in the same order: integers, or a 0/1 matrix.
-    """
-    names: NDArray | None = None
-    y: NDArray | None = None
-    if ids is not None:
-        names, _ = read_list(ids)
-        if names.dtype.kind in "iu" or len(np.unique(names)) < len(names):
-            raise ProtocolError(f"{ids}: wanted the dataset's ids, each once, came row numbers or an id that repeats")
-    if labels is not None:
-        values = read_array(labels)
-        own = values.size if 1 in values.shape else len(values)
-        y = labels_from(values, str(labels), own if names is None else len(names))
-    n_items = next((len(known) for known in (names, y) if known is not None), None)
-    return Dataset(n_items=n_items, ids=names, y=y)
-
-
-def read_runs(paths: Iterable[str | Path], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
-    """Read whole splits, each a run.
-
-    Parameters
-    ----------
-    paths : iterable of path
-        As `protocol.splits.read_parts` reads them. What the pipeline left says itself by which protocol it was drawn,
-        with which sizes and seed; and unless a dataset is given, its ``items.h5`` is looked for in the folders above.
+    splits : sequence of path, of object of `load_split`, or of mapping of str to array_like
+        Files as `protocol.splits.read_parts` reads them, or row numbers or ids by partition. A file of the pipeline
+        records the protocol, the sizes and the seed of its draw; and unless the dataset is known, its ``items.h5`` is
+        looked for in the folders above.
     dataset : Dataset
-        What is known of the dataset beside that.
+        What is known of the dataset.
     protocol : str or None
-        The one to hold the splits to; None: the one that each was drawn by, if it says so.
+        The protocol that is meant; None: the one that a file records, if it does.
 
     Raises
     ------
     ProtocolError
-        If a file can't be read, has no query or no database, or an item is none of the dataset's.
+        If a file can't be read, a split has no query or no database, or an item is none of the dataset's.
     """
     read: dict[Path, Dataset] = {}
-    runs = []
-    for path in map(Path, paths):
-        parts, made, items = read_parts(path), {}, None
-        if path.suffix.lower() == ".h5":
-            made = storage.read_passport(path)
-            items = None if dataset.n_items is not None else _items_above(path, made)
-            if items is not None and items not in read:
-                read[items] = read_dataset(items)
-        own = dataset if items is None else read[items]
-        runs.append(_run(path, parts, own, made, protocol))
-    return runs
+    runs: dict[str, Run] = {}  # a file that is given twice is one run
+    for number, split in enumerate(splits, start=1):
+        file, items = _file_of(split)
+        name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
+        parts, made = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        if dataset.n_items is not None:
+            items = None
+        elif items is None and made:
+            items = _items_above(Path(file), made)
+        if items is not None and items not in read:
+            read[items] = read_dataset(items)
+        runs[name] = _run(name, parts, dataset if items is None else read[items], made, protocol)
+    return list(runs.values())
+
+
+def _file_of(split: Any) -> tuple[Any, Path | None]:
+    """Return the file of a split and that of its dataset, as far as an argument names them."""
+    if is_file(split):
+        return split, None
+    path = getattr(split, "path", None)
+    return (path, split.items) if isinstance(path, Path) else (None, None)
+
+
+def _provenance(file: str | Path) -> dict[str, Any]:
+    return storage.read_passport(file) if Path(file).suffix.lower() == ".h5" else {}
+
+
+def _parts(split: Any, name: str) -> dict[str, NDArray]:
+    """Return the partitions of a split that is no file."""
+    if not isinstance(split, Mapping):
+        raise ProtocolError(
+            f"{name}: expected a file, or a mapping of partition names to row numbers or ids, got "
+            f"{type(split).__name__}. The lists of one split are given by name: query=..., database=...."
+        )
+    for part in split:
+        one_of(part, PARTITIONS, f"{name}: partition")
+    return {part: items_from(items, f"{name}: {part}")[0] for part, items in split.items() if items is not None}
 
 
 def _run(
-    path: Path, parts: Mapping[str, NDArray], dataset: Dataset, passport: Mapping[str, Any], asked: str | None
+    name: str, parts: Mapping[str, NDArray], dataset: Dataset, passport: Mapping[str, Any], asked: str | None
 ) -> Run:
     declared = str(passport.get("maker", "")).removeprefix("split").strip() or UNDECLARED
-    name = asked or declared
-    registry.get("split", name)
-    split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, str(path)))
+    protocol = asked or declared
+    registry.get("split", protocol)
+    split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     whole = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
-    split = _usable(Split(whole, split.dataset), str(path))
-    if name != declared or not passport:
-        return Run(str(path), split, name)
+    split = _usable(Split(whole, split.dataset), name)
+    if protocol != declared or not passport:
+        return Run(name, split, protocol)
     drawn_from_it = dataset.digest is not None and dataset.digest == passport["inputs"].get("labels")
     sizes = passport["parameters"].get("sizes", {})
-    return Run(str(path), split, name, passport["seed"] if drawn_from_it else None, sizes)
+    return Run(name, split, protocol, passport["seed"] if drawn_from_it else None, sizes)
 
 
-def read_lists(files: Mapping[str, str | Path], dataset: Dataset, *, protocol: str | None = None) -> Run:
-    """Read a split from a list for each partition, as `protocol.splits.read_list` reads them.
+def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
+    """Return a split that has a list for each partition.
 
     Parameters
     ----------
-    files : mapping of str to path
-        By partition; what is not in it is not judged.
+    lists : mapping of str to path or array_like
+        By partition, as `items_from` takes them. A partition that is not in the mapping is not judged.
     dataset : Dataset
-        What is known of the dataset beside the lists.
+        What is known of the dataset in addition to the lists.
     protocol : str or None
-        The one to hold the split to.
+        The protocol that is meant.
 
     Raises
     ------
     ProtocolError
-        If a list can't be read, the lists have labels for another number of classes, some have ids and some row
+        If a list can't be read, the lists have labels for different numbers of classes, some have ids and some row
         numbers, or an item is none of the dataset's.
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
-    lists = {part: read_list(file) for part, file in files.items()}
-    split = _split(lists, dataset, {part: str(file) for part, file in files.items()})
-    file = " ".join(map(str, files.values()))
+    names = {part: name_of(items, part) for part, items in lists.items()}
+    split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
+    file = " ".join(names.values())
     return Run(file, _usable(split, file), name)
 
 
 def _usable(split: Split, file: str) -> Split:
     for part in ("query", "database"):
         if not len(split[part]):
-            raise ProtocolError(f"{file}: wanted a query and a database partition, came an empty {part}")
+            raise ProtocolError(f"{file}: expected a query and a database partition, got an empty {part}.")
     return split
 
 
@@ -177,33 +179,40 @@ def _items_above(splits: Path, passport: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, files: Mapping[str, str]) -> Split:
+def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, names: Mapping[str, str]) -> Split:
     """Return lists of ids, or of row numbers, as item numbers of one dataset."""
-    arrays = {part: items for part, (items, _) in lists.items()}
+    arrays = {part: items for part, (items, _) in lists.items() if len(items)}
     flags = {part: own for part, (_, own) in lists.items() if own is not None}
-    widths = {files[part]: own.shape[1] for part, own in flags.items()}
+    widths = {names[part]: own.shape[1] for part, own in flags.items()}
     if dataset.y is not None and dataset.y.ndim == 2:
         widths = {"the labels": dataset.y.shape[1], **widths}
     if len(set(widths.values())) > 1:
-        came = ", ".join(f"{width} in {file}" for file, width in widths.items())
-        raise ProtocolError(f"wanted labels for the same classes in every list, came {came}")
-    numbers = {part for part, items in arrays.items() if items.dtype.kind in "iu"}
+        got = ", ".join(f"{width} in {name}" for name, width in widths.items())
+        raise ProtocolError(f"lists: expected labels for the same classes in every list, got {got}.")
     if dataset.ids is not None:
-        parts = {part: places_of(items, dataset.ids, files[part]) for part, items in arrays.items() if len(items)}
+        parts = {part: places_of(items, dataset.ids, names[part]) for part, items in arrays.items()}
         return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
-    if len(numbers) == len(arrays):
-        largest = dataset.n_items or max(int(items.max(initial=0)) for items in arrays.values()) + 1
-        return Split({part: rows(items, largest, files[part]) for part, items in arrays.items() if len(items)}, dataset)
+    by_id = [part for part, items in arrays.items() if items.dtype.kind not in "iu"]
+    if not by_id:
+        largest = dataset.n_items or max((int(items.max()) for items in arrays.values()), default=0) + 1
+        return Split({part: rows(items, largest, names[part]) for part, items in arrays.items()}, dataset)
     if dataset.n_items is not None:
-        raise ProtocolError("labels and features are by row number, the lists by id: name the ids in that order, --ids")
-    if numbers:
-        raise ProtocolError("wanted ids in every list, or row numbers in every list, came both: name the ids, --ids")
-    import pandas as pd
-
-    codes, ids = pd.factorize(np.concatenate(list(arrays.values())))
-    bounds = np.cumsum([len(items) for items in arrays.values()])[:-1]
-    parts = dict(zip(arrays, np.split(codes, bounds), strict=True))
-    return Split(parts, _labelled(Dataset(ids=np.asarray(ids)), parts, flags), flags)
+        raise ProtocolError(
+            f"{names[by_id[0]]}: expected row numbers, since the labels are in their order, got ids. Give the ids of "
+            "the dataset in that order as well (ids)."
+        )
+    if len(by_id) < len(arrays):
+        other = next(part for part in arrays if part not in by_id)
+        raise ProtocolError(
+            f"lists: expected ids in every list, or row numbers in every list, got ids in {names[by_id[0]]} and row "
+            f"numbers in {names[other]}. Give the ids of the dataset in the order of its rows (ids)."
+        )
+    items = np.concatenate(list(arrays.values()))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(items.tolist()))}
+    found = np.fromiter((numbers[name] for name in items.tolist()), dtype=np.int64, count=len(items))
+    bounds = np.cumsum([len(own) for own in arrays.values()])[:-1]
+    parts = dict(zip(arrays, np.split(found, bounds), strict=True))
+    return Split(parts, _labelled(Dataset(ids=np.array(list(numbers))), parts, flags), flags)
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:

@@ -1,8 +1,9 @@
-"""Findings for a terminal, a pull request, a script, and the pipeline's table."""
+"""Findings as text, Markdown, HTML, JSON and CSV: for a terminal, a pull request, a notebook and a script."""
 
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from protocol.auditing.kinds import KINDS
 from protocol.storage import replacing
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "treatment")
+_HEADER = ("severity", "finding", "count", "examples", "consequence", "in the papers")
 _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -46,10 +48,15 @@ def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]])
     tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows))
 
 
+def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
+    """Return findings as a JSON list of objects, one each."""
+    return json.dumps(records(findings), indent=2, ensure_ascii=False)
+
+
 def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as a JSON list of objects, one each."""
+    """Write findings as a file of JSON; see `as_json`."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(records(findings), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(as_json(findings) + "\n", encoding="utf-8")
 
 
 def text(
@@ -91,13 +98,33 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
         if not made:
             parts.append("Clean.\n")
             continue
-        header = ("severity", "finding", "count", "examples", "consequence", "in the papers")
         rows = [
             (one.severity, f"`{one.name}`", f"{one.count:,}", _named(one), one.consequence, one.treatment)
             for _, one in ordered({file: made})
         ]
-        parts += [tables.markdown(header, rows, numbers=["count"]), ""]
+        parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""]
     return "\n".join([*parts, summary(findings)])
+
+
+def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
+    """Return findings for a notebook: a table a file, the sum at the end; parameters as `text`."""
+    parts = []
+    for file, made in findings.items():
+        parts.append(_element("p", _element("b", escape(file))))
+        parts += [_element("p", escape(line)) for line in about.get(file, ())]
+        rows = [
+            (one.severity, one.name, f"{one.count:,}", _named(one), one.consequence, one.treatment)
+            for _, one in ordered({file: made})
+        ]
+        head = _element("tr", "".join(_element("th", name) for name in _HEADER))
+        body = [_element("tr", "".join(_element("td", escape(cell)) for cell in row)) for row in rows]
+        parts.append(_element("table", "\n".join([head, *body])) if rows else _element("p", "clean"))
+    return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
+
+
+def _element(tag: str, content: str) -> str:
+    style = ' style="text-align: left"' if tag in ("th", "td") else ""
+    return f"<{tag}{style}>{content}</{tag}>"
 
 
 def summary(findings: Mapping[str, Sequence[Finding]]) -> str:

@@ -216,7 +216,7 @@ def _use_if_perfect(owners: NDArray) -> float:
     own_codes = every_code(3)[used]
     relevance = LabelRelevance(owners[used].astype(int), owners[used].astype(int))
     counts = count(own_codes, own_codes, 3, {"class": relevance})["class"]
-    return value(counts, "utilisation") if value(counts, "mAP[worst]") == 1 else float("nan")
+    return used.size / 2**counts.n_bits if value(counts, "mAP[worst]") == 1 else float("nan")
 
 
 @PAPER.claim(

@@ -3,12 +3,13 @@
 import argparse
 import sys
 import textwrap
+import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from protocol import __version__
-from protocol.checks import ProtocolError
-from protocol.cli import audit, check, claims, compare, evaluate
+from protocol.checks import ProtocolError, missing_extra
+from protocol.cli import audit, check, claims, compare, evaluate, snakefile
 from protocol.cli import list as list_
 
 
@@ -37,16 +38,17 @@ def _parser() -> argparse.ArgumentParser:
               protocol compare --help       compare the scores of experiments, or of your own codes
               protocol audit --help         find leaks in a split of your own
               protocol claims               what the papers claim, and what of it holds
+              protocol snakefile            the path of the pipeline, for Snakemake
 
-            The pipeline itself is run by Snakemake, from the project's folder:
-              snakemake                     the embedded default, from images to report
-              snakemake -n metrics          what one stage would run
+            The pipeline itself is run by Snakemake, in a checkout without --snakefile:
+              snakemake --snakefile "$(protocol snakefile)"             the embedded default, from images to report
+              snakemake --snakefile "$(protocol snakefile)" -n metrics  what one stage would run
             """
         ),
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (list_, check, evaluate, compare, audit, claims):
+    for command in (list_, check, evaluate, compare, audit, claims, snakefile):
         command.add(commands)
     return parser
 
@@ -55,10 +57,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status: 0, or 2 after one line on standard error where the input can't be used."""
     parsed = _parser().parse_args(arguments)
     try:
-        status = parsed.run(parsed) or 0
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status = parsed.run(parsed) or 0
         sys.stdout.flush()
     except ProtocolError as error:
         sys.stderr.write(f"protocol: {error}\n")
+        return 2
+    except ModuleNotFoundError as error:
+        explained = missing_extra(error)
+        if explained is None:
+            raise
+        sys.stderr.write(f"protocol: {explained}\n")
         return 2
     except BrokenPipeError:  # `protocol list | head`
         sys.stderr.close()
@@ -68,3 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None  # or else the interpreter would try to write the rest once more
         return 2
     return status
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line, without the place in the code that it comes from."""
+    sys.stderr.write(f"protocol: {message}\n")

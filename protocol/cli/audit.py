@@ -5,76 +5,30 @@ import os
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from protocol.checks import ProtocolError, number
-
-if TYPE_CHECKING:
-    from protocol.auditing import Dataset, Run
+from protocol.checks import number
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
+_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from protocol import auditing
+    from protocol.auditing import audit
 
     if arguments.json:
         from protocol.storage import check_writable
 
         check_writable(arguments.json.parent)
-    dataset = auditing.known_dataset(arguments.ids, arguments.labels)
-    runs = _runs(arguments, dataset)
-    copies = _copies(arguments, runs[0])
-    findings = auditing.audit_splits(runs, copies)
-    for run in runs:
-        findings[run.file] += auditing.audit_relevance(run.split)
-        if arguments.pairs:
-            findings[run.file] += auditing.audit_pairs(
-                run.split, auditing.read_pairs(arguments.pairs, run.split.dataset)
-            )
+    audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
     if arguments.json:
-        auditing.write_json(arguments.json, findings)
+        from protocol.auditing import write_json
+
+        write_json(arguments.json, audited.findings)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    by = {"copies": bool(copies), "pairs": bool(arguments.pairs)}
-    told = {run.file: auditing.about(run, n_runs=len(runs), **by) for run in runs}
-    shown = auditing.markdown(findings, told) if arguments.markdown else auditing.text(findings, told, colour=colour)
+    shown = audited.to_markdown() if arguments.markdown else audited.to_text(colour=colour)
     sys.stdout.write(shown + "\n")
-    return 1 if auditing.n_errors(findings) else 0
-
-
-def _runs(arguments: argparse.Namespace, dataset: "Dataset") -> "list[Run]":
-    from protocol import auditing
-
-    lists = {part: file for part in _LISTS if (file := getattr(arguments, part))}
-    if bool(lists) == bool(arguments.splits):
-        raise ProtocolError("wanted either whole splits, SPLITS ..., or lists, --query F --database F")
-    if lists:
-        missing = [part for part in ("query", "database") if part not in lists]
-        if missing:
-            raise ProtocolError(f"wanted a list of the queries and one of the database, came no --{missing[0]}")
-        return [auditing.read_lists(lists, dataset, protocol=arguments.protocol)]
-    return auditing.read_runs(dict.fromkeys(arguments.splits), dataset, protocol=arguments.protocol)
-
-
-def _copies(arguments: argparse.Namespace, run: "Run") -> dict[str, Any]:
-    """Return what finds near-duplicates by the features that were given."""
-    if not arguments.features:
-        if arguments.distance is not None:
-            raise ProtocolError("--distance is one between features: wanted --features F, too")
-        return {}
-    from protocol import auditing
-    from protocol.formats.arrays import map_array
-
-    X = map_array(arguments.features)
-    dataset = run.split.dataset
-    n_items = dataset.n_items or max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
-    if dataset.n_items is None and dataset.ids is not None:
-        raise ProtocolError("features are by row number, the lists by id: name the ids in the order of the rows, --ids")
-    if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
-        raise ProtocolError(f"{arguments.features}: wanted features of {n_items:,} items (n, d), came shape {X.shape}")
-    if arguments.distance:
-        return {f"features within {arguments.distance:g}": auditing.within_distance(X, arguments.distance)}
-    return {"equal features": auditing.equal_content(auditing.first_equal(X, arguments.features))}
+    return 1 if audited.n_errors else 0
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

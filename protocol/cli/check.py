@@ -84,7 +84,11 @@ def _features(experiment: "Experiment") -> list[str]:
             counted(len(feature.splits), "split"),
         )
         use = "" if feature.plugin == name else f" ({feature.plugin})"
-        rows.append(f"{name}{use}: {parts[0]}; {' x '.join(parts[1:])}")
+        finished = experiment.finished(name)
+        rows.append(
+            f"{name}{use}: {parts[0]}; {' x '.join(parts[1:])}"
+            + (f"; finished codes: {', '.join(finished)}" if finished else "")
+        )
     return rows
 
 
@@ -107,7 +111,8 @@ def _files(experiment: "Experiment") -> list[str]:
         for split in splits
         for path in list_paths(registry.get("split", split), config["split_options"][split]).values()
     ]
-    return [*fetched, *map(str, [*files, *folders, *lists])] or ["none"]
+    codes = [pattern for method in experiment.codes.values() for pattern in (method.query, method.database)]
+    return [*fetched, *map(str, [*files, *folders, *lists]), *codes] or ["none"]
 
 
 def _jobs(experiment: "Experiment") -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry, tables
-from protocol.checks import one_of
+from protocol.checks import missing_extra, one_of
 
 if TYPE_CHECKING:
     from protocol.auditing import Kind
@@ -98,10 +98,15 @@ def _paragraph(title: str, text: str) -> list[str]:
 
 def _options(kind: str, name: str) -> list[str]:
     """Return the options of a plug-in: name, allowed values, default, and what the docstring says of it."""
-    from protocol.configuration.options import options, plain
-
     if kind not in registry.PACKAGES or kind == "metric":
         return []
+    try:
+        from protocol.configuration.options import options, plain
+    except ModuleNotFoundError as error:
+        reason = missing_extra(error)
+        if reason is None:
+            raise
+        return [f"  options: {reason}"]
     lines = ["  options:"]
     for option in options(kind, name).values():
         form = option.form or option.expected

@@ -1,9 +1,23 @@
 """The configuration: the keys of a config file, its loader and checks, the jobs it leads to and what they need."""
 
-from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes, Use
+from protocol.configuration.finished_codes import code_files
 from protocol.configuration.jobs import jobs
 from protocol.configuration.loading import DEFAULT, load
 from protocol.configuration.resources import n_parts, need
 from protocol.configuration.yaml_files import check_files, read
 
-__all__ = ["DEFAULT", "Experiment", "FeaturePlan", "Use", "check_files", "jobs", "load", "n_parts", "need", "read"]
+__all__ = [
+    "DEFAULT",
+    "Experiment",
+    "FeaturePlan",
+    "FinishedCodes",
+    "Use",
+    "check_files",
+    "code_files",
+    "jobs",
+    "load",
+    "n_parts",
+    "need",
+    "read",
+]

@@ -9,6 +9,7 @@ from typing import Any
 from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
+from protocol.configuration.finished_codes import check_code_files
 from protocol.metrics import ALL, keywords
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
@@ -51,6 +52,7 @@ def check(experiment: Experiment) -> None:
         _check_ground_truths(feature, experiment)
         _check_leak(feature, experiment)
     _check_options(experiment)
+    check_code_files(experiment.codes.values(), experiment.features)
 
 
 def _check_mirror(config: Mapping[str, Any]) -> None:

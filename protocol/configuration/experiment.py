@@ -23,6 +23,30 @@ class Use:
 
 
 @dataclass(frozen=True)
+class FinishedCodes:
+    """A method whose codes were made elsewhere; everything is named as in the config file.
+
+    `query` and `database` are the names of files with placeholders.
+    """
+
+    name: str
+    query: str
+    database: str
+    feature: str
+    splits: list[str]
+    n_bits: list[int]
+    bit_order: str
+
+    def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
+        """Return the files of the codes of ``query`` and ``database`` by code length."""
+        patterns = {"query": self.query, "database": self.database}
+        return {
+            n_bits: {role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in patterns.items()}
+            for n_bits in self.n_bits
+        }
+
+
+@dataclass(frozen=True)
 class FeaturePlan:
     """What an experiment does with one feature; everything else is named as in the config file."""
 
@@ -68,6 +92,8 @@ class Experiment:
     features : dict of str to FeaturePlan
     hashers, ground_truths : dict of str to Use
         By the names that `features` and `config` use.
+    codes : dict of str to FinishedCodes
+        The methods whose codes were made elsewhere, by name.
     """
 
     name: str
@@ -75,6 +101,7 @@ class Experiment:
     features: dict[str, FeaturePlan]
     hashers: dict[str, Use]
     ground_truths: dict[str, Use]
+    codes: dict[str, FinishedCodes] = field(default_factory=dict)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -102,8 +129,19 @@ class Experiment:
         """All split protocols, each once."""
         return tuple(dict.fromkeys(split for feature in self.features.values() for split in feature.splits))
 
+    def finished(self, feature: str, split: str | None = None) -> list[str]:
+        """Return the names of the methods with finished codes for a feature, under one split protocol or any."""
+        return [
+            name
+            for name, method in self.codes.items()
+            if method.feature == feature and (split is None or split in method.splits)
+        ]
+
     def combinations(self) -> list[dict[str, Any]]:
-        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored."""
+        """Return the feature, extraction, split, draw, run and hasher of each combination that is scored.
+
+        A method with finished codes counts as a hasher; ``finished`` tells them apart.
+        """
         return [
             {
                 "feature": feature.name,
@@ -112,11 +150,12 @@ class Experiment:
                 "draw": draw_of(split),
                 "run": run,
                 "hasher": hasher,
+                "finished": hasher in self.codes,
             }
             for feature in self.features.values()
             for split in feature.splits
             for run in range(feature.runs)
-            for hasher in feature.hashers
+            for hasher in (*feature.hashers, *self.finished(feature.name, split))
         ]
 
     def supervising(self) -> dict[str, str]:

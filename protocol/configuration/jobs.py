@@ -53,6 +53,7 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
     searched = set(experiment.config["hasher_grids"])
     selections = sum(len(searched & set(feature.hashers)) for feature, _, _ in drawn)
     trained = sum(len(feature.hashers) for feature, _, _ in drawn)
+    finished = len({(own["hasher"], own["draw"], own["run"]) for own in experiment.combinations() if own["finished"]})
     return {
         "draw": len({(draw, run) for _, draw, run in drawn}),
         "split": len({(split, run) for own in features for split in own.splits for run in range(own.runs)}),
@@ -61,8 +62,9 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
         "supervision": sum(len(kinds[feature.name]) for feature, _, _ in drawn),
         "selection": selections,
         "model": trained,
-        "count": trained,
-        "score": sum(len(feature.hashers) for feature in features),
+        "finished_codes": finished,
+        "count": trained + finished,
+        "score": sum(len(feature.hashers) for feature in features) + len(experiment.codes),
         "display": sum(len(feature.splits) for feature in features),
         "metrics": 1,
         "selection_table": int(selections > 0),

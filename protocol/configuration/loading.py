@@ -8,6 +8,7 @@ from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
+from protocol.configuration.finished_codes import read_finished_codes
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
@@ -53,7 +54,8 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     needed = checks.needed_ground_truths(filled, hashers)
     filled, ground_truths = read_uses("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
-    experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths)
+    filled["codes"], codes = read_finished_codes(filled, plans, hashers)
+    experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     return experiment
 

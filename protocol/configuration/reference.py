@@ -40,6 +40,7 @@ _SECTIONS = {
     "hashers[], ground_truths[]": "PluginUse",
     "split_sizes": "SplitSizes",
     "selection": "Selection",
+    "codes.NAME": "FinishedCodesKeys",
     "leak": "Leak",
 }
 

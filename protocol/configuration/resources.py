@@ -63,6 +63,7 @@ NEEDS = {
     "selection": Need(500, 60, 600, matrix=0.5, train=4, affinities=1.5, trains=True),
     "selection_table": Need(500, 5),
     "model": Need(500, 30, 120, matrix=0.5, train=4, affinities=1.5, trains=True),
+    "finished_codes": Need(500, 10, 10, item_kb=6),  # outputs of 512 bits in float64, and their bits
     "count": Need(500, 10, 120, item_kb=1),
     "score": Need(1000, 10, 60, item_kb=1),
     "display": Need(1000, 15, 120, item_kb=2),

@@ -212,6 +212,36 @@ class Selection(_Model):
     )
 
 
+class FinishedCodesKeys(_Model):
+    """Codes that were made elsewhere, for the queries and databases of this experiment's own splits.
+
+    In the names of the files, `{split}`, `{run}` and `{n_bits}` stand for the split protocol, the number of the run
+    and the code length. A file is of any format that `protocol evaluate` reads. Its rows are in the order of `query`
+    or `database` in `results/<experiment>/splits/<split>/run<run>/splits.h5`
+    ([Train on our split](../how-to/train-on-our-split.md)).
+    """
+
+    query: StrictStr = Field(description="Files with the codes of the queries, relative to the working directory.")
+    database: StrictStr = Field(description="Files with the codes of the database, relative to the working directory.")
+    feature: Name | None = Field(
+        None, description="The feature in whose tables and figures the codes appear; by default the first."
+    )
+    splits: Names | None = Field(
+        None, description="The split protocols for which there are codes; by default all of the feature."
+    )
+    n_bits: (
+        Annotated[
+            list[Annotated[StrictInt, Field(ge=1, le=512), BeforeValidator(_integer)]],
+            Different,
+            Field(min_length=1, json_schema_extra=_UNIQUE),
+        ]
+        | None
+    ) = Field(None, description="The code lengths for which there are codes; by default all of the feature.")
+    bit_order: Literal["little", "big"] = Field(
+        "little", description="Of packed codes: the first bit of a byte has weight 1 (little) or 128 (big)."
+    )
+
+
 class Keys(_Model):
     """The keys of a config file."""
 
@@ -322,6 +352,15 @@ class Keys(_Model):
     affinities: Name = Field(
         "graded_distance",
         description="The ground truth, among the training rows, of hashers that learn from graded affinities.",
+    )
+    codes: Annotated[
+        dict[StrictStr, Annotated[FinishedCodesKeys, BeforeValidator(_mapping)]], BeforeValidator(_mapping)
+    ] = Field(
+        {},
+        description=(
+            "Codes that were made elsewhere, by the name of their method, which appears next to the hashers in every "
+            "table and figure."
+        ),
     )
     leak: Leak | None = Field(
         None, description="The study of what training on the database does to a hasher's scores (target `leak`)."

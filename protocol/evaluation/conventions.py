@@ -119,6 +119,7 @@ CONVENTIONS = (
         not_copied=(
             "The paper names neither the radius of its table nor the value of an empty ball; here 2 and 0.",
             "Its own mAP has the order of ties that came; here the expected value between the best and the worst.",
+            "It divides the number of codes in use by 2^n_bits; here by the database where that is smaller.",
         ),
     ),
     Convention(

@@ -126,7 +126,7 @@ def _or_none(mean: float) -> float | None:
 def _number(mean: float) -> str:
     if math.isnan(mean):
         return "none"
-    return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP and utilisation of long codes are tiny
+    return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP of long codes is tiny
 
 
 def _undefined(evaluation: Evaluation, metric: str) -> str:

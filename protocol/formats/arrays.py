@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.formats import matlab
 
 LIMIT = 4 << 30
@@ -138,8 +138,7 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
                 with archive.open(name if name in archive.namelist() else f"{name}.npy") as stream:
                     return _header(stream, path)[0]
         case ".h5" | ".hdf5":
-            import h5py
-
+            h5py = need("h5py", "hdf5")
             with _reading(_existing(path), "an HDF5 file"), h5py.File(path, "r") as opened:
                 return tuple(_dataset(opened, path, key).shape or ())
         case _:
@@ -320,8 +319,7 @@ def _npz(path: Path, key: str | None) -> NDArray:
 
 
 def _hdf5(path: Path, key: str | None) -> NDArray:
-    import h5py
-
+    h5py = need("h5py", "hdf5")
     with _reading(path, "an HDF5 file"), h5py.File(path, "r") as file:
         dataset = _dataset(file, path, key)
         if dataset.dtype.kind not in "biuf":
@@ -332,9 +330,8 @@ def _hdf5(path: Path, key: str | None) -> NDArray:
 
 def _dataset(file: Any, path: Path, key: str | None) -> Any:
     """Return the dataset of an open HDF5 file that a key names."""
-    import h5py
-
-    found: dict[str, h5py.Dataset] = {}
+    h5py = need("h5py", "hdf5")
+    found: dict[str, Any] = {}
     file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
     return found[_chosen(path, key.strip("/") if key else None, list(found))]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from protocol import registry
 from protocol.metrics._names import ALL, everything, keywords, need_index_order
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
+from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
 from protocol.ranking import HammingCounts
 from protocol.tables import DIGITS, write_csv
@@ -21,12 +22,14 @@ __all__ = [
     "DIGITS",
     "ITEMS",
     "PRCurve",
+    "TopNCurve",
     "evaluate",
     "everything",
     "keywords",
     "mean",
     "need_index_order",
     "pr_curve",
+    "top_n_curve",
     "write_rows",
 ]
 

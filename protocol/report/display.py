@@ -202,7 +202,8 @@ def of_run(
     Parameters
     ----------
     codes_of : mapping of str to mapping
-        Of each hasher: its codes by length, as `protocol.codes.of_split` returns them.
+        Of each hasher: its codes by length, as `protocol.codes.of_split` returns them; finished codes may lack some of
+        the lengths.
     counts_of : mapping of str to mapping
         Of each hasher: its counts by place, as a file of counts has them; only the bucket sizes are read.
     truths : mapping of str to Relevance
@@ -215,11 +216,13 @@ def of_run(
 
     chosen, rows = middle(lengths), _Tables()
     for hasher, by_length in codes_of.items():
-        pair = by_length[chosen]
-        rows.add("conventions", hasher, convention_rows(pair, chosen, truths, calls=len(codes_of)))
-        rows.add("retrieved", hasher, retrieved_rows(pair, chosen, truths, parts))
-        rows.add("histogram", hasher, histogram_rows(by_length[min(lengths)]["database"], min(lengths)))
-        for n_bits in sorted(lengths):
+        if chosen in by_length:
+            pair = by_length[chosen]
+            rows.add("conventions", hasher, convention_rows(pair, chosen, truths, calls=len(codes_of)))
+            rows.add("retrieved", hasher, retrieved_rows(pair, chosen, truths, parts))
+        if min(lengths) in by_length:
+            rows.add("histogram", hasher, histogram_rows(by_length[min(lengths)]["database"], min(lengths)))
+        for n_bits in sorted(set(lengths) & set(by_length)):
             rows.add("buckets", hasher, bucket_rows(counts_of[hasher][f"{n_bits} none 0"]["bucket_sizes"], n_bits))
             rows.add("lookups", hasher, lookup_rows(by_length[n_bits], n_bits))
     return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}

@@ -132,7 +132,7 @@ class Results:
 
     @cached_property
     def hashers(self) -> list[str]:
-        """Every hasher of the experiment."""
+        """Every hasher of the experiment, and every method with finished codes."""
         return self._order("hasher")
 
     @cached_property
@@ -185,4 +185,5 @@ class Results:
         if name == "feature":
             return list(self.setting["features"])
         own = [feature.get(_KEYS[name], []) for feature in self.setting["features"].values()]
-        return list(dict.fromkeys(itertools.chain(self.setting[_KEYS[name]], *own)))
+        finished = self.setting.get("codes", {}) if name == "hasher" else {}
+        return list(dict.fromkeys(itertools.chain(self.setting[_KEYS[name]], *own, finished)))

@@ -11,6 +11,7 @@ from protocol.splits._files import (
     write_list,
     write_split,
 )
+from protocol.splits._loaded import Split, load_split
 from protocol.splits._protocol import (
     DRAWN,
     PARTITIONS,
@@ -32,10 +33,12 @@ __all__ = [
     "Listed",
     "Official",
     "Rest",
+    "Split",
     "SplitProtocol",
     "draw_of",
     "drawing_split",
     "list_paths",
+    "load_split",
     "places_of",
     "read_list",
     "read_lists",

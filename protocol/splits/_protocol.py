@@ -109,6 +109,13 @@ class SplitProtocol:
         """The partitions that the database must not share an item with."""
         return tuple(name for name in self.partitions if name in DRAWN and not self.overlaps(name, "database"))
 
+    def is_fixed(self, name: str) -> bool:
+        """Return whether a partition has the same items in every run."""
+        part = self.partitions.get(name)
+        if isinstance(part, Rest):
+            return all(self.is_fixed(other) for other in self.database_without)
+        return not isinstance(part, Drawn)
+
     def overlaps(self, a: str, b: str) -> bool:
         """Return whether two partitions may share items."""
         return b in self.may_overlap.get(a, ()) or a in self.may_overlap.get(b, ())

@@ -13,10 +13,10 @@ from protocol import registry, storage
 from protocol.auditing import (
     KINDS,
     LEARNING,
+    Audit,
     Dataset,
     Run,
     Split,
-    about,
     audit_fit,
     audit_learned,
     audit_libraries,
@@ -27,10 +27,10 @@ from protocol.auditing import (
     audit_truth,
     equal_content,
     first_equal,
-    n_errors,
     within_distance,
     write_findings,
 )
+from protocol.auditing.all_checks import about
 from protocol.auditing.kinds import find
 from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS
@@ -530,12 +530,12 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
         find("query-in-databse")
 
 
-def test_errors_are_counted_and_what_was_not_looked_for_is_said():
-    assert n_errors(audit_splits([FAULTS["duplicate-id"][1], STANDARD])) == 1
+def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
+    assert Audit(audit_splits([FAULTS["duplicate-id"][1], STANDARD]), {}).n_errors == 1
     sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False, pairs=False)
     assert sizes.startswith("query 50, validation_query 30")
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
     _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True)
-    assert unseen == "Not looked for: what was fitted on it, mixed-libraries (the pipeline's target audit)"
+    assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"

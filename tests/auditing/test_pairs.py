@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.auditing import Dataset, Split
-from protocol.auditing.pairs import audit_pairs, read_pairs, torn_pairs
+from protocol.auditing.pairs import audit_pairs, pairs_from, torn_pairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
@@ -47,26 +47,26 @@ def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
     (tmp_path / "pairs.csv").write_text("i0,t0\ni1,t1\ni9,t9\n")
     dataset = Dataset(n_items=4, ids=IDS)
     split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, dataset)
-    (finding,) = audit_pairs(split, read_pairs(tmp_path / "pairs.csv", dataset))
+    (finding,) = audit_pairs(split, pairs_from(tmp_path / "pairs.csv", dataset))
     assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0",))
 
 
 @pytest.mark.parametrize(
     ("ids", "text", "message"),
     [
-        (IDS, "i0 t0\ni1\n", "line 2: wanted two ids, came 'i1'"),
-        (None, "0 2\n1 t1\n", "line 2: wanted two row numbers, came '1 t1'"),
-        (None, "0 99999999999999999999999\n", "wanted row numbers, came one of more than 18 digits"),
-        (IDS, "i8 t8\ni9 t9\n", "wanted pairs of listed ids, came none among 2 lines"),
-        (None, "", "came none among 0 lines"),
+        (IDS, "i0 t0\ni1\n", "line 2: expected two ids, got 'i1'"),
+        (None, "0 2\n1 t1\n", "line 2: expected two row numbers, got '1 t1'"),
+        (None, "0 99999999999999999999999\n", "expected row numbers, got one of more than 18 digits"),
+        (IDS, "i8 t8\ni9 t9\n", "expected pairs of ids that are listed, got none among 2 pairs"),
+        (None, "", "expected pairs of row numbers >= 0, got no pair"),
     ],
 )
 def test_lines_that_are_no_pair_are_named(tmp_path, ids, text, message):
     (tmp_path / "pairs.txt").write_text(text)
     with pytest.raises(ProtocolError, match=message):
-        read_pairs(tmp_path / "pairs.txt", Dataset(ids=ids))
-    with pytest.raises(ProtocolError, match="which it can't be read as"):
-        read_pairs(tmp_path / "none.txt", Dataset(ids=ids))
+        pairs_from(tmp_path / "pairs.txt", Dataset(ids=ids))
+    with pytest.raises(ProtocolError, match=r"expected two (ids|row numbers) a line, got a file that can't be read"):
+        pairs_from(tmp_path / "none.txt", Dataset(ids=ids))
 
 
 @pytest.mark.parametrize(("database", "status"), [("t0 t1 i1", 1), ("t1 i1", 0)])

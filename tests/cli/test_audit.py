@@ -138,10 +138,10 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     unseen = (
-        "near-duplicate (--features); pair-split (--pairs); what was fitted on it, mixed-libraries "
-        "(the pipeline's target audit)"
+        "near-duplicate (needs features); pair-split (needs pairs); leaks of what was fitted, mixed-libraries "
+        "(need the pipeline's target audit)"
     )
-    assert f"Not looked for: {unseen}" in " ".join(out.split())
+    assert f"Not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
 
@@ -257,14 +257,18 @@ BAD = {
     "width": (
         "train.txt",
         text("a 0 1\n"),
-        "wanted labels for the same classes in every list, came 5 in query.txt, 5 in",
+        "lists: expected labels for the same classes in every list, got 5 in query.txt, 5 in",
     ),
     "binary": (
         "train.txt",
         lambda path: path.write_bytes(b"\xff\xfe\x00"),
         "train.txt: wanted a list of items, which it",
     ),
-    "mixed": ("train.npy", array([1, 2]), "wanted ids in every list, or row numbers in every list, came both"),
+    "mixed": (
+        "train.npy",
+        array([1, 2]),
+        "expected ids in every list, or row numbers in every list, got ids in query.txt and row numbers in train.npy",
+    ),
     "negative": ("rows", array([-1, 2]), "query.npy: expected row numbers .* got -1 to 2"),
     "not whole": ("rows", array([0.5]), "query.npy: wanted whole numbers, came 0.5"),
     "NaN rows": ("rows", array([np.nan]), "query.npy: wanted whole numbers, came nan"),
@@ -273,8 +277,12 @@ BAD = {
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: wanted whole numbers, came nan"),
     "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),
-    "few features": ("X.npy", array([[1.0]] * 3), r"X.npy: wanted features of .* items \(n, d\), came shape \(3, 1\)"),
-    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: wanted the dataset's ids, each once"),
+    "few features": (
+        "X.npy",
+        array([[1.0]] * 3),
+        r"X.npy: expected features of .* items, shape \(.*, d\), got shape \(3, 1\)",
+    ),
+    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected every id once, got 'a' more than once"),
     "other ids": ("ids.txt", text("a\nb\n"), "query.txt: 20 of 20 items are none of the dataset's, the first is"),
 }
 
@@ -305,7 +313,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
     Path("odd.csv").write_text("partition,id\ntest,a\n")
     for path, message in (
         ("short.h5", "not a readable HDF5 file (cut short?)"),
-        ("none.npz", "none.npz: wanted a query and a database partition, came an empty query"),
+        ("none.npz", "none.npz: expected a query and a database partition, got an empty query"),
         ("odd.csv", "validation_database or validation_query, got 'test'"),
         ("split.txt", "wanted a split as .h5, .npz or .csv, came extension '.txt'"),
     ):
@@ -319,13 +327,19 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "wanted either whole splits, SPLITS ..., or lists, --query F --database F"),
-        (["a.h5", *LISTS], "wanted either whole splits"),
-        (["--query", "query.txt"], "came no --database"),
+        ([], "audit: expected complete splits, or lists of the query and database items, got neither."),
+        (["a.h5", *LISTS], "audit: expected complete splits, or lists of the query and database items, got both."),
+        (["--query", "query.txt"], "database: expected the list of the database items next to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
-        ([*LISTS, "--distance", "1"], "--distance is one between features: wanted --features F, too"),
-        ([*LISTS, "--features", "X.npy"], "features are by row number, the lists by id"),
-        ([*LISTS, "--labels", "labels.npy"], "labels and features are by row number, the lists by id"),
+        ([*LISTS, "--distance", "1"], "distance: expected features to measure it in (features), got only 1."),
+        (
+            [*LISTS, "--features", "X.npy"],
+            "X.npy: expected the ids of its rows next to it (ids), since the lists hold ids, got none.",
+        ),
+        (
+            [*LISTS, "--labels", "labels.npy"],
+            "query.txt: expected row numbers, since the labels are in their order, got ids.",
+        ),
         ([*LISTS, "--json", "query.txt/x.json"], "a file stands where a folder is needed"),
     ],
 )

@@ -98,6 +98,7 @@ CHECKS = (
 def test_all_the_metrics_are_found():
     assert {"mAP", "mAP[best]", "mAP@5[retrieved]", "nDCG@5", "precision@r2", "AUPRC[area]", "mLGAP@r2"} <= set(NAMES)
     assert {"mAP[index]", "P@5", "R@5", "F1@r2", "F0.5_micro@r2", "entropy", "collision", "lookups@r2"} <= set(NAMES)
+    assert {"ACG@5", "WAP", "WAP@5[all]", "WAP@5[retrieved]", "WAP@5[min]"} <= set(NAMES)
     assert len(NAMES) >= 30
 
 

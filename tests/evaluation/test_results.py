@@ -48,8 +48,8 @@ def test_the_spread_is_shown_with_who_calls_it_so():
 
 def test_small_numbers_keep_their_digits():
     bits = np.zeros((1, 40), bool)
-    text = table(evaluate(bits, bits, query_labels=[1], database_labels=[1], metrics=["utilisation"]))
-    assert re.search("^utilisation +9.09e-13 +0 ", text, re.M)
+    text = table(evaluate(bits, ~bits, query_labels=[1], database_labels=[1], metrics=["RAMAP@r40"]))
+    assert re.search("^RAMAP@r40 +2.22e-14 +0 ", text, re.M)
 
 
 def test_json_has_the_means_and_what_identifies_them(tmp_path):

@@ -137,7 +137,7 @@ def test_refusals():
     with pytest.raises(ProtocolError, match="beta: expected a finite number > 0, got 0"):
         evaluate(COUNTS, ["F0_micro@r1"])
     one_each = ("P@1", "R@1", "F1@r1", "F1_micro@r1", "entropy", "collision", "largest_bucket", "lookups@r1")
-    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", *one_each):
+    for name in ("empty@r1", "utilisation", "AUPRC[sum]", "mAP", "ACG@1", "WAP", "WAP@1[retrieved]", *one_each):
         with pytest.raises(ProtocolError, match=r"empty: expected .*, got 'nan'"):
             evaluate(COUNTS, [name], empty="nan")
 
@@ -246,10 +246,19 @@ def test_one_item_has_no_pair_to_collide():
     assert np.isnan(evaluate(buckets_of(1, 0), ["collision"], empty="drop")["collision"]).all()
 
 
-def test_utilisation_of_long_codes_does_not_overflow():
+def test_long_codes_do_not_overflow():
     retrieved = np.zeros((1, 513), dtype=int)
     retrieved[0, 0] = 3
     counts = HammingCounts.from_histograms(retrieved, retrieved)
-    assert evaluate(counts, ["utilisation"])["utilisation"].item() == 2.0**-512
+    assert evaluate(counts, ["utilisation"])["utilisation"].item() == 1 / 3
     assert evaluate(counts, ["RAMAP@r512"])["RAMAP@r512"].item() > 1 / 513
     assert evaluate(counts, ["lookups@r512"])["lookups@r512"].item() == 2.0**512
+
+
+def test_utilisation_is_of_the_codes_that_the_database_could_use():
+    retrieved = [[2, 3, 1, 0], [0, 6, 0, 0]]
+    counts = HammingCounts.from_histograms(retrieved, np.zeros((2, 4)))
+    for own in (counts, counts.pooled()):  # six items in three buckets, eight codes
+        assert evaluate(own, ["utilisation"])["utilisation"].tolist() == [3 / 6]
+    few_bits = HammingCounts.from_histograms([[7, 2]], [[0, 0]])  # nine items in two buckets, two codes
+    assert evaluate(few_bits, ["utilisation"])["utilisation"].tolist() == [1.0]

@@ -53,7 +53,10 @@ of a GPU.
   two linear layers over 512-d GIST, {mlgap[epochs]} epochs of Adam in batches of {mlgap[batch_size]}. `pixels`: the
   network described, three convolutions and two linear layers, from nothing as there, {images[epochs]} epochs of Adam in
   batches of {images[batch_size]}; the paper has 750 epochs of gradient descent in batches of 200. mLGAP's radius is not
-  printed in the paper: 0, 1 and 2 are shown. The margin of `buffer_zone` is m = 2k as printed."""
+  printed in the paper: 0, 1 and 2 are shown. The margin of `buffer_zone` is m = 2k as printed.
+
+`utilisation` is relative to min(2^bits, database). The runs recorded it relative to 2^bits; it was re-expressed from
+the number of codes in use, which their nine digits determine."""
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol import codes
-from protocol.metrics import evaluate, mean, pr_curve
+from protocol.checks import ProtocolError
+from protocol.metrics import evaluate, mean, pr_curve, top_n_curve
 from protocol.metrics._cutoff import hypergeometric
 from protocol.metrics.auprc import auprc
 from protocol.metrics.average_precision import average_precision
@@ -182,6 +183,87 @@ def test_precision_and_recall_at_a_cutoff_are_the_means_over_all_orders(cutoff):
             np.testing.assert_allclose(array, wanted, rtol=1e-13)
 
 
+def slow_acg(ranking, cutoff):
+    return Fraction(sum(ranking[:cutoff]), min(cutoff, len(ranking)))
+
+
+def slow_wap(ranking, cutoff, denominator):
+    total = sum((slow_acg(ranking, t) for t, level in enumerate(ranking[:cutoff], start=1) if level), Fraction(0))
+    n_relevant, found = (sum(level > 0 for level in part) for part in (ranking, ranking[:cutoff]))
+    divisor = {"all": n_relevant, "retrieved": found, "min": min(n_relevant, cutoff)}[denominator]
+    return total / divisor if divisor else None
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+@pytest.mark.parametrize("cutoff", [1, 2, 3, 4, 5, 6, 7, 100])
+def test_gains_by_levels_are_the_means_over_all_orders(cutoff, empty):
+    slow = {"WAP": (slow_wap, 100, "all"), f"ACG@{cutoff}": (slow_acg, cutoff)}
+    slow |= {f"WAP@{cutoff}[{name}]": (slow_wap, cutoff, name) for name in ("all", "retrieved", "min")}
+    values = evaluate(counts_of(GRADED), slow, empty=empty)
+    for q, query in enumerate(GRADED):
+        lists = list(rankings(query))
+        for name, (function, *options) in slow.items():
+            wanted = expected([function(ranking, *options) for ranking in lists], empty)
+            assert values[name][q] == pytest.approx(wanted, abs=1e-13, nan_ok=True), (name, q)
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+def test_with_one_level_gains_are_precisions(empty):
+    rng = np.random.default_rng(11)
+    retrieved = rng.multinomial(500, [0.1, 0.4, 0, 0.3, 0.2], 300)
+    relevant = rng.binomial(retrieved, 0.1) * (rng.random(300) < 0.9)[:, None]
+    counts = HammingCounts.from_histograms(retrieved, relevant)
+    doubled = HammingCounts.from_histograms(retrieved, {2: relevant})
+    pairs = {"WAP": "mAP", "ACG@77": "P@77"}
+    pairs |= {f"WAP@77[{name}]": f"mAP@77[{name}]" for name in ("all", "retrieved", "min")}
+    for by_level, binary in pairs.items():
+        wanted = evaluate(counts, [binary], empty=empty)[binary]
+        np.testing.assert_allclose(evaluate(counts, [by_level], empty=empty)[by_level], wanted, rtol=1e-12)
+        np.testing.assert_allclose(evaluate(doubled, [by_level], empty=empty)[by_level], 2 * wanted, rtol=1e-12)
+
+
+def test_weighted_retrieved_denominator_in_long_ties():
+    """By sampling: a tie of 4,000 items, too long for all orders."""
+    counts = HammingCounts.from_histograms([[50, 4000]], {1: [[3, 50]], 4: [[2, 10]]})
+    value = evaluate(counts, ["WAP@300[retrieved]"])["WAP@300[retrieved]"].item()
+    rng = np.random.default_rng(0)
+    ties = [np.repeat([0, 1, 4], sizes) for sizes in ((45, 3, 2), (3940, 50, 10))]
+    sampled = []
+    for _ in range(2000):
+        ranking = np.concatenate([rng.permutation(tie) for tie in ties])[:300]
+        gains = ranking.cumsum() / np.arange(1, 301)
+        sampled.append(gains[ranking > 0].mean())
+    assert value == pytest.approx(np.mean(sampled), abs=4 * np.std(sampled) / 2000**0.5)
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+def test_curves_over_the_top_n_are_those_of_the_metrics(empty):
+    counts = counts_of(BINARY)
+    curve = top_n_curve(counts, empty=empty)
+    assert curve.n.tolist() == list(range(1, 10))
+    for n, precision, recall in zip(*curve, strict=True):
+        values = evaluate(counts, [f"P@{n}", f"R@{n}"], empty=empty)
+        assert [precision, recall] == pytest.approx([mean(array) for array in values.values()], rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("size", "last", "points"), [(50, 50, 50), (107, 107, 101), (999, 999, 190), (9999, 1000, 190)]
+)
+def test_the_points_of_curves_over_the_top_n(size, last, points):
+    curve = top_n_curve(HammingCounts.from_histograms([[size, 0]], [[1, 0]]))
+    assert (curve.n[-1], curve.n.size) == (last, points)
+    assert (np.diff(curve.n) >= 1).all()
+    np.testing.assert_allclose(curve.precision, 1 / size)
+    np.testing.assert_allclose(curve.recall, curve.n / size)
+
+
+def test_chosen_points_of_curves_over_the_top_n():
+    counts = HammingCounts.from_histograms([[3, 1]], [[1, 1]])
+    assert top_n_curve(counts, [2, 9]).n.tolist() == [2, 4]
+    with pytest.raises(ProtocolError, match="cutoff: expected an integer >= 1, got 0"):
+        top_n_curve(counts, [0])
+
+
 @st.composite
 def tied_rankings(draw):
     """Up to 8 items of levels 0 to 3 at up to 4 distances."""
@@ -198,6 +280,8 @@ def test_any_ties_and_cutoff_are_the_mean_over_all_orders(query, cutoff, empty):
     counts = counts_of([query])
     slow = {f"mAP@{cutoff}[{name}]": (slow_ap, min(cutoff, n_items), name) for name in ("all", "retrieved", "min")}
     slow |= {f"P@{cutoff}": (slow_precision, cutoff), f"R@{cutoff}": (slow_recall, cutoff)}
+    slow |= {f"WAP@{cutoff}[{name}]": (slow_wap, min(cutoff, n_items), name) for name in ("all", "retrieved", "min")}
+    slow |= {f"ACG@{cutoff}": (slow_acg, cutoff)}
     values = evaluate(counts, slow, empty=empty)
     for name, (function, *options) in slow.items():
         wanted = expected([function(ranking, *options) for ranking in lists], empty)
@@ -377,7 +461,8 @@ def test_lookups(small, radius):
 
 def test_utilisation(small):
     counts, _, database, _, _ = small
-    assert evaluate(counts, ["utilisation"])["utilisation"].tolist() == [len({*map(bytes, database)}) / 32]
+    used = len({*map(bytes, database)})
+    assert evaluate(counts, ["utilisation"])["utilisation"].tolist() == [used / min(32, len(database))]
 
 
 @pytest.mark.parametrize("empty", ["zero", "drop"])

@@ -1,3 +1,6 @@
+import re
+import sys
+
 import numpy as np
 import pytest
 
@@ -151,3 +154,31 @@ def test_images_refuses(array, n_items, message):
 def test_images_may_be_grey_or_in_colour(shape):
     checks.images(np.zeros(shape, np.uint8))
     checks.images(np.zeros(shape, np.uint8), n_items=2)
+
+
+def test_a_module_that_is_needed_is_returned():
+    assert checks.need("numpy.linalg", "fast") is np.linalg
+
+
+def test_a_module_that_is_not_installed_is_named_with_the_extra_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    command = re.escape("pip install 'hashing-protocol[report]'")
+    expected = rf"^pandas: expected an installed package, got none\. Install it with: {command}$"
+    for module in ("pandas", "pandas.api"):
+        with pytest.raises(ProtocolError, match=expected):
+            checks.need(module, "report")
+
+
+def test_a_module_that_an_installed_one_lacks_is_another_error(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("import absent_module\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="absent_module"):
+        checks.need("broken_package", "report")
+
+
+def test_an_import_that_failed_is_explained_where_an_extra_installs_the_module():
+    explained = checks.missing_extra(ModuleNotFoundError("No module named 'scipy.stats'", name="scipy.stats"))
+    assert str(explained).startswith("scipy: expected an installed package, got none.")
+    assert str(explained).endswith("pip install 'hashing-protocol[report]'")
+    assert checks.missing_extra(ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")) is None
+    assert checks.missing_extra(ModuleNotFoundError("by hand")) is None

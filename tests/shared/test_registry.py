@@ -28,6 +28,21 @@ def test_every_plug_in_says_what_it_is_and_where_from(kind):
         assert entry.module.startswith(f"protocol.{registry.PACKAGES[kind]}.")
 
 
+@pytest.mark.parametrize("kind", registry.PACKAGES)
+def test_a_kind_may_be_in_the_plural_as_the_command_lists_it(kind):
+    known = registry.names(kind)
+    assert registry.names(f"{kind}s") == known
+    name = "mAP" if kind == "metric" else known[0]
+    assert registry.get(f"{kind}s", name) is registry.get(kind, name)
+
+
+@pytest.mark.parametrize("kind", ["hashes", "hasherss", "s", "", None])
+def test_a_kind_that_there_is_not_is_named_with_the_known_ones(kind):
+    for call in (registry.names, functools.partial(registry.get, name="itq")):
+        with pytest.raises(ProtocolError, match=rf"^kind: expected dataset, .* or split, got {kind!r}\.[^\n]*$"):
+            call(kind)
+
+
 def test_a_number_in_a_name_becomes_a_keyword():
     bound = registry.get("metric", "mAP@1000[all]")
     assert isinstance(bound, functools.partial)

@@ -62,7 +62,7 @@ wildcard_constraints:
     extraction="|".join(EXPERIMENT.extractions),
     split="|".join(registry.names("split")),
     draw="|".join(sorted({draw_of(split) for split in registry.names("split")})),
-    hasher="|".join(EXPERIMENT.hashers),
+    hasher="|".join([*EXPERIMENT.hashers, *EXPERIMENT.codes]),
     run="[0-9]+",
 
 
@@ -74,7 +74,8 @@ def plan(wildcards):
 def each(pattern, **only):
     """The pattern's files for every combination of feature, split, draw, run and hasher, each once.
 
-    `only` restricts the combinations, as in ``feature="gist"``.
+    Methods with finished codes are among the hashers. `only` restricts the combinations, as in ``feature="gist"``;
+    ``finished=False`` keeps the hashers that are trained, ``finished=True`` the methods with finished codes.
     """
     files = []
     for one in EXPERIMENT.combinations():
@@ -421,7 +422,47 @@ def required_selection_table(wildcards):
     return SELECTION_TABLE
 
 
+# Finished codes, made elsewhere
+
+TRAINED = "|".join(EXPERIMENT.hashers)
+FINISHED = (
+    "|".join(EXPERIMENT.codes) or "nothing"
+)  # a wildcard's pattern must not be empty
+
+
+def finished_files(wildcards):
+    """The files of the codes that a method has for the splits of a draw, by split, code length and role."""
+    method, run = EXPERIMENT.codes[wildcards.hasher], int(wildcards.run)
+    return {split: method.files(split, run) for split in counted_splits(wildcards)}
+
+
+def finished_paths(wildcards):
+    """The user's files of codes, each once."""
+    method, run = EXPERIMENT.codes[wildcards.hasher], int(wildcards.run)
+    paths = configuration.code_files(method, counted_splits(wildcards), run)
+    return [on_this_machine(path) for path in dict.fromkeys(paths)]
+
+
+def finished_bit_order(wildcards):
+    return EXPERIMENT.codes[wildcards.hasher].bit_order
+
+
 # Counts and scores
+
+
+def counted_splits(wildcards):
+    """The split protocols of a draw under which a hasher is scored; finished codes may exist for some of them."""
+    if wildcards.hasher not in EXPERIMENT.codes:
+        return splits_of_draw(wildcards)
+    finished = EXPERIMENT.codes[wildcards.hasher].splits
+    return [split for split in splits_of_draw(wildcards) if split in finished]
+
+
+def counted_split_files(wildcards):
+    splits = counted_splits(wildcards)
+    return [
+        f"<results>/splits/{split}/run{wildcards.run}/splits.h5" for split in splits
+    ]
 
 
 def extensions_of(wildcards):

@@ -108,7 +108,7 @@ rule leak:
     """Gather the scores of the leak study into tables, a text and a figure."""
     input:
         labels="<data>/items.h5",
-        scores=each("<results>/leak/run{run}/{feature}/{hasher}.csv"),
+        scores=each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=False),
     output:
         leaks="<results>/leak.csv",
         summary="<results>/leak_summary.csv",

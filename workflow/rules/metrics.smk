@@ -3,7 +3,7 @@ rule count:
     input:
         codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
         ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=split_files,
+        splits=counted_split_files,
     output:
         counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
     log:
@@ -17,7 +17,7 @@ rule count:
         mem_mb=memory("count"),
         runtime=minutes("count"),
     params:
-        splits=splits_of_draw,
+        splits=counted_splits,
         extensions=extensions_of,
         index_order=need_index_order(CONFIG["metrics"]),
         code=code("count.py"),

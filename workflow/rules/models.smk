@@ -88,6 +88,8 @@ rule model:
         "<logs>/{feature}/{draw}/run{run}/{hasher}/model.log",
     benchmark:
         "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"
+    wildcard_constraints:
+        hasher=TRAINED,
     conda:
         "../../envs/protocol.yaml"
     threads: 1
@@ -108,8 +110,37 @@ rule model:
         "../scripts/model.py"
 
 
+rule finished_codes:
+    """Read the codes of a method that were made elsewhere, for the splits of one draw."""
+    input:
+        files=finished_paths,
+        splits=counted_split_files,
+    output:
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/finished_codes.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv"
+    wildcard_constraints:
+        hasher=FINISHED,
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("finished_codes"),
+        runtime=minutes("finished_codes"),
+    params:
+        files=finished_files,
+        bit_order=finished_bit_order,
+        code=code("finished_codes.py"),
+    message:
+        "finished codes: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/finished_codes.py"
+
+
 rule models:
-    """Train all hashers of the experiment and encode."""
+    """Train all hashers of the experiment and encode; read the finished codes."""
     input:
         each("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
     localrule: True

@@ -7,7 +7,7 @@ SHOWN = [
     *each("<results>/splits/{split}/run0/splits.h5"),
     *each("<results>/{feature}/{draw}/run0/preprocessing.h5"),
     *each("<results>/{feature}/{draw}/run0/ground_truth.h5"),
-    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5"),
+    *each("<results>/{feature}/{draw}/run0/{hasher}/models.h5", finished=False),
     *each("<results>/{feature}/{draw}/run0/{hasher}/codes.h5"),
 ]
 # The benchmark files of the jobs that the results come from.
@@ -19,7 +19,11 @@ TIMED = [
     *each("<benchmarks>/{feature}/{draw}/run{run}/ground_truth.tsv"),
     *supervised("<benchmarks>/{feature}/{draw}/run{run}/{supervision}/supervision.tsv"),
     *searched("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/selection.tsv"),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv"),
+    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/model.tsv", finished=False),
+    *each(
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv",
+        finished=True,
+    ),
     *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
@@ -36,7 +40,9 @@ REPORTED = {
     "published": [source(path) for path in PUBLISHED],
     "displayed": displayed(),
     "provenance": SHOWN,
-    "models": each("<results>/{feature}/{draw}/run{run}/{hasher}/models.h5"),
+    "models": each(
+        "<results>/{feature}/{draw}/run{run}/{hasher}/models.h5", finished=False
+    ),
     "times": TIMED,
 }
 # Where files come from makes no result.

@@ -18,7 +18,7 @@ def main(job):
             counts_of[hasher] = storage.grouped(counts)
     parts = storage.read(job.input.splits)
     codes_of = {
-        Path(path).parent.name: codes.of_split(storage.read(path), parts["database"]) for path in job.input.codes
+        Path(path).parent.name: codes.of_split(storage.read(path), parts["database"], split) for path in job.input.codes
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}

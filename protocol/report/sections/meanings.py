@@ -37,7 +37,8 @@ def section(results: Results) -> Section:
 
 
 def _plugins(results: Results, kind: str) -> Table:
-    names = list(dict.fromkeys(results.plain[kind]))
+    finished = _finished(results) if kind == "hasher" else {}
+    names = [name for name in dict.fromkeys(results.plain[kind]) if name not in finished]
     entries = [registry.entry(kind, _plugin(results, kind, name)) for name in names]
     columns = {
         "name": [entry.name for entry in entries],
@@ -51,7 +52,20 @@ def _plugins(results: Results, kind: str) -> Table:
     }
     columns = {name: texts for name, texts in columns.items() if any(texts)}
     rows = list(zip(*columns.values(), strict=True))
+    rows += [tuple(texts.get(column, "") for column in columns) for texts in finished.values()]
     return Table(f"{kind}s", f"{kind.replace('_', ' ').capitalize()}s.", list(columns), rows, len(columns))
+
+
+def _finished(results: Results) -> dict[str, dict[str, str]]:
+    """Return what there is to say of each method with finished codes, by column."""
+    return {
+        name: {
+            "name": name,
+            "meaning": "Finished codes, made outside this pipeline; how they were learned is not recorded.",
+            "source": f"queries: {own['query']}; database: {own['database']}",
+        }
+        for name, own in results.setting.get("codes", {}).items()
+    }
 
 
 def _plugin(results: Results, kind: str, name: str) -> str:

@@ -71,7 +71,8 @@ def _shows(results: Results, rows: Any, splits: list[str]) -> str:
     first, second = splits[:2]
     if not {first, second} <= set(wide):
         return f"{results.metric} is not defined under both splits ({results.where('split')})."
-    gap = (wide[first] - wide[second]).dropna()
+    wide = wide.dropna(subset=[first, second])  # finished codes may exist for one split only
+    gap = wide[first] - wide[second]
     largest = gap.abs().idxmax()
     orders = [list(wide[split].sort_values(kind="stable").index) for split in (first, second)]
     same = "the same order" if orders[0] == orders[1] else "another order"

@@ -1,4 +1,4 @@
-"""The audit of splits: every finding that can be made on what is known."""
+"""All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,23 +43,18 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
 
 
 def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
-    """Return what is audited, and what could not be looked for in it, each in a sentence."""
+    """Return two sentences about a run: what was audited, and which checks were not possible and why."""
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
     dataset = run.split.dataset
     missing = {
-        "size-mismatch, class-imbalance (--protocol)": run.name == UNDECLARED,
-        "classes and relevance (labels)": dataset.y is None,
-        "near-duplicate (--features)": not copies,
-        "pair-split (--pairs)": not pairs,
-        "unused-items (--ids or --labels)": dataset.n_items is None,
-        "not-reproducible (a seed, and the dataset it was drawn from)": run.seed is None or dataset.n_items is None,
-        "runs-not-independent (other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
-        "what was fitted on it, mixed-libraries (the pipeline's target audit)": True,
+        "size-mismatch, class-imbalance (needs protocol)": run.name == UNDECLARED,
+        "classes and relevance (needs labels)": dataset.y is None,
+        "near-duplicate (needs features)": not copies,
+        "pair-split (needs pairs)": not pairs,
+        "unused-items (needs ids or labels)": dataset.n_items is None,
+        "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
+        "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
+        "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
-    return [f"{sizes}; {declared}", "Not looked for: " + "; ".join(what for what, is_so in missing.items() if is_so)]
-
-
-def n_errors(findings: Findings) -> int:
-    """Return how many findings are errors."""
-    return sum(finding.severity == "error" for made in findings.values() for finding in made)
+    return [f"{sizes}; {declared}", "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so)]

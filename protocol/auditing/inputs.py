@@ -1,0 +1,146 @@
+"""Lists of items, ids, labels, features and pairs as a caller has them: files or arrays."""
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.split import Dataset
+from protocol.checks import ProtocolError
+from protocol.evaluation.inputs import labels_from
+from protocol.formats.arrays import as_integers, map_array, read_array
+from protocol.splits import read_list
+
+
+def is_file(values: Any) -> bool:
+    """Return whether an argument names a file."""
+    return isinstance(values, (str, PathLike))
+
+
+def name_of(values: Any, role: str) -> str:
+    """Return the name of an argument in messages: the file, or for an array its role, such as ``query``."""
+    return str(values) if is_file(values) else role
+
+
+def array_from(values: Any, role: str) -> NDArray:
+    """Return an array-like as an array, or raise ProtocolError if it is none."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors with a gradient or on a GPU
+        reason = " ".join(str(error).split())
+        raise ProtocolError(f"{role}: expected an array, got {type(values).__name__} ({reason}).") from error
+
+
+def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
+    """Return the items of a list, and the labels that a file of text lists next to them.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n,)
+        A file as `protocol.splits.read_list` reads it, or row numbers, or ids (str).
+    role : str
+        The name of an array in messages.
+
+    Returns
+    -------
+    items : ndarray of str or of int64, shape (n,)
+    flags : ndarray of bool, shape (n, n_classes), or None
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read, or the array is neither of integers nor of strings.
+
+    Examples
+    --------
+    >>> items_from([4.0, 2.0], "query")
+    (array([4, 2]), None)
+    """
+    if is_file(values):
+        return read_list(values)
+    array = array_from(values, role)
+    if array.ndim != 1:
+        raise ProtocolError(f"{role}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
+    if not array.size:
+        return np.empty(0, dtype=np.int64), None
+    match array.dtype.kind:
+        case "i" | "u" | "f":
+            return as_integers(array, role), None
+        case "b":
+            raise ProtocolError(f"{role}: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.")
+        case "O" | "U" | "T":
+            return _strings(values if isinstance(values, (list, tuple)) else array.tolist(), role), None
+        case _:
+            raise ProtocolError(f"{role}: expected row numbers or ids (str), got dtype {array.dtype}.")
+
+
+def _strings(values: Any, role: str) -> NDArray[np.str_]:
+    """Return ids as an array, where each is a string: NumPy would turn numbers among them into strings."""
+    for place, value in enumerate(values):
+        if not isinstance(value, str):
+            raise ProtocolError(f"{role}: expected ids (str), got {value!r} of {type(value).__name__} at {place}.")
+    return np.array(values, dtype=np.str_)
+
+
+def ids_from(values: Any) -> NDArray[np.str_]:
+    """Return the ids of a dataset, in the order of its row numbers; ProtocolError unless they are distinct strings."""
+    name = name_of(values, "ids")
+    ids, _ = items_from(values, "ids")
+    if ids.dtype.kind in "iu":
+        raise ProtocolError(f"{name}: expected the ids of the dataset, got row numbers.")
+    distinct, counts = np.unique(ids, return_counts=True)
+    if len(distinct) < len(ids):
+        raise ProtocolError(f"{name}: expected every id once, got {str(distinct[counts > 1][0])!r} more than once.")
+    return ids
+
+
+def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
+    """Return what a caller knows of a dataset.
+
+    Parameters
+    ----------
+    ids : path, array_like of str, or None
+        In the order of the row numbers; a file has one a line.
+    labels : path, array_like, or None
+        Class labels in the same order: integers, or a 0/1 matrix.
+    """
+    names = None if ids is None else ids_from(ids)
+    y: NDArray | None = None
+    if labels is not None:
+        values = read_array(labels) if is_file(labels) else array_from(labels, "labels")
+        own = values.size if 1 in values.shape else len(values) if values.ndim else 0
+        y = labels_from(values, name_of(labels, "labels"), own if names is None else len(names))
+    n_items = next((len(known) for known in (names, y) if known is not None), None)
+    return Dataset(n_items=n_items, ids=names, y=y)
+
+
+def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
+    """Return the features of a dataset, a row an item; those of an ``.npy`` file stay on the disk.
+
+    Parameters
+    ----------
+    values : path or array_like, shape (n_items, d)
+    dataset : Dataset
+    n_listed : int
+        One more than the largest item number of a split: the least number of rows.
+
+    Raises
+    ------
+    ProtocolError
+        If they are no matrix, have another number of rows, or items are known by ids whose order is not.
+    """
+    name = name_of(values, "features")
+    X = map_array(values) if is_file(values) else array_from(values, "features")
+    if X.dtype.kind not in "biuf":
+        raise ProtocolError(f"{name}: expected numbers, got dtype {X.dtype}.")
+    if dataset.n_items is None and dataset.ids is not None:
+        raise ProtocolError(
+            f"{name}: expected the ids of its rows next to it (ids), since the lists hold ids, got none."
+        )
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
+        raise ProtocolError(
+            f"{name}: expected features of {n_items:,} items, shape ({n_items}, d), got shape {X.shape}."
+        )
+    return X

@@ -1,0 +1,185 @@
+"""The public function `audit`, which the command calls, too, and the object that it returns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from protocol.auditing import writing
+from protocol.auditing.all_checks import about, audit_splits
+from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
+from protocol.auditing.findings import Finding
+from protocol.auditing.inputs import features_from, known_dataset, name_of
+from protocol.auditing.pairs import audit_pairs, pairs_from
+from protocol.auditing.reading import Run, read_lists, read_runs
+from protocol.auditing.relevance import audit_relevance
+from protocol.auditing.split import Dataset
+from protocol.checks import ProtocolError, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """The findings on one or several splits.
+
+    Parameters
+    ----------
+    findings : mapping of str to sequence of Finding
+        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays. A split
+        without findings is clean.
+    about : mapping of str to sequence of str
+        By split, what was audited, and which checks were not possible.
+    """
+
+    findings: Mapping[str, Sequence[Finding]]
+    about: Mapping[str, Sequence[str]]
+
+    @property
+    def n_errors(self) -> int:
+        """The number of findings that make results wrong, or incomparable with those of the papers."""
+        return self._count("error")
+
+    @property
+    def n_warnings(self) -> int:
+        """The number of findings that are inherent in the protocol or the dataset, or a matter of convention."""
+        return self._count("warning")
+
+    def _count(self, severity: str) -> int:
+        return sum(finding.severity == severity for made in self.findings.values() for finding in made)
+
+    def to_text(self, *, colour: bool = False) -> str:
+        """Return the findings as the command prints them, with or without the colours of a terminal."""
+        return writing.text(self.findings, self.about, colour=colour)
+
+    def to_markdown(self) -> str:
+        """Return the findings as GitHub's Markdown, a table for each split."""
+        return writing.markdown(self.findings, self.about)
+
+    def to_json(self) -> str:
+        """Return the findings as a JSON list, an object for each."""
+        return writing.as_json(self.findings)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
+        import pandas as pd
+
+        return pd.DataFrame(writing.records(self.findings), columns=list(writing.COLUMNS))
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return writing.html(self.findings, self.about)
+
+
+def audit(
+    *splits: Any,
+    query: Any = None,
+    database: Any = None,
+    train: Any = None,
+    validation_query: Any = None,
+    validation_database: Any = None,
+    labels: Any = None,
+    ids: Any = None,
+    features: Any = None,
+    distance: float | None = None,
+    pairs: Any = None,
+    protocol: str | None = None,
+) -> Audit:
+    """Return what makes the numbers of a split wrong, or incomparable with those of the papers.
+
+    A split is given either as a whole or by a list for each partition. Each argument is a file or an array.
+
+    Parameters
+    ----------
+    *splits : path, object of `protocol.load_split`, or mapping of str to array_like
+        Complete splits: ``splits.h5`` of the pipeline, ``.npz`` (row numbers by partition), ``.csv`` (lines
+        ``partition,id``), or row numbers or ids by partition (``query``, ``database``, ``train``,
+        ``validation_query``, ``validation_database``). Several are runs of one protocol and are also compared with
+        each other.
+    query, database, train, validation_query, validation_database : path or array_like, shape (n,), optional
+        The list of each partition: row numbers, or ids (str). A file is text (also ``.gz``) with a line
+        ``id label label ...``, ``.csv``, or row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
+        ``F.mat:variable``. `query` and `database` are required.
+    labels : path or array_like, shape (n_items,) or (n_items, n_classes), optional
+        Class labels in the order of the row numbers: integers, or a 0/1 matrix.
+    ids : path or array_like of str, shape (n_items,), optional
+        The ids of the dataset in the order of the row numbers; a file has one a line.
+    features : path or array_like, shape (n_items, d), optional
+        Features in the order of the row numbers: items with equal features are copies of each other.
+    distance : float, optional
+        The Euclidean distance in the features up to which items are copies; by default 0.
+    pairs : path or array_like, shape (n_pairs, 2), optional
+        The ids or row numbers of the two modalities of an item: those that are in different partitions are found.
+    protocol : str, optional
+        The split protocol that is meant, see ``protocol.names("split")``. By default the one that a file of the
+        pipeline records, or none: then sizes and classes are not checked.
+
+    Returns
+    -------
+    Audit
+        The findings; printed, it is the text of ``protocol audit``.
+
+    Raises
+    ------
+    ProtocolError
+        If an input can't be used.
+
+    Examples
+    --------
+    Item 7 is a query that is also in the database.
+
+    >>> found = audit(query=[7, 8], database=[0, 1, 2, 7], labels=[0, 1] * 5)
+    >>> found.n_errors, found.n_warnings
+    (1, 1)
+    >>> for finding in found.findings["query database"]:
+    ...     print(finding.severity, finding.name, finding.count, finding.examples)
+    error query-in-database 1 ('7',)
+    warning unused-items 5 ('3', '4', '5', '6', '9')
+    """
+    lists = {
+        "query": query,
+        "database": database,
+        "train": train,
+        "validation_query": validation_query,
+        "validation_database": validation_database,
+    }
+    dataset = known_dataset(ids, labels)
+    runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
+    copies = _copies(features, distance, runs[0])
+    findings = audit_splits(runs, copies)
+    for run in runs:
+        findings[run.file] += audit_relevance(run.split)
+        if pairs is not None:
+            findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
+    given = {"copies": bool(copies), "pairs": pairs is not None}
+    told = {run.file: tuple(about(run, n_runs=len(runs), **given)) for run in runs}
+    return Audit({file: tuple(made) for file, made in findings.items()}, told)
+
+
+def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
+    if bool(lists) == bool(splits):
+        got = "both" if lists else "neither"
+        raise ProtocolError(f"audit: expected complete splits, or lists of the query and database items, got {got}.")
+    for part in ("query", "database"):
+        if lists and part not in lists:
+            raise ProtocolError(f"{part}: expected the list of the {part} items next to {', '.join(lists)}, got none.")
+    if lists:
+        return [read_lists(lists, dataset, protocol=protocol)]
+    return read_runs(splits, dataset, protocol=protocol)
+
+
+def _copies(features: Any, distance: float | None, run: Run) -> dict[str, Copied]:
+    """Return what finds copies by the features that were given."""
+    if distance is not None:
+        number(distance, "distance")
+    if features is None:
+        if distance is not None:
+            raise ProtocolError(f"distance: expected features to measure it in (features), got only {distance:g}.")
+        return {}
+    n_listed = max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
+    X = features_from(features, run.split.dataset, n_listed)
+    if distance:
+        return {f"features within {distance:g}": within_distance(X, distance)}
+    return {"equal features": equal_content(first_equal(X, name_of(features, "features")))}

@@ -1,0 +1,171 @@
+"""Weighted average precision of the Hamming ranking, for graded relevance, by the cutoff and the denominator."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import one_of
+from protocol.metrics._cutoff import hypergeometric, last_distance, places
+from protocol.metrics._undefined import ratio
+from protocol.ranking import HammingCounts
+from protocol.registry import MetricRecord
+
+DENOMINATORS = ("all", "retrieved", "min")
+_BLOCK = 128  # queries at a time, so that the arrays of a block stay in the cache
+
+
+def weighted_average_precision(
+    counts: HammingCounts, *, cutoff: int | None = None, denominator: str = "all", empty: str = "zero"
+) -> NDArray[np.float64]:
+    r"""Mean cumulative gain per rank at the ranks of the relevant items, expected over ties.
+
+    .. math:: WAP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \, ACG@t, \quad
+        ACG@t = \frac{1}{t} \sum_{u \le t} \mathrm{level}(u)
+
+    where rel(t) is 1 for an item of any level above 0. For a tie of n items, m of them relevant with the sum of levels
+    s, after S items with the sum of levels G, the expected value of the sum above gains
+
+    .. math:: \frac{m}{n} \sum_{t=S+1}^{S+n}
+        \frac{G + \frac{s}{m} + \frac{s - s/m}{n - 1} (t - S - 1)}{t}
+
+    where t stops at the cutoff: an item at rank t is relevant with chance m / n, its level is s / m on average, and the
+    n - 1 other items of the tie, with the remaining levels, are each before it equally often.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+    cutoff : int, optional
+        K, at least 1; exact also where it divides a tie. The whole database if None or larger.
+    denominator : {"all", "retrieved", "min"}, default="all"
+        N: the relevant items of the whole database, those among the top K, or the smaller of the former and K.
+    empty : {"zero", "drop"}, default="zero"
+        A query with N = 0: 0, or NaN. For ``retrieved`` this is decided order by order: ``drop`` leaves the orders
+        with no relevant item in the top K out of the query's mean.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        From 0 to the highest level; with one level only, 1, the same as mAP.
+
+    Raises
+    ------
+    ProtocolError
+        If the denominator is unknown, or `cutoff` is below 1.
+
+    Notes
+    -----
+    For ``retrieved`` the number of relevant items above the cut is random where the cutoff divides a tie. Given that
+    number j, hypergeometric, the items above the cut are a tie of their own, and the sum of their levels is j s / m on
+    average; the sum above is linear in it.
+
+    Published code takes the order of ties from an unstable sort, and the relevant items among the top K (usually 5,000)
+    as the denominator.
+
+    References
+    ----------
+    Zhang, Zou, Lin, Chen, Wang, *Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval*
+    (WAP). Zhao, Huang, Wang, Tan 2015, *Deep Semantic Ranking Based Hashing for Multi-Label Image Retrieval* (weighted
+    mAP).
+
+    Examples
+    --------
+    An irrelevant item tied with one at level 2, which is first or second: (2 + 2/2) / 2.
+
+    >>> weighted_average_precision(HammingCounts.from_histograms([[2, 0]], {2: [[1, 0]]}))
+    array([1.5])
+    """
+    one_of(denominator, DENOMINATORS, "denominator")
+    top = places(counts, cutoff)
+    harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, counts.n_database + 1)))
+    if denominator == "retrieved" and top < counts.n_database:
+        return _over_retrieved(counts, top, harmonic, empty)
+    n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
+    return ratio(_sum_of_gains(counts, np.full(counts.n_queries, top), harmonic), n_relevant, empty=empty)
+
+
+def _sum_of_gains(counts: HammingCounts, tops: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the expected sum of ACG at each query's relevant items, down to its rank in `tops`."""
+    values = np.empty(counts.n_queries)
+    for start in range(0, counts.n_queries, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        n, m, top = counts.retrieved[block], counts.relevant[block], tops[block, None]
+        within = counts.retrieved_within[block]
+        gain = np.einsum("l,qlr->qr", counts.levels, counts.at_level[block])
+        counted = np.clip(top - (within - n), 0, n)
+        until = np.diff(harmonic[np.minimum(within, top)], axis=1, prepend=0.0)
+        values[block] = _in_tie(n, m, gain, within - n, gain.cumsum(axis=1) - gain, counted, until).sum(axis=1)
+    return values
+
+
+def _in_tie(
+    n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
+) -> NDArray[np.float64]:
+    """Return what ties are expected to add, by the number of ranks that count and the sum of 1 / rank over them."""
+    own = gain / np.maximum(m, 1)
+    slope = (gain - own) / np.maximum(n - 1, 1)
+    return m / np.maximum(n, 1) * ((gain_before + own) * harmonic + slope * (counted - (before + 1) * harmonic))
+
+
+def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float64], empty: str) -> NDArray[np.float64]:
+    """Return the expected ratio of the sum of ACG down to rank `top` and the relevant items among them."""
+    cut = (np.arange(counts.n_queries), last_distance(counts, top))
+    gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
+    n, m, gain = counts.retrieved[cut], counts.relevant[cut], gains[cut]
+    before, relevant_before = counts.retrieved_within[cut] - n, counts.relevant_within[cut] - m
+    gain_before, level = gains.cumsum(axis=1)[cut] - gain, gain / np.maximum(m, 1)
+    drawn = top - before
+    sure = _sum_of_gains(counts, before, harmonic)
+    left = harmonic[top] - harmonic[before]
+    fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
+    values = np.empty(counts.n_queries)
+    by_width = np.argsort(most - fewest, kind="stable")  # so that the queries of a block need about as many columns
+    for start in range(0, counts.n_queries, _BLOCK):
+        rows = by_width[start : start + _BLOCK]
+        found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
+        chance = hypergeometric(found, n[rows, None], m[rows, None], drawn[rows, None])
+        places_left, own = drawn[rows, None], found * level[rows, None]
+        gained = _in_tie(
+            places_left, found, own, before[rows, None], gain_before[rows, None], places_left, left[rows, None]
+        )
+        value = ratio(sure[rows, None] + gained, relevant_before[rows, None] + found, empty=empty)
+        chance[np.isnan(value)] = 0
+        values[rows] = ratio((chance * np.nan_to_num(value)).sum(axis=1), chance.sum(axis=1), empty=empty)
+    return values
+
+
+_metric = partial(
+    MetricRecord,
+    source="Zhang et al., IDHN (Improved Deep Hashing with Soft Pairwise Similarity for Multi-label Image Retrieval), "
+    "WAP; Zhao et al. 2015, Deep Semantic Ranking Based Hashing, weighted mAP",
+    range=(0.0, float("inf")),
+    better="higher",
+    ties="Expected value over all orders of tied items, in closed form.",
+    empty="A query without relevant items counts 0, or is left out.",
+)
+_BEYOND = "K above the database is the whole database."
+
+_metric(
+    "WAP",
+    denominator="all relevant items",
+    summary="Weighted mAP: mean of the mean level down to each relevant item, expected over ties.",
+)(weighted_average_precision)
+_metric(
+    "WAP@K[all]",
+    denominator="all relevant items",
+    beyond=_BEYOND,
+    summary="Weighted mAP of the top K over all relevant items, found or not.",
+)(weighted_average_precision)
+_metric(
+    "WAP@K[retrieved]",
+    denominator="relevant items among the top K",
+    beyond=_BEYOND,
+    summary="Weighted mAP of the top K over the relevant items among them.",
+    empty="A query without relevant items in the top K counts 0, or is left out.",
+)(partial(weighted_average_precision, denominator="retrieved"))
+_metric(
+    "WAP@K[min]",
+    denominator="min(all relevant items, K)",
+    beyond=_BEYOND,
+    summary="Weighted mAP of the top K over as many relevant items as it could hold.",
+)(partial(weighted_average_precision, denominator="min"))

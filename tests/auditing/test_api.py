@@ -1,0 +1,326 @@
+"""`protocol.audit`: arrays and files give the same findings, and the command prints the same."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import protocol as hp
+from protocol import registry, storage
+from protocol.auditing import Audit, Finding
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.splits import write_list, write_split
+
+SIZES = {"query": 20, "validation_query": 10, "validation_database": 30, "train": 40}
+IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
+Y = np.arange(400) % 5
+X = np.random.default_rng(0).standard_normal((400, 4)).round(3)
+PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
+LEAKING = PARTS | {"database": np.append(PARTS["database"], PARTS["query"][:2])}
+NAMES = "query database train validation_query validation_database"
+PAIRS = np.stack([PARTS["query"][:5], PARTS["train"][:5]], axis=1)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the lists of a split with a leak, which is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for name, part in LEAKING.items():
+        write_list(f"{name}.txt", part, IDS)
+        np.save(f"{name}.npy", part)
+    Path("ids.txt").write_text("\n".join(IDS) + "\n")
+    Path("pairs.txt").write_text("\n".join(f"{a} {b}" for a, b in PAIRS) + "\n")
+    np.save("labels.npy", Y)
+    np.save("features.npy", X)
+    return tmp_path
+
+
+def found(audited):
+    """Return the findings without the name of the split."""
+    (made,) = audited.findings.values()
+    return made
+
+
+def briefly(audited):
+    return [(one.name, one.severity, one.count) for one in found(audited)]
+
+
+def test_it_is_a_public_name_that_is_loaded_when_it_is_used():
+    assert "audit" in dir(hp)
+    code = "import sys, protocol; before = 'protocol.auditing' in sys.modules; protocol.audit; print(before)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_an_overlap_is_found_from_arrays():
+    audited = hp.audit(**PARTS)
+    assert (audited.n_errors, audited.n_warnings, list(audited.findings)) == (0, 0, [NAMES])
+    audited = hp.audit(**LEAKING)
+    assert (audited.n_errors, audited.n_warnings) == (1, 0)
+    (finding,) = found(audited)
+    assert isinstance(finding, Finding)
+    assert (finding.name, finding.severity, finding.count) == ("query-in-database", "error", 2)
+    assert finding.examples == tuple(map(str, PARTS["query"][:2]))
+
+
+KNOWN = {
+    "nothing": (),
+    "labels": ("labels",),
+    "ids": ("ids", "labels"),
+    "copies": ("features", "distance", "labels"),
+    "pairs": ("pairs",),
+    "protocol": ("labels", "protocol"),
+}
+ARRAYS = {"labels": Y, "ids": IDS, "features": X, "distance": 0.5, "pairs": PAIRS, "protocol": "improved"}
+
+
+@pytest.mark.parametrize("case", KNOWN)
+def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsys):
+    scalars = {"distance", "protocol"}
+    files = {name: f"{name}.npy" for name in LEAKING}
+    extra = {"ids": "ids.txt", "pairs": "pairs.txt", "labels": "labels.npy", "features": "features.npy"}
+    files |= {name: ARRAYS[name] if name in scalars else extra[name] for name in KNOWN[case]}
+    from_files = hp.audit(**files)
+    from_arrays = hp.audit(**LEAKING, **{name: ARRAYS[name] for name in KNOWN[case]})
+    assert found(from_files) == found(from_arrays)
+    assert {"query-in-database"} < {name for name, _, _ in briefly(from_arrays)} or case in ("nothing", "labels", "ids")
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in files.items()]
+    assert main(["audit", *arguments, "--json", "found.json"]) == 1
+    assert capsys.readouterr().out == f"{from_files!r}\n"
+    assert json.loads(Path("found.json").read_text()) == json.loads(from_files.to_json())
+    assert main(["audit", *arguments, "--markdown"]) == 1
+    assert capsys.readouterr().out == f"{from_files.to_markdown()}\n"
+
+
+def test_ids_are_lists_too(folder):
+    by_file = hp.audit(query="query.txt", database=Path("database.txt"))
+    by_array = hp.audit(query=IDS[LEAKING["query"]], database=IDS[LEAKING["database"]].tolist())
+    assert found(by_file) == found(by_array)
+    assert found(by_array)[0].examples == tuple(IDS[PARTS["query"][:2]])
+    mixed = hp.audit(query="query.txt", database=pd.Series(IDS[LEAKING["database"]]))
+    assert list(mixed.findings) == ["query.txt database"]
+    assert found(mixed) == found(by_file)
+    assert found(hp.audit(query="query.txt", database=LEAKING["database"], ids=IDS, labels=Y))[0] == found(by_file)[0]
+    pairs = IDS[PAIRS]
+    assert briefly(hp.audit(query=IDS[PARTS["query"]], database=IDS[PARTS["train"]], pairs=pairs)) == [
+        ("pair-split", "error", 5)
+    ]
+
+
+class Foreign:
+    """An array of another library."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize("query", [[1, 2], (1, 2), np.array([1, 2], dtype=np.uint8), pd.Series([1, 2]), Foreign()])
+def test_row_numbers_come_in_any_array(query):
+    assert briefly(hp.audit(query=query, database=range(2, 9))) == [("query-in-database", "error", 1)]
+
+
+def test_complete_splits_are_mappings_or_files(folder):
+    write_split("split.npz", LEAKING, IDS)
+    as_file, as_mapping = hp.audit("split.npz", labels=Y), hp.audit(LEAKING, labels="labels.npy")
+    assert (list(as_file.findings), list(as_mapping.findings)) == (["split.npz"], ["split"])
+    assert found(as_file) == found(as_mapping)
+    by_id = {name: IDS[rows] for name, rows in LEAKING.items()}
+    assert found(hp.audit(by_id | {"train": None}))[0] == found(hp.audit(Path("split.npz"), ids=IDS))[0]
+    several = hp.audit(PARTS, "split.npz", PARTS, labels=Y, protocol="improved")
+    assert list(several.findings) == ["split 1", "split.npz", "split 3"]
+    names = {split: {one.name for one in made} for split, made in several.findings.items()}
+    assert names["split 3"] == {"runs-not-independent"}
+    assert list(hp.audit("split.npz", "split.npz").findings) == ["split.npz"]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The attributes that an object of `load_split` has."""
+
+    path: Path
+    items: Path | None
+
+
+def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
+    known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
+    items, file = tmp_path / "elsewhere" / "items.h5", tmp_path / "splits.h5"
+    storage.write(items, known, storage.passport("dataset x", parameters={}, inputs={}))
+    parameters = {"sizes": SIZES, "lists": {}, "run": 0}
+    made = storage.passport("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
+    storage.write(file, LEAKING, made)
+    audited = hp.audit(Loaded(file, items))
+    assert list(audited.findings) == [str(file)]
+    assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
+    assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
+    (told,) = audited.about.values()
+    assert told[0].endswith("; protocol improved")
+    assert briefly(hp.audit(Loaded(file, None))) == briefly(hp.audit(file))
+    by_row = hp.audit(Loaded(file, items), labels=Y)
+    assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
+
+
+def test_a_partition_without_items_is_as_one_that_was_not_given():
+    assert found(hp.audit(query=["a"], database=["b"], train=[])) == found(hp.audit(query=["a"], database=["b"]))
+
+
+def test_a_data_frame_has_a_row_for_each_finding():
+    frame = hp.audit(**LEAKING, labels=Y).to_frame()
+    assert list(frame.columns) == ["file", "finding", "severity", "count", "examples", "consequence", "treatment"]
+    assert frame[["finding", "severity", "count"]].values.tolist() == [["query-in-database", "error", 2]]
+    empty = hp.audit(**PARTS).to_frame()
+    assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
+
+
+class Texts(HTMLParser):
+    """Collects the elements and texts of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.texts = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_html_is_escaped():
+    name = "<script>alert('a & b')</script>\x1b[31m"
+    page = Texts()
+    audited = hp.audit({"query": [name], "database": [name, "b"]})
+    audited = Audit({"<b>.csv": found(audited)}, {"<b>.csv": ("<i>",)})
+    page.feed(audited._repr_html_())
+    assert set(page.tags) == {"div", "p", "b", "table", "tr", "th", "td"}
+    assert ascii(name) in page.texts
+    assert {"<b>.csv", "<i>", "1 error, 0 warnings"} <= set(page.texts)
+    clean = hp.audit(**PARTS)._repr_html_()
+    assert "<p>clean</p>" in clean
+    assert "<table>" not in clean
+
+
+LISTS = {"query": [0, 1], "database": [2, 3]}
+BAD = {
+    "nothing": ((), {}, "audit: expected complete splits, or lists of the query and database items, got neither."),
+    "both": ((LISTS,), LISTS, "audit: expected complete splits, or lists of the query and database items, got both."),
+    "no query": ((), {"database": [1]}, "query: expected the list of the query items next to database, got none."),
+    "empty query": (
+        (),
+        LISTS | {"query": []},
+        "query database: expected a query and a database partition, got an empty query.",
+    ),
+    "all empty": ((), {"query": [], "database": []}, "query database: expected a query and .*, got an empty query."),
+    "array as split": (
+        ([0, 1], [2, 3]),
+        {},
+        "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. The lists of one",
+    ),
+    "partition": (({"query": [0], "test": [1]},), {}, "split: partition: expected .*, got 'test'."),
+    "mapping": (({"query": [0], "database": [[1]]},), {}, r"split: database: expected .*, got shape \(1, 1\)."),
+    "mask": (
+        (),
+        LISTS | {"query": [True, False]},
+        "query: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.",
+    ),
+    "matrix": (
+        (),
+        LISTS | {"query": [[0, 1]]},
+        r"query: expected row numbers or ids, shape \(n,\), got shape \(1, 2\).",
+    ),
+    "number": ((), LISTS | {"query": 3}, r"query: expected row numbers or ids, shape \(n,\), got shape \(\)."),
+    "ragged": ((), LISTS | {"query": [[0], [1, 2]]}, r"query: expected an array, got list \(.*\)."),
+    "complex": ((), LISTS | {"query": [1j]}, r"query: expected row numbers or ids \(str\), got dtype complex128."),
+    "fraction": ((), LISTS | {"query": [0.5]}, "query: .* 0.5"),
+    "negative": ((), LISTS | {"query": [-1, 2]}, r"query: expected row numbers from 0 to 3, got -1 to 2\."),
+    "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 of int at 1."),
+    "missing id": ((), LISTS | {"query": pd.Series(["a", None])}, r"query: expected ids \(str\), got .* at 1."),
+    "ids and rows": (
+        (),
+        LISTS | {"query": ["a"]},
+        "lists: expected ids in every list, or row numbers in every list, got ids in query and row numbers in data",
+    ),
+    "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: 1 of 1 items .* 'a'"),
+    "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
+    "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected every id once, got 'a' more than once."),
+    "labels": ((), LISTS | {"labels": [0, 1, 2]}, "database: expected row numbers from 0 to 2, got 2 to 3."),
+    "labels of ids": ((), LISTS | {"labels": [0, 1], "ids": ["a", "b", "c", "d"]}, "labels: expected 4.*, got 2."),
+    "real labels": ((), LISTS | {"labels": [0.5] * 4}, "labels: .* 0.5"),
+    "lists of ids": (
+        (),
+        {"query": ["a"], "database": ["b"], "labels": [0, 1]},
+        "query: expected row numbers, since the labels are in their order, got ids.",
+    ),
+    "features": (
+        (),
+        LISTS | {"features": [[1.0], [2.0]]},
+        r"features: expected features of 4 items, shape \(4, d\), got shape \(2, 1\).",
+    ),
+    "no features": ((), LISTS | {"features": [["a"]] * 4}, "features: expected numbers, got dtype <U1."),
+    "NaN features": ((), LISTS | {"features": [[np.nan]] * 4}, "features: .* NaN"),
+    "features of ids": (
+        (),
+        {"query": ["a"], "database": ["b"], "features": [[0], [1]]},
+        r"features: expected the ids of its rows next to it \(ids\), since the lists hold ids, got none.",
+    ),
+    "distance": (
+        (),
+        LISTS | {"distance": 1},
+        r"distance: expected features to measure it in \(features\), got only 1.",
+    ),
+    "no distance": ((), LISTS | {"features": [[0]] * 4, "distance": "far"}, "distance: expected .*, got 'far'."),
+    "pairs": ((), LISTS | {"pairs": [0, 1]}, r"pairs: expected two row numbers a pair, shape \(n, 2\), got shape .*"),
+    "pairs of ids": (
+        (),
+        LISTS | {"pairs": [["a", "b"]]},
+        "pairs: expected pairs of row numbers, as in the lists, got ids.",
+    ),
+    "negative pairs": ((), LISTS | {"pairs": [[-1, 2]]}, "pairs: expected pairs of row numbers >= 0, got -1."),
+    "protocol": ((), LISTS | {"protocol": "improvd"}, "split: expected .*, got 'improvd'. Did you mean 'improved'"),
+    "no file": ((), LISTS | {"query": "none.txt"}, "none.txt: .* no such file"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_can_not_be_used_is_refused_in_one_line(case):
+    splits, given, message = BAD[case]
+    with pytest.raises(ProtocolError, match=f"^{message}") as error:
+        hp.audit(*splits, **given)
+    assert "\n" not in str(error.value)
+
+
+def test_pairs_by_row_number_go_with_known_ids():
+    known = {"query": PARTS["query"], "database": PARTS["database"], "train": PARTS["train"], "ids": IDS}
+    assert ("pair-split", "error", 5) in briefly(hp.audit(**known, pairs=PAIRS))
+    with pytest.raises(ProtocolError, match="pairs: expected pairs of ids that are listed, got none among 5 pairs"):
+        hp.audit(query=["a"], database=["b"], pairs=PAIRS)
+
+
+BLOCKED = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"scipy", "pandas", "sklearn", "h5py", "numba", "cv2", "pydantic", "yaml", "tabulate",
+                                  "jinja2", "altair", "pycurl", "tqdm", "torch", "snakemake"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+import numpy as np
+import protocol as hp
+y = np.arange(40) % 2
+for lists in ({"query": np.arange(10), "database": np.arange(9, 40)}, {"query": ["a", "b"], "database": ["b", "c"]}):
+    audited = hp.audit(**lists)
+    print(audited.n_errors, audited._repr_html_()[:5], audited.to_json()[0], "query-in-database: 1" in repr(audited))
+known = {"labels": y, "features": np.arange(80.0).reshape(40, 2), "protocol": "from_lists"}
+print(hp.audit({"query": range(10), "database": range(10, 40)}, **known).n_errors)
+print(hp.audit(query=range(10), database=range(10, 40), **known, distance=0.1).n_errors, len(hp.names("split")) > 5)
+"""
+
+
+def test_lists_are_audited_with_numpy_alone():
+    done = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True)
+    assert (done.stderr, done.stdout) == ("", "1 <div> [ True\n1 <div> [ True\n0\n0 True\n")

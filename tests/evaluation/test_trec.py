@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+import pytrec_eval
+
+from protocol import codes, metrics
+from protocol.checks import ProtocolError
+from protocol.evaluation.trec import TIES, TrecOptions, write_trec
+from protocol.ranking import LabelRelevance, count
+
+N_BITS = 6  # few, so that there are many ties
+
+
+def case(*, graded=False, n_database=200):
+    """Codes, counts, counts of the reversed database, and a ground truth with queries without relevant items."""
+    rng = np.random.default_rng(3)
+    query, database = (codes.pack(rng.random((n, N_BITS)) < 0.5) for n in (15, n_database))
+    if graded:
+        of_query, of_database = rng.random((15, 4)) < 0.4, rng.random((n_database, 4)) < 0.3
+        of_query[4] = False
+    else:
+        of_query, of_database = rng.integers(0, 6, 15), rng.integers(0, 5, n_database)
+        of_query[4] = 9
+    truth, reversed_truth = (LabelRelevance(of_query, labels) for labels in (of_database, of_database[::-1]))
+    counts = count(query, database, N_BITS, {"t": truth})["t"]
+    by_id = count(query, database[::-1].copy(), N_BITS, {"t": reversed_truth}, index_order=True)["t"]
+    return query, database, counts, truth, by_id
+
+
+def trec_eval(written, measure="map"):
+    """The mean over the queries, as trec_eval computes it."""
+    with open(written.qrels) as qrels, open(written.run) as run:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(qrels), {measure})
+        return np.mean([values[measure] for values in evaluator.evaluate(pytrec_eval.parse_run(run)).values()])
+
+
+@pytest.mark.parametrize("empty", ["zero", "drop"])
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("depth", [None, 37, 10_000])
+@pytest.mark.parametrize("ties", TIES)
+def test_trec_eval_computes_the_reported_map_from_the_files(tmp_path, ties, depth, graded, empty):
+    *inputs, by_id = case(graded=graded)
+    written = write_trec(*inputs, TrecOptions(tmp_path / "new", depth=depth, ties=ties, seed=5), empty=empty)
+    assert (written.depth, written.metric) == ((37, "mAP@37[all]") if depth == 37 else (200, "mAP"))
+    assert trec_eval(written) == pytest.approx(written.of_run, abs=1e-6)
+    assert written.expected == metrics.mean(metrics.evaluate(inputs[2], [written.metric], empty=empty)[written.metric])
+    if ties == "distance":
+        assert written.of_run == written.by_document_id
+    if depth != 37:
+        in_order = metrics.mean(metrics.evaluate(by_id, ["mAP[index]"], empty=empty)["mAP[index]"])
+        assert written.by_document_id == pytest.approx(in_order, abs=1e-12)
+    assert written.moved == written.by_document_id - written.expected
+    assert abs(written.moved) > 1e-4
+
+
+@pytest.mark.parametrize("depth", [None, 37])
+def test_evenly_spread_items_have_nearly_the_expected_map(tmp_path, depth):
+    *inputs, _ = case()
+    spread = write_trec(*inputs, TrecOptions(tmp_path, depth=depth))
+    assert abs(spread.of_run - spread.expected) < (1e-4 if depth is None else 5e-4)
+    assert depth or abs(spread.moved) > 5e-3
+
+
+def test_shuffled_ties_depend_on_the_seed_only_and_their_mean_is_the_expected_map(tmp_path):
+    *inputs, _ = case()
+    of_seeds = [
+        write_trec(*inputs, TrecOptions(tmp_path / str(seed), ties="shuffled", seed=seed)).of_run for seed in range(40)
+    ]
+    again = write_trec(*inputs, TrecOptions(tmp_path / "again", ties="shuffled", seed=7))
+    assert (tmp_path / "again" / "run").read_bytes() == (tmp_path / "7" / "run").read_bytes()
+    assert again.of_run == of_seeds[7] != of_seeds[8]
+    assert np.mean(of_seeds) == pytest.approx(again.expected, abs=4 * np.std(of_seeds) / 40**0.5)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_the_files(tmp_path, ties):
+    *inputs, _ = case(graded=True)
+    query, database, _, truth = inputs
+    written = write_trec(*inputs, TrecOptions(tmp_path, depth=50, ties=ties), tag="my codes")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["qrels", "run"]
+    lines = [line.split(" ") for line in (tmp_path / "run").read_text().splitlines()]
+    assert [len(line) for line in lines] == [6] * 15 * 50
+    distances = codes.hamming_distance(query, database)
+    for q in range(15):
+        own = lines[50 * q : 50 * (q + 1)]
+        ids = [int(line[2][1:]) for line in own]
+        assert {(line[0], line[1], line[5]) for line in own} == {(f"q{q:06}", "Q0", "my_codes")}
+        assert [line[2] for line in own] == [f"d{row:07}" for row in ids]
+        assert [int(line[3]) for line in own] == list(range(1, 51))
+        assert len(set(ids)) == 50
+        assert distances[q, ids].tolist() == sorted(distances[q])[:50]
+        scores = [int(line[4]) for line in own]
+        if ties == "distance":
+            assert scores == [N_BITS - d for d in distances[q, ids]]
+            assert own == sorted(own, key=lambda line: (int(line[4]), line[2]), reverse=True)
+        else:
+            assert scores == list(range(50, 0, -1))
+    judged = [line.split(" ") for line in (tmp_path / "qrels").read_text().splitlines()]
+    for q in range(15):
+        positions, levels = truth.row(q)
+        wanted = [[f"q{q:06}", "0", f"d{p:07}", str(v)] for p, v in zip(positions, levels, strict=True)]
+        assert [line for line in judged if line[0] == f"q{q:06}"] == (wanted or [[f"q{q:06}", "0", "d0000000", "0"]])
+    assert written.seed is None
+
+
+def test_long_numbers_widen_the_ids(monkeypatch, tmp_path):
+    from protocol.evaluation import trec
+
+    assert trec._ids("d", 2, 101)[::50] == ["d000", "d050", "d100"]
+    monkeypatch.setattr(trec, "_EXACT", 20)
+    *inputs, _ = case()
+    with pytest.raises(ProtocolError, match=r"trec_depth: expected an integer <= 20, .*, got 21[.]"):
+        write_trec(*inputs, TrecOptions(tmp_path, depth=21))
+    assert write_trec(*inputs, TrecOptions(tmp_path, depth=21, ties="distance")).depth == 21
+
+
+def test_a_failure_leaves_no_files(tmp_path):
+    query, database, counts, truth, _ = case()
+
+    class Broken:
+        def row(self, query):
+            if query == 3:
+                raise RuntimeError("stop")
+            return truth.row(query)
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_trec(query, database, counts, Broken(), TrecOptions(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_out_of_their_range(tmp_path):
+    (tmp_path / "file").touch()
+    for options, message in (
+        ({"ties": "best"}, "trec_ties: expected distance, expected or shuffled, got 'best'[.]"),
+        ({"depth": 0}, "trec_depth: expected an integer >= 1, got 0[.]"),
+        ({"seed": -1}, "trec_seed: expected an integer >= 0, got -1[.]"),
+        ({"folder": tmp_path / "file"}, "file: can't be written"),
+    ):
+        with pytest.raises(ProtocolError, match=message):
+            TrecOptions(**{"folder": tmp_path} | options)

@@ -1,0 +1,32 @@
+"""Read codes that were made elsewhere for the queries and databases of one run's splits."""
+
+from protocol import storage
+from protocol.evaluation.finished_codes import finished_codes
+from protocol.formats.arrays import path_of
+
+
+def main(job):
+    """Write the packed codes by split; rows are checked against the split, and nothing else is known of them."""
+    p, wc, arrays = job.params, job.wildcards, {}
+    splits = dict(zip(p.files, job.input.splits, strict=True))
+    for split, files in p.files.items():
+        parts = storage.read(splits[split], ["query", "database"])
+        where = f"codes.{wc.hasher}, {split} split, run {wc.run}"
+        arrays[split] = finished_codes(files, parts, name=where, bit_order=p.bit_order)
+    named = sorted({path for files in p.files.values() for roles in files.values() for path in roles.values()})
+    passport = storage.passport(
+        "finished codes",
+        parameters={
+            "bit_order": p.bit_order,
+            "files": {path: storage.file_sha256(path_of(path)) for path in named},
+        },
+        inputs=splits,
+        notes=[f"Codes {wc.hasher!r} were made outside this pipeline; how they were learned is not recorded."],
+    )
+    storage.write(job.output.codes, storage.flattened(arrays), passport)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it
