@@ -196,6 +196,10 @@ def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
     sentences = []
     for reason, found in missing.items():
         methods, metrics = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
-        few = f"{', '.join(metrics[:_FEW])} and {len(metrics) - _FEW} more" if len(metrics) > _FEW else listed(metrics)
-        sentences.append(f"No paired differences for {listed(methods)} ({few}): {reason}.")
+        sentences.append(f"No paired differences for {_few(methods)} ({_few(metrics)}): {reason}.")
     return sentences
+
+
+def _few(names: list[str]) -> str:
+    """Return the first names in words, and how many more there are."""
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more" if len(names) > _FEW else listed(names)
