@@ -29,8 +29,8 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "comparison": {"ranking", "metrics", "evaluation", "report"},
     "configuration": {"datasets", "formats", "metrics", "selection", "splits"},
+    "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",
         "formats",

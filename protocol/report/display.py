@@ -225,7 +225,7 @@ def of_run(
         for n_bits in sorted(set(lengths) & set(by_length)):
             rows.add("buckets", hasher, bucket_rows(counts_of[hasher][f"{n_bits} none 0"]["bucket_sizes"], n_bits))
             rows.add("lookups", hasher, lookup_rows(by_length[n_bits], n_bits))
-    return {name: pd.DataFrame(rows[name], columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
+    return {name: pd.DataFrame(rows.get(name, []), columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
 
 
 class _Tables(dict[str, list[Row]]):

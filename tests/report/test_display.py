@@ -129,3 +129,12 @@ def test_the_tables_of_a_run_have_their_columns_also_without_rows():
     assert tables["histogram"].empty
     assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
     assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]
+
+
+def test_finished_codes_may_lack_code_lengths():
+    pairs = {N_BITS: PAIR}
+    sizes = {f"{N_BITS} none 0": {"bucket_sizes": np.array([31])}}
+    shorter, longer = ([N_BITS - 1, N_BITS], [N_BITS, N_BITS + 1])
+    for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
+        tables = display.of_run({"h": pairs}, {"h": sizes}, TRUTHS, PARTS, lengths)
+        assert {name for name, table in tables.items() if table.empty} == absent

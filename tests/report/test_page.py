@@ -94,6 +94,47 @@ def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
     assert "over 2 runs." in even
 
 
+@pytest.fixture(params=[4, 8], ids=lambda n_bits: f"{n_bits} bits")
+def finished(results, request):
+    """Return the results of lsh, and of finished codes of one code length for the improved split alone."""
+
+    def kept(table):
+        table = table.assign(hasher=table["hasher"].map({"lsh": "lsh", "itq": "mine"}))
+        partial = (table["split"] == "improved") & (table["n_bits"] == request.param)
+        return table[(table["hasher"] == "lsh") | partial].reset_index(drop=True)
+
+    keys = {"query": "q{run}.npy", "database": "d{run}.npy", "feature": "gist"}
+    own = keys | {"splits": ["improved"], "n_bits": [request.param], "bit_order": "little"}
+    return dataclasses.replace(
+        results,
+        setting=results.setting | {"hashers": ["lsh"], "codes": {"mine": own}},
+        summary=kept(results.summary),
+        displayed={name: kept(table) for name, table in results.displayed.items()},
+    )
+
+
+def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(finished, results):
+    assert finished.hashers == ["lsh", "mine"]
+    what = of(finished, "headline").text[0]
+    assert "2 hashers (lsh and mine) with codes of 4 to 8 bits" in what
+    assert what.endswith(
+        "The codes of mine were made outside this pipeline, and the audit can't check how they were learned."
+    )
+    assert "made outside" not in of(results, "headline").text[0]
+    improved = next(table for table in of(finished, "headline").tables if "improved" in table.name)
+    assert [row[0] for row in improved.rows] == ["lsh", "mine"]
+    hashers = next(table for table in of(finished, "meanings").tables if table.name == "hashers")
+    assert [row[:2] for row in hashers.rows][1] == (
+        "mine",
+        "Finished codes, made outside this pipeline; how they were learned is not recorded.",
+    )
+    assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
+    (compared,) = of(finished, "splits-compared").figures
+    assert "of lsh, " in compared.shows
+    assert "the same order" in compared.shows  # of lsh alone, as mine has one split
+    assert "made outside this pipeline" in page(finished)
+
+
 def test_splits_of_other_numbers_of_queries_are_told_apart(results):
     fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
     told = dataclasses.replace(results, splits=results.splits | {"improved": fewer})

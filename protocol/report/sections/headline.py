@@ -50,7 +50,18 @@ def _what(results: Results) -> str:
         f"{between(plain['n_bits'])} bits on {results.setting['dataset']}: {counted(len(results.items['ids']), 'item')}"
         f"{classes}, described by {_features(plain)}. Relevance by {listed(names['ground_truth'])}; "
         f"{listed(names['split'])} split{'s' if len(names['split']) > 1 else ''}, {n_queries} queries; "
-        f"{_over(plain['n_runs'])}. Seed {results.setting['seed']}."
+        f"{_over(plain['n_runs'])}. Seed {results.setting['seed']}.{_finished(results)}"
+    )
+
+
+def _finished(results: Results) -> str:
+    """Return a sentence about the methods with finished codes."""
+    names = list(results.setting.get("codes", {}))
+    if not names:
+        return ""
+    return (
+        f" The codes of {listed(names)} were made outside this pipeline, and the audit can't check how they were "
+        "learned."
     )
 
 

@@ -1,0 +1,104 @@
+"""A split as a user's own code reads it."""
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol import registry, storage
+from protocol.checks import ProtocolError
+from protocol.splits import PARTITIONS, Split, load_split, write_split
+
+IDS = np.array([f"image/{row}.png" for row in range(60)])
+Y = np.arange(60) % 3
+PARTS = registry.get("split", "standard").split(
+    60, Y, sizes={"query": 6, "validation_query": 3, "validation_database": 9, "train": 12}, seed=0
+)
+NAMES = np.array([b"a", b"b", b"c"])
+
+
+def passport(**inputs):
+    return storage.passport("test", parameters={}, inputs=inputs)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A split where the pipeline writes it, the dataset it was made from, and another dataset."""
+    for dataset, labels in (("another", Y[::-1]), ("made", Y)):
+        items = tmp_path / "results" / "datasets" / dataset / "items.h5"
+        storage.write(items, {"ids": IDS, "labels": labels, "class_names": NAMES}, passport())
+    split = tmp_path / "results" / "mine" / "splits" / "standard" / "run0" / "splits.h5"
+    storage.write(split, PARTS, passport(labels=items))
+    return split
+
+
+def test_partitions_ids_and_labels(path):
+    split = hp.load_split(path)
+    for name in PARTITIONS:
+        found = getattr(split, name)
+        np.testing.assert_array_equal(found, PARTS[name])
+        assert found.dtype == np.int64
+    assert split.items == path.parents[4] / "datasets" / "made" / "items.h5"
+    np.testing.assert_array_equal(split.labels, Y)
+    np.testing.assert_array_equal(split.ids, IDS)
+    assert split.class_names == ["a", "b", "c"]
+
+
+def test_its_representation_is_a_table_of_sizes(path, monkeypatch):
+    monkeypatch.chdir(path.parents[4])
+    assert repr(load_split("mine/splits/standard/run0/splits.h5")).splitlines() == [
+        "Split 'mine/splits/standard/run0/splits.h5'",
+        "  query                         6",
+        "  database                     54",
+        "  train                        12",
+        "  validation_query              3",
+        "  validation_database           9",
+    ]
+
+
+def test_a_relative_path(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    np.testing.assert_array_equal(load_split("splits.h5").labels, Y)
+
+
+def test_a_dataset_without_labels(tmp_path):
+    storage.write(tmp_path / "items.h5", {"ids": IDS, "class_names": NAMES[:0]}, passport())
+    storage.write(tmp_path / "splits.h5", PARTS, passport(labels=tmp_path / "items.h5"))
+    split = load_split(tmp_path / "splits.h5", items=tmp_path / "items.h5")
+    assert (split.labels, split.class_names, len(split.ids)) == (None, [], 60)
+
+
+def test_a_file_elsewhere_has_partitions_but_names_what_is_missing_for_the_labels(path, tmp_path):
+    moved = path.rename(tmp_path / "moved.h5")
+    split = load_split(moved)
+    np.testing.assert_array_equal(split.query, PARTS["query"])
+    with pytest.raises(ProtocolError) as error:
+        _ = split.labels
+    assert str(error.value) == (
+        f"{moved}: expected the dataset's items.h5, from which the split was made, in the folder results/datasets next "
+        "to the experiment, got none; name it, as in load_split(path, items=FILE)."
+    )
+    datasets = tmp_path / "results" / "datasets"
+    np.testing.assert_array_equal(load_split(moved, items=datasets / "made" / "items.h5").labels, Y)
+    with pytest.raises(ProtocolError, match=r"^items: expected the items.h5 from which .*moved.h5 was made, got '"):
+        load_split(moved, items=datasets / "another" / "items.h5")
+
+
+@pytest.mark.parametrize("extension", [".h5", ".npz"])
+def test_a_split_of_one_s_own_without_validation(tmp_path, extension):
+    own = {name: rows for name, rows in PARTS.items() if not name.startswith("validation")}
+    write_split(tmp_path / f"split{extension}", own, IDS)
+    split = load_split(tmp_path / f"split{extension}")
+    assert isinstance(split, Split)
+    np.testing.assert_array_equal(split.database, PARTS["database"])
+    assert split.validation_query.shape == (0,)
+
+
+def test_ids_are_not_row_numbers(tmp_path):
+    write_split(tmp_path / "split.csv", PARTS, IDS)
+    with pytest.raises(ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids; read_split\(path, ids\)"):
+        load_split(tmp_path / "split.csv")
+
+
+def test_a_file_that_is_no_split(path):
+    with pytest.raises(ProtocolError, match=r"partition in .*items.h5: expected "):
+        load_split(path.parents[4] / "datasets" / "made" / "items.h5")
