@@ -14,7 +14,7 @@ def test_the_page_shows_what_its_code_prints(page):
     text = (TUTORIALS / page).read_text().replace("```", "")
     test = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     report = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    runner = doctest.DocTestRunner()
     runner.run(test, out=report.append)
     assert runner.tries > 0
     assert runner.failures == 0, "".join(report)
