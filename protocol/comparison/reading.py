@@ -14,7 +14,7 @@ from protocol.checks import ProtocolError, need
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
-from protocol.identity import PROTOCOL
+from protocol.identity import OF_LABELS, PROTOCOL
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
     runs = _Runs(path, file)
     columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
+    columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
     protocols = zip(*columns.values(), strict=True)
     return [
         Score(
@@ -144,6 +145,11 @@ def _of_summary(path: Path, file: str) -> list[Score]:
         )
         for row, protocol in zip(plain.to_dict("records"), protocols, strict=True)
     ]
+
+
+def _ground_truth(name: str, relevance: str | None, feature: str) -> str:
+    """Return the name of a ground truth, with the feature whose distances it was made from, if it was."""
+    return name if relevance in OF_LABELS or name == "class_label" else f"{name} of {feature}"
 
 
 def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
