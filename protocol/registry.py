@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self, TypeVar, overload
 
 from protocol import sources
 from protocol.checks import ProtocolError, one_of
@@ -35,6 +35,7 @@ _NUMBERS = {
     "@rR": "@r(?P<radius>[0-9]+)",
     "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
 }
+_F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # but F1, which has a name of its own
 
 
 class _ChecksFields(type):
@@ -261,6 +262,8 @@ class MetricRecord(Record):
         What a cutoff or radius beyond the data means; required of names that hold one.
     deviations : str, default=""
         From its source.
+    synonyms : tuple of str, default=()
+        Other names in use, with K and R as in the name itself; only for suggestions to who requests one.
     """
 
     kind: ClassVar[str] = "metric"
@@ -273,6 +276,7 @@ class MetricRecord(Record):
     denominator: str
     beyond: str = ""
     deviations: str = ""
+    synonyms: tuple[str, ...] = ()
 
 
 _CLASSES = (DatasetRecord, FeatureRecord, GroundTruthRecord, SplitRecord, HasherRecord, MetricRecord)
@@ -351,16 +355,49 @@ def _pattern(name: str) -> str:
 
 
 def _check_number(kind: str, name: str) -> None:
-    """Raise ProtocolError for a name that would be known with another cutoff, or with what follows the cutoff."""
+    """Raise ProtocolError for a name that would be known with another cutoff."""
     number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
-    if number is None:
-        return
-    registered = [record.name.replace("@K", number[0]) for record in entries(kind)]
-    if name in registered:
+    if number is not None and name in {record.name.replace("@K", number[0]) for record in entries(kind)}:
         raise ProtocolError(f"{kind} {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
-    meant = [other for other in registered if other.startswith(f"{name}[")]
-    if meant:
-        raise ProtocolError(f"{kind} {name!r} is ambiguous: choose {' or '.join(meant)} (protocol list {kind}s).")
+
+
+def _refuse_metric(name: str) -> NoReturn:
+    """Raise ProtocolError for an unknown name of a metric, with the closest names and the number that was requested."""
+    known = _with_numbers(name)
+    request = _comparable(name)
+    variants = [known[key] for key in known if key.startswith(f"{request}[")]
+    if variants and request not in known:
+        choices = f"{', '.join(variants[:-1])} or {variants[-1]}"
+        raise ProtocolError(f"metric {name!r} is ambiguous: choose {choices} (protocol list metrics).")
+    keys = [request, request.replace("@#", "@r#")] if "@" in request else [request]
+    near = [known[key] for key in keys if key in known]
+    near = near or [known[f"{request}@{number}"] for number in ("#", "r#") if f"{request}@{number}" in known]
+    near = near or [known[key] for key in difflib.get_close_matches(request, known, n=1)]
+    hint = f" Did you mean {' or '.join(map(repr, dict.fromkeys(near)))}?" if near else ""
+    count = len(names("metric"))
+    raise ProtocolError(f"metric: expected one of {count} names (protocol list metrics), got {name!r}.{hint}")
+
+
+def _with_numbers(name: str) -> dict[str, str]:
+    """Return the metrics with the numbers that a requested name has, or those of an example, by comparable names."""
+    head, _, tail = name.partition("@")
+    number, start = re.search("[0-9]+", tail), _F_BETA.match(head)
+    cutoff = number[0] if number and int(number[0]) else "1000"
+    radius, beta = number[0] if number else "2", start[1] if start else "2"
+    known: dict[str, str] = {}
+    for (kind, own), record in _records.items():
+        if kind == "metric":
+            filled = own.replace("@K", f"@{cutoff}").replace("@rR", f"@r{radius}").replace("F_beta", f"F{beta}")
+            known |= {_comparable(other): filled for other in (*getattr(record, "synonyms", ()), own)}
+    return known
+
+
+def _comparable(name: str) -> str:
+    """Return a name in lower case, with # in place of a cutoff or a radius, which may be written as K=5 or missing."""
+    head, mark, tail = name.partition("@")
+    head = _F_BETA.sub("F_beta", head)
+    tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
+    return f"{head}{mark}{tail if mark else ''}".casefold()
 
 
 @functools.cache
@@ -373,6 +410,8 @@ def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
             texts = match.groupdict()
             return record, {keyword: int(text) if text.isdigit() else float(text) for keyword, text in texts.items()}
     _check_number(kind, name)
+    if kind == "metric":
+        _refuse_metric(name)
     one_of(name, names(kind), kind, listing=f"protocol list {kind}s")
     raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - one_of() refuses first
 

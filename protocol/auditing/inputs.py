@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.split import Dataset
 from protocol.checks import ProtocolError
-from protocol.evaluation.inputs import labels_from
+from protocol.evaluation.labels import labels_from
 from protocol.formats.arrays import as_integers, map_array, read_array
 from protocol.splits import read_list
 

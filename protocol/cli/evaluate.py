@@ -25,6 +25,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             relevance=arguments.relevance,
             n_bits=arguments.n_bits,
             bit_order=arguments.bit_order,
+            binarize=arguments.binarize,
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
@@ -56,25 +57,31 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         epilog=textwrap.dedent(
             """\
             files:
-              F.npy  F.npz:key  F.h5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
+              F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
+              F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)
               The key may be left out where a file holds one array. Nothing is ever unpickled.
             codes:
-              0 and 1, -1 and +1 or bool, a row an item, a column a bit; or packed uint8 with --n-bits.
-              Real-valued outputs are refused: binarise them first, for example `codes > 0`.
+              0 and 1, -1 and +1 or bool, one row per item, one column per bit; or packed uint8 with --n-bits.
+              Packed by sentence-transformers: --bit-order big for ubinary, --bit-order big-128 for binary.
+              Real-valued outputs need --binarize: sign (above 0) or median (above the median of the bit's values in the
+              database); a value equal to the threshold becomes the bit 0.
             labels:
-              an integer an item, or a 0/1 matrix with a row an item. Items that share a label are relevant.
+              an integer or a word per item, or a 0/1 matrix with one row per item. Items that share a label are
+              relevant to each other.
             relevance, in place of labels:
-              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels), or F.txt with a line of
-              database positions, from 0, per query, or an array of them.
+              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels); database positions, from
+              0, as a line of F.txt or a row of an array per query, such as ann-benchmarks' F.hdf5:neighbors; or a
+              Boolean matrix (n_queries, n_database).
 
             examples:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
+              ... --binarize sign                                        outputs of a network
               ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
               ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
               ... --convention hashnet                                   as a tool does; `protocol list conventions`
-              ... --spread                                               what every convention calls mAP
-              ... --tables 16x4 --lookup-radius 2                        buckets: what they return, how fast
+              ... --spread                                               the values that the conventions call mAP
+              ... --tables 16x4 --lookup-radius 2                        buckets: their precision, recall and speed
               ... --json means.json --per-query values.csv               for a script, or a test of significance
             """
         ),
@@ -84,10 +91,14 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     for side in ("query", "database"):
         command.add_argument(f"--{side}-labels", metavar="F", help=f"labels of the {side} items")
     command.add_argument("--relevance", metavar="F", help="which database items are relevant to each query")
-    command.add_argument("--n-bits", type=int, metavar="B", help="length of packed codes")
+    command.add_argument("--n-bits", type=int, metavar="B", help="code length of packed codes")
     command.add_argument(
-        "--bit-order", default="little", metavar="little|big", help="of packed codes: weight 1 or 128 first (little)"
+        "--bit-order",
+        default="little",
+        metavar="little|big|big-128",
+        help="of packed codes: the first bit has weight 1 or 128, or 128 with 128 subtracted (little)",
     )
+    command.add_argument("--binarize", metavar="sign|median", help="how to make bits of real-valued outputs")
     command.add_argument(
         "--metric",
         nargs="+",
@@ -96,22 +107,22 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         help="metrics, or all (those of the convention)",
     )
     command.add_argument("--convention", default="protocol", metavar="NAME", help="a convention (protocol)")
-    command.add_argument("--spread", action="store_true", help="show what every convention calls mAP, too")
+    command.add_argument("--spread", action="store_true", help="show the values that the conventions call mAP")
     command.add_argument(
         "--tables",
         action="append",
         default=[],
         metavar="KxL",
-        help="search L hash tables of K bits each, too; repeatable",
+        help="search L hash tables of K bits each as well; repeatable",
     )
     command.add_argument(
-        "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R, too"
+        "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R"
     )
     command.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
-    command.add_argument("--json", type=Path, metavar="F", help="write the means")
+    command.add_argument("--json", type=Path, metavar="F", help="write the means and everything that identifies them")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")
-    command.add_argument("--name", metavar="NAME", help="what the codes are called in a comparison")
+    command.add_argument("--name", metavar="NAME", help="name of the codes in a comparison")
     for field, what in (
         ("dataset", "data set"),
         ("split", "split protocol"),

@@ -21,22 +21,26 @@ class Tables(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what is written as ``16x4``.
+        """Return the tables that are written such as ``16x4``.
 
         Raises
         ------
         ProtocolError
-            If it is written otherwise, or a number is 0.
+            If the text has another form, or a number is 0.
         """
         parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
         if not parts:
-            raise ProtocolError(f"tables: wanted KxL, bits of a table and number of tables, as 16x4; came {text!r}")
+            raise ProtocolError(f"tables: expected KxL (bits per table, number of tables), such as 16x4, got {text!r}.")
         return cls(int(parts[1]), int(parts[2]))
 
     def check(self, n_bits: int) -> None:
         """Raise ProtocolError if codes are too short for the tables."""
         if self.bits_per_table * self.n_tables > n_bits:
-            raise ProtocolError(f"tables {self}: wanted at most {n_bits} bits in all, came {self[0] * self[1]}")
+            bits, tables = self
+            raise ProtocolError(
+                f"tables {self}: expected K x L <= {n_bits} bits (the code length), got {bits} x {tables} = "
+                f"{bits * tables}."
+            )
 
     def __str__(self) -> str:
         return f"{self.bits_per_table}x{self.n_tables}"

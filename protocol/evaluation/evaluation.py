@@ -2,23 +2,29 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import metrics as scoring
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
+from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
-from protocol.evaluation.inputs import codes_from, labels_from, named, relevance_from
+from protocol.evaluation.inputs import code_pair, relevance_from
+from protocol.evaluation.labels import label_pair
 from protocol.evaluation.spread import SpreadRow, spread_of
-from protocol.ranking import LabelRelevance, Relevance, count, lookup_time
+from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, lookup_time
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """What `evaluate` found.
+    """The scores that `evaluate` returns; printed, the table of the command line.
 
     Parameters
     ----------
@@ -32,18 +38,23 @@ class Evaluation:
     per_query : dict of str to ndarray of float64
         The values behind the means, NaN where a query is left out; (n_queries,), or (1,) where a metric is about the
         pooled queries or the database.
+    undefined : dict of str to int
+        The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out; all
+        queries where the one value of a metric of the pooled queries is undefined.
     pr_curves : dict of str to PRCurve
         Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
     spread : tuple of SpreadRow
-        What else goes by the name of mAP, largest first; empty unless asked for.
+        The values that are called mAP, largest first; empty unless requested.
     bucket_search : dict of str to dict of str to float
-        Of each kind of tables asked for, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro`` of
-        what the tables return.
+        For each requested kind of tables, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro`` of
+        the items that the tables return.
     lookup_seconds : tuple of float
-        Mean seconds a query that an inverted index took at radius 0, 1, ...; empty unless asked for. A time of this
+        Mean seconds per query that an inverted index took at radius 0, 1, ...; empty unless requested. A time of this
         machine, not a metric.
+    binarize : str or None
+        How real-valued outputs became codes; None if codes were given.
     name, dataset, split, ground_truth : str or None
-        What the user called the codes and what they were scored on; None if not given.
+        The user's name of the codes, and what they were scored on; None if not given.
     """
 
     n_queries: int
@@ -53,14 +64,47 @@ class Evaluation:
     convention: str
     metrics: dict[str, float]
     per_query: dict[str, NDArray[np.float64]]
+    undefined: dict[str, int]
     pr_curves: dict[str, scoring.PRCurve]
     spread: tuple[SpreadRow, ...] = ()
     bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lookup_seconds: tuple[float, ...] = ()
+    binarize: str | None = None
     name: str | None = None
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
+
+    def __repr__(self) -> str:
+        return results.table(self)
+
+    def _repr_html_(self) -> str:
+        """Return the table as HTML, which notebooks show."""
+        return results.html_table(self)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a data frame with a row for each metric: its mean, and everything that identifies it."""
+        return need("pandas", "report").DataFrame(results.rows(self))
+
+    def to_json(self) -> str:
+        """Return the means and everything that identifies them as JSON, the text that ``--json`` writes."""
+        return results.to_json(self)
+
+    def plot(self, kind: str = "precision-recall") -> "alt.Chart":
+        """Return a figure.
+
+        Parameters
+        ----------
+        kind : {"precision-recall"}
+            The precision-recall curve over the Hamming radius, of the pooled queries (micro) and as the mean of the
+            queries' own (macro).
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such figure, or the package altair is not installed.
+        """
+        return plots.plot(self, kind)
 
 
 def evaluate(
@@ -72,6 +116,7 @@ def evaluate(
     relevance: Any = None,
     n_bits: int | None = None,
     bit_order: str = "little",
+    binarize: str | None = None,
     metrics: Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
@@ -84,45 +129,51 @@ def evaluate(
     split: str | None = None,
     ground_truth: str | None = None,
 ) -> Evaluation:
-    """Score the Hamming ranking of a database by some queries' codes.
+    """Score the Hamming ranking of a database by the queries' codes.
 
-    Every input is an array, whatever has ``__array__`` (a tensor on the CPU), or a file's name as on the command line.
+    Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
+    as on the command line. Indices of pandas are ignored: items are matched by position.
 
     Parameters
     ----------
     query_codes, database_codes : array_like, str or Path
         0 and 1, -1 and +1 or bool, (n, n_bits), of any numeric dtype; or packed integers, (n, ceil(n_bits / 8)), with
-        `n_bits` given.
+        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given.
     query_labels, database_labels : array_like, str or Path, optional
-        Integers (n,), or a 0/1 matrix (n, n_classes). Items that share a label are relevant to each other, at the
-        level of the number they share.
-    relevance : Relevance, sparse matrix, iterable of array_like, str or Path, optional
-        In place of labels: a matrix (n_queries, n_database) of levels with a ``tocsr`` method, or each query's relevant
-        database positions, from 0.
+        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a label are
+        relevant to each other; the level of relevance is the number of labels they share.
+    relevance : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path, optional
+        In place of labels: a matrix (n_queries, n_database), Boolean or of levels with a ``tocsr`` method; or each
+        query's relevant database positions, from 0.
     n_bits : int, optional
         Taken from the codes' columns if None.
-    bit_order : {"little", "big"}, default="little"
+    bit_order : {"little", "big", "big-128"}, default="little"
         Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
-        128 (``np.packbits``).
+        128 (``np.packbits``, the precision ``ubinary`` of sentence-transformers). ``big-128`` is the latter with 128
+        subtracted from each byte: the signed ``binary`` of sentence-transformers.
+    binarize : {"sign", "median"}, optional
+        How real values become bits. ``sign``: a value above 0 is 1; 0 itself is 0, as negative values are. ``median``:
+        a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
+        is 0. Codes are not binarised unless this is given.
     metrics : sequence of str, optional
         Registered metrics, for example ``["mAP", "precision@r2"]``, or ``["all"]``: every one, with K = 1000 and
         R = 0, 1, 2. Those of the convention if None. Of the last two, without the ones with a radius above `n_bits`.
     convention : str, default="protocol"
-        What becomes of undefined values, and which metrics there are; ``protocol list conventions`` lists them.
+        Decides how undefined values count, and the metrics by default; ``protocol list conventions`` lists them.
     spread : bool, default=False
-        Whether to compute what every convention calls mAP, too.
+        Whether to compute the values that the conventions call mAP as well.
     tables : sequence of str, default=()
-        Bucket searches to do, ``KxL`` each: L hash tables over segments of K bits, as ``16x4``.
+        Bucket searches, each ``KxL``: L hash tables over segments of K bits, such as ``16x4``.
     lookup_radius : int, optional
-        Measure how long an inverted index takes to retrieve what is within radius 0, 1, ..., this one.
+        Measure how long an inverted index takes to retrieve the items within radius 0, 1, ..., `lookup_radius`.
     threads : int, default=1
         For the counting.
     progress : callable, optional
-        Called with the number of queries counted so far, and that of all, whenever it has grown.
+        Called with the number of queries counted so far and the number of all queries, whenever the first has grown.
     name : str, optional
-        What the codes are called in a comparison.
+        The name of the codes in a comparison.
     dataset, split, ground_truth : str, optional
-        What the codes were scored on: only scores that agree in these names are compared.
+        Names of what the codes were scored on: only scores that agree in these names are compared.
 
     Returns
     -------
@@ -131,7 +182,7 @@ def evaluate(
     Raises
     ------
     ProtocolError
-        If an input can't be used: one line that says which, what was wanted and what came.
+        If an input can't be used: one line that says which, what was expected and what the input is instead.
 
     Examples
     --------
@@ -146,14 +197,12 @@ def evaluate(
         if metric != scoring.ALL:
             scoring.keywords(metric)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in tables]
-    query, length = codes_from(query_codes, "query codes", n_bits=n_bits, bit_order=bit_order)
-    database, of_database = codes_from(database_codes, "database codes", n_bits=n_bits, bit_order=bit_order)
-    if of_database != length:
-        where = named(database_codes, "database codes")
-        raise ProtocolError(f"{where}: wanted {length} bits as the query codes have, came {of_database}")
+    query, database, length = code_pair(
+        query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
+    )
     truth = _truth(query_labels, database_labels, relevance, len(query), len(database))
-    for wanted in searches:
-        wanted.check(length)
+    for kind in searches:
+        kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
     names = _named(chosen, rules, length)
     counts = count(
@@ -174,16 +223,18 @@ def evaluate(
         convention=convention,
         metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
         per_query=values,
+        undefined={metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()},
         pr_curves={
             average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
             for average in scoring.AVERAGES
         },
         spread=spread_of(counts) if spread else (),
         bucket_search={
-            str(wanted): search(query, database, length, truth, wanted, empty=rules.empty("precision_micro@rR"))
-            for wanted in searches
+            str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
+            for kind in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
+        binarize=binarize,
         name=name,
         dataset=dataset,
         split=split,
@@ -196,6 +247,13 @@ def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list
     if chosen is None:
         return [name for name in rules.metrics if scoring.keywords(name).get("radius", 0) <= n_bits]
     return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
+
+
+def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
+    """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
+    if (values == 0).any():
+        values = scoring.evaluate(counts, [metric], empty="drop")[metric]
+    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
 
 
 def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:
@@ -218,15 +276,7 @@ def _truth(query_labels: Any, database_labels: Any, relevance: Any, n_queries: i
         return relevance_from(relevance, n_queries, n_database)
     if given != ["query labels", "database labels"]:
         raise ProtocolError(
-            f"ground truth: wanted query labels and database labels, or relevance, came {' and '.join(given) or 'none'}"
+            "ground truth: expected query labels and database labels, or relevance, "
+            f"got {' and '.join(given) or 'none'}."
         )
-    of_queries = labels_from(query_labels, "query labels", n_queries)
-    of_database = labels_from(database_labels, "database labels", n_database)
-    if of_queries.shape[1:] != of_database.shape[1:]:
-        name, wanted, came = named(database_labels, "database labels"), _kind(of_queries), _kind(of_database)
-        raise ProtocolError(f"{name}: wanted {wanted} as the query labels have, came {came}")
-    return LabelRelevance(of_queries, of_database)
-
-
-def _kind(labels: NDArray) -> str:
-    return "one integer each" if labels.ndim == 1 else f"{labels.shape[1]} columns"
+    return LabelRelevance(*label_pair(query_labels, database_labels, n_queries, n_database))

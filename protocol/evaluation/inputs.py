@@ -1,4 +1,4 @@
-"""Codes, labels and relevance as users have them, checked and brought into the form that counting reads."""
+"""Codes and relevance as users have them, checked and brought into the form that counting reads."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,33 +9,75 @@ from numpy.typing import NDArray
 
 from protocol import checks, codes
 from protocol.checks import ProtocolError
-from protocol.formats.arrays import as_integers, is_whole, read_array, read_csr, read_lists
+from protocol.evaluation.frameworks import as_numpy
+from protocol.formats.arrays import is_whole, read_array, read_csr, read_lists
 from protocol.ranking import NeighbourRelevance, Relevance
 
-BIT_ORDERS = ("little", "big")
+BIT_ORDERS = ("little", "big", "big-128")
+BINARIZE = ("sign", "median")
+_HINT = 'Choose how to binarise them: binarize="sign" or "median".'
+
+
+def code_pair(
+    query: Any, database: Any, *, n_bits: int | None = None, bit_order: str = "little", binarize: str | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
+    """Return the codes of queries and database, packed as everywhere in this package, and their number of bits.
+
+    Parameters
+    ----------
+    query, database : array_like, str or Path
+        The codes or their file: 0 and 1, -1 and +1, or bool, (n, n_bits), of any numeric dtype; packed, integers
+        0..255, (n, ceil(n_bits / 8)), which needs `n_bits`; or, with `binarize`, real values (n, n_bits).
+    n_bits : int, optional
+        Taken from the columns if None.
+    bit_order : {"little", "big", "big-128"}, default="little"
+        Of packed codes: the first bit of a byte has weight 1, or 128; ``big-128``: 128, and 128 is subtracted from
+        each byte, as by the precision ``binary`` of sentence-transformers.
+    binarize : {"sign", "median"}, optional
+        Bit j is 1 where value j is above 0, or above the median of value j over the database. A value equal to the
+        threshold gives 0.
+
+    Raises
+    ------
+    ProtocolError
+        If the codes are something else: real-valued without `binarize`, packed without `n_bits`, of another length, not
+        a matrix.
+
+    Examples
+    --------
+    >>> code_pair([[-1.0, 1.0, 1.0]], [[96]], n_bits=3, bit_order="big")
+    (array([[6]], dtype=uint8), array([[6]], dtype=uint8), 3)
+    >>> code_pair([[0.3, 0.1]], [[0.2, 0.2], [0.4, 0.3], [0.0, 0.0]], binarize="median")[0]
+    array([[1]], dtype=uint8)
+    """
+    checks.one_of(bit_order, BIT_ORDERS, "bit_order")
+    if binarize is not None:
+        checks.one_of(binarize, BINARIZE, "binarize")
+        return _binarised(query, database, n_bits, binarize)
+    of_query, length = codes_from(query, "query codes", n_bits=n_bits, bit_order=bit_order)
+    of_database, database_length = codes_from(database, "database codes", n_bits=n_bits, bit_order=bit_order)
+    _check_lengths(length, database_length, named(database, "database codes"))
+    return of_query, of_database, length
 
 
 def codes_from(
     values: Any, role: str, *, n_bits: int | None = None, bit_order: str = "little"
 ) -> tuple[NDArray[np.uint8], int]:
-    """Return codes packed as everywhere in this package, and their number of bits.
+    """Return the codes of one side, packed as everywhere in this package, and their number of bits.
 
     Parameters
     ----------
     values : array_like, or str or Path
-        The codes or their file: 0 and 1, -1 and +1, or bool, (n, n_bits), of any numeric dtype; or packed, integers
-        0..255, (n, ceil(n_bits / 8)), which needs `n_bits`.
+        As in `code_pair`, but for real values.
     role : str
-        What errors call them, after the file's name.
-    n_bits : int, optional
-        Taken from the columns if None.
-    bit_order : {"little", "big"}, default="little"
-        Of packed codes: the first bit of a byte has weight 1, or 128.
+        The name in error messages, after the file's name.
+    n_bits, bit_order
+        As in `code_pair`.
 
     Raises
     ------
     ProtocolError
-        If the codes are something else: real-valued, packed without `n_bits`, of another length, not a matrix.
+        As in `code_pair`.
 
     Examples
     --------
@@ -43,71 +85,64 @@ def codes_from(
     ((array([[6]], dtype=uint8), 3), (array([[6]], dtype=uint8), 3))
     """
     checks.one_of(bit_order, BIT_ORDERS, "bit_order")
-    array, name = _array(values, role)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: wanted codes (n, n_bits), at least one of one bit, came shape {array.shape}")
+    name = named(values, role)
+    array = _matrix(values, name)
     if n_bits is not None:
         checks.integer(n_bits, f"{name}: n_bits")
-    if n_bits is not None and _is_packed(array, n_bits):
+    elif bit_order == "big-128":
+        raise ProtocolError(f"{name}: expected n_bits for packed codes of bit order big-128, got none.")
+    if n_bits is not None and _is_packed(array, n_bits, bit_order):
         packed = _bytes(array, name, bit_order)
         codes.check(packed, n_bits, name)
         return packed, n_bits
-    if n_bits is not None and array.shape[1] != n_bits:
+    if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
+        of_bits = "" if bit_order == "big-128" else f"{n_bits} columns of bits, or "
         raise ProtocolError(
-            f"{name}: wanted {n_bits} columns of bits, or {-(-n_bits // 8)} of packed uint8, came {array.shape[1]} "
-            f"of {array.dtype}"
+            f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
+            f"{array.dtype}."
         )
     return codes.pack(_bits(array, name)), array.shape[1]
 
 
-def labels_from(values: Any, role: str, n_items: int) -> NDArray:
-    """Return labels: one integer per item, (n,), or a bool matrix (n, n_classes).
-
-    Whole numbers in floats, as MATLAB keeps them, are integers; a row or a column of integers is a list of them.
-
-    Raises
-    ------
-    ProtocolError
-        If they are something else, or not one per item.
-    """
-    array, name = _array(values, role)
-    if array.dtype.kind == "f":
-        array = as_integers(array, name)
-    if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
-        array = array.ravel()
-    return checks.labels(array, n_items, name)
-
-
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
-    """Return the relevance that lists of neighbours, or a sparse matrix, describe.
+    """Return the relevance that lists of neighbours, or a matrix, describe.
 
     Parameters
     ----------
-    values : Relevance, sparse matrix, iterable of array_like, or str or Path
-        What counting reads, as it is; a matrix (n_queries, n_database) of levels with a ``tocsr`` method; the database
-        positions of each query's relevant items, from 0; or a file: `.npz` as ``scipy.sparse.save_npz`` writes it,
-        text with a line of positions per query, or an array of positions (n_queries, k) in any other format.
+    values : Relevance, sparse matrix, array_like, iterable of array_like, or str or Path
+        What counting reads, as it is; a matrix (n_queries, n_database): Boolean, or sparse, with a ``tocsr`` method,
+        its values the levels; the database positions of each query's relevant items, from 0; or a file: `.npz` as
+        ``scipy.sparse.save_npz`` writes it, text with a line of positions per query, or an array of positions
+        (n_queries, k), or a Boolean matrix, in any other format.
     n_queries, n_database : int
 
     Raises
     ------
     ProtocolError
-        If the sizes don't fit, a position is outside the database or listed twice, or a level is not whole.
+        If the sizes don't fit, a position is outside the database or listed twice, or a level is not an integer; if
+        integers 0 and 1, (n_queries, n_database), may be a matrix as well as positions.
     """
-    name, wanted = named(values, "relevance"), (n_queries, n_database)
+    name, expected = named(values, "relevance"), (n_queries, n_database)
     if isinstance(values, (str, Path)):
         suffix = Path(values).suffix.lower()
         if suffix == ".npz":
             arrays, shape = read_csr(values)
-            return _sparse(arrays, shape, wanted, name)
+            return _sparse(arrays, shape, expected, name)
         values = read_lists(values) if suffix in (".txt", ".csv", ".tsv") else read_array(values)
+        _check_unambiguous(values, expected, name)
     elif hasattr(values, "row") and hasattr(values, "n_queries"):
         return values
     elif hasattr(values, "tocsr"):
         rows = values.tocsr()
         arrays = {part: getattr(rows, part) for part in ("indptr", "indices", "data")}
-        return _sparse(arrays, rows.shape, wanted, name)
-    return _listed(values, wanted, name)
+        return _sparse(arrays, rows.shape, expected, name)
+    elif isinstance(values, (list, tuple)):
+        if all(isinstance(row, (list, tuple)) for row in values):
+            _check_unambiguous(values, expected, name)
+    elif any(hasattr(values, method) for method in ("__array__", "__dlpack__", "detach", "toarray")):
+        values = as_numpy(values, name)
+        _check_unambiguous(values, expected, name)
+    return _listed(values, expected, name)
 
 
 def named(values: Any, role: str) -> str:
@@ -115,30 +150,74 @@ def named(values: Any, role: str) -> str:
     return f"{values}: {role}" if isinstance(values, (str, Path)) else role
 
 
-def _array(values: Any, role: str) -> tuple[NDArray, str]:
-    """Return an input as an array of numbers, read where it is a file, and what errors call it."""
-    if isinstance(values, (str, Path)):
-        return read_array(values), named(values, role)
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors with a gradient or on a GPU
-        reason = " ".join(str(error).split())
-        raise ProtocolError(f"{role}: wanted an array, came {type(values).__name__}: {reason}") from error
+def _array(values: Any, name: str) -> NDArray:
+    """Return an input as an array of numbers, read where it is a file."""
+    array = read_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
     if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{role}: wanted numbers, came dtype {array.dtype}")
-    return array, role
+        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
+    return array
 
 
-def _is_packed(array: NDArray, n_bits: int) -> bool:
+def _matrix(values: Any, name: str) -> NDArray:
+    array = _array(values, name)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ProtocolError(f"{name}: expected a 2-D array (n, n_bits) that is not empty, got shape {array.shape}.")
+    return array
+
+
+def _binarised(
+    query: Any, database: Any, n_bits: int | None, binarize: str
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
+    """Return packed codes of the real-valued outputs of both sides, and their number of bits."""
+    names = [named(query, "query codes"), named(database, "database codes")]
+    of_query, of_database = _matrix(query, names[0]), _matrix(database, names[1])
+    for array, name in zip((of_query, of_database), names, strict=True):
+        _check_finite(array, name)
+        if n_bits not in (None, array.shape[1]):
+            raise ProtocolError(f"{name}: expected {n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
+    _check_lengths(of_query.shape[1], of_database.shape[1], names[1])
+    thresholds = _medians(of_database) if binarize == "median" else np.zeros(of_database.shape[1])
+    return codes.pack(of_query > thresholds), codes.pack(of_database > thresholds), len(thresholds)
+
+
+def _check_finite(array: NDArray, name: str) -> None:
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
+        raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity, first in row {row}.")
+
+
+def _check_lengths(n_bits: int, of_database: int, name: str) -> None:
+    if of_database != n_bits:
+        raise ProtocolError(f"{name}: expected {n_bits} bits as in the query codes, got {of_database}.")
+
+
+def _medians(outputs: NDArray) -> NDArray[np.float64]:
+    """Return the median of each column, column by column, since a copy in float64 would be large."""
+    return np.array([np.median(column.astype(np.float64)) for column in outputs.T])
+
+
+def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
     """Return whether codes of known length are packed; one bit in one column is packed only if it looks it."""
     if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
         return False
-    return n_bits > 1 or bool(array.max() > 1)
+    return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
 
 
 def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
-    if array.min() < 0 or array.max() > 255:
-        raise ProtocolError(f"{name}: wanted packed codes, 0 to 255, came values from {array.min()} to {array.max()}")
+    """Return packed integers as bytes whose first bit has weight 1."""
+    lowest, highest = (-128, 127) if bit_order == "big-128" else (0, 255)
+    if bit_order != "big-128" and (array.dtype == np.int8 or -128 <= array.min() < 0):
+        # Vespa and others store the byte 255 as -1; sentence-transformers, which subtracts 128, stores it as 127.
+        raise ProtocolError(
+            f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
+            'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
+        )
+    if array.min() < lowest or array.max() > highest:
+        raise ProtocolError(
+            f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
+        )
+    if bit_order == "big-128":
+        array = array.astype(np.int16) + 128
     packed = array.astype(np.uint8, copy=False)
     if bit_order == "little":
         return packed
@@ -152,45 +231,92 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
         return ones
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
-        raise ProtocolError(f"{name}: wanted bits, came NaN or infinity, first in row {row}")
-    came = f"values from {array.min()} to {array.max()}"
+    _check_finite(array, name)
+    expected = f"{name}: expected bits, 0 and 1 or -1 and +1"
+    if np.isin(array, (-1, 0, 1)).all():
+        zeros = int((array == 0).sum())
+        raise ProtocolError(
+            f"{expected}, got -1, 0 and +1: {zeros:,} of {array.size:,} values are 0. "
+            'binarize="sign" makes them the bit 0.'
+        )
+    got = f"values from {array.min():.6g} to {array.max():.6g}"
     if array.dtype.kind == "f":
-        raise ProtocolError(f"{name}: wanted bits, came real {came}; binarise first, for example `codes > 0`")
-    hint = "packed codes need n_bits" if array.min() >= 0 else "binarise first, for example `codes > 0`"
-    raise ProtocolError(f"{name}: wanted bits, 0 and 1 or -1 and +1, came {came}; {hint}")
+        raise ProtocolError(f"{expected}, got real {got}. {_HINT}")
+    hint = "Packed codes need n_bits." if array.min() >= 0 else _HINT
+    raise ProtocolError(f"{expected}, got {got}. {hint}")
 
 
-def _listed(lists: Any, wanted: tuple[int, int], name: str) -> Relevance:
-    """Return the relevance of one list of database positions per query."""
+def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> None:
+    """Raise ProtocolError if integers may be a matrix of levels as well as lists of positions."""
+    rows = values if isinstance(values, np.ndarray) else list(values)
+    if len(rows) != expected[0] or any(np.ndim(row) != 1 or len(row) != expected[1] for row in rows):
+        return
+    array = np.asarray(rows)
+    if array.dtype.kind not in "iu":
+        return
+    if np.isin(array, (0, 1)).all():
+        raise ProtocolError(
+            f"{name}: expected a Boolean matrix or lists of database positions, got integers 0 and 1 of shape "
+            f"(n_queries, n_database) = {expected}, which may be either: pass relevance.astype(bool) for a matrix, or "
+            "a list of arrays for positions."
+        )
+    if (np.diff(np.sort(array, axis=1), axis=1) == 0).any():
+        raise ProtocolError(
+            f"{name}: expected database positions, each once, got repeated integers of shape (n_queries, n_database) = "
+            f"{expected}: pass a matrix of levels as scipy.sparse.csr_array(relevance)."
+        )
+
+
+def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
+    """Return the relevance of one list of database positions, or one row of a Boolean matrix, per query."""
     if not isinstance(lists, Iterable):
-        raise ProtocolError(f"{name}: wanted a list of neighbours for each query, came {type(lists).__name__}")
-    rows = [_array(row, name)[0] for row in lists]
-    if len(rows) != wanted[0]:
-        raise ProtocolError(f"{name}: wanted a list of neighbours for each of {wanted[0]} queries, came {len(rows)}")
+        raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
+    rows = [_array(row, name) for row in lists]
+    if len(rows) != expected[0]:
+        raise ProtocolError(
+            f"{name}: expected a list of neighbours for each of {expected[0]} queries, got {len(rows)}."
+        )
+    if all(row.ndim == 1 and row.dtype == bool for row in rows):
+        if any(row.size != expected[1] for row in rows):
+            sizes = sorted({row.size for row in rows})
+            raise ProtocolError(
+                f"{name}: expected {expected[1]} Boolean values for each query, one per database item, got {sizes[0]}."
+            )
+        rows = [np.flatnonzero(row) for row in rows]
     if any(row.ndim != 1 or (row.size and row.dtype.kind not in "iu") for row in rows):
-        raise ProtocolError(f"{name}: wanted lists of database positions, came other values than integers")
+        raise ProtocolError(
+            f"{name}: expected a Boolean matrix (n_queries, n_database) = {expected} or lists of database positions, "
+            "got other values than integers."
+        )
     indices = np.concatenate(rows).astype(np.int64)
-    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, wanted[1], name)
+    return _neighbours(np.cumsum([0, *map(len, rows)]), indices, None, expected[1], name)
 
 
-def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], wanted: tuple[int, int], name: str) -> Relevance:
+def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tuple[int, int], name: str) -> Relevance:
     """Return the relevance of compressed sparse rows, their values the levels."""
     indptr, indices, data = arrays["indptr"], arrays["indices"], arrays.get("data")
-    if tuple(shape) != wanted:
-        raise ProtocolError(f"{name}: wanted shape (n_queries, n_database) = {wanted}, came {tuple(shape)}")
+    if tuple(shape) != expected:
+        raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(shape)}.")
     for part, array in (("indptr", indptr), ("indices", indices)):
         if array.ndim != 1 or array.dtype.kind not in "iu":
-            raise ProtocolError(f"{name}: wanted {part}, integers, came shape {array.shape} of {array.dtype}")
-    if indptr.size != wanted[0] + 1:
-        raise ProtocolError(f"{name}: wanted indptr of n_queries + 1 = {wanted[0] + 1} integers, came {indptr.size}")
+            raise ProtocolError(f"{name}: expected integers as {part}, got shape {array.shape} of {array.dtype}.")
+    if indptr.size != expected[0] + 1:
+        raise ProtocolError(
+            f"{name}: expected n_queries + 1 = {expected[0] + 1} integers as indptr, got {indptr.size}."
+        )
     levels = None
     if data is not None:
         if data.shape != indices.shape or data.dtype.kind not in "biuf" or not is_whole(data).all():
-            raise ProtocolError(f"{name}: wanted a level, a whole number, for each of {indices.size} pairs")
+            raise ProtocolError(
+                f"{name}: expected an integer as the level of each of {indices.size} pairs, got {_shown(data)}."
+            )
         levels = data.astype(np.int64)
-    return _neighbours(indptr, indices, levels, wanted[1], name)
+    return _neighbours(indptr, indices, levels, expected[1], name)
+
+
+def _shown(data: NDArray) -> str:
+    whole = data.dtype.kind in "biuf" and data.size
+    return f"{data.size} values of {data.dtype}" + (f" from {data.min()} to {data.max()}" if whole else "")
 
 
 def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:

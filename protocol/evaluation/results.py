@@ -1,20 +1,24 @@
-"""What an evaluation leaves: a table to read, JSON, and the values of each query as CSV."""
+"""An evaluation as a table of text or HTML, as rows, as JSON, and its values of each query as CSV."""
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
-from protocol.evaluation.evaluation import Evaluation
+from protocol.identity import NOTED, SCORE
 from protocol.storage import replacing
+
+if TYPE_CHECKING:
+    from protocol.evaluation.evaluation import Evaluation
 
 _IDENTITY = (
     "name",
@@ -25,64 +29,94 @@ _IDENTITY = (
     "n_queries",
     "n_database",
     "n_bits",
+    "binarize",
     "convention",
 )
 _SMALL = 0.001
-_LEFT_OUT = {("zero",): "0", ("drop",): "left out", ("zero", "drop"): "either way"}
+_Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
+_HEADER = ("metric", "mean", "undefined queries", "ties", "denominator")
+_COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
 
 
-def table(evaluation: Evaluation) -> str:
-    """Return an evaluation as text: each number with its ties, its denominator and what undefined values counted.
+def table(evaluation: "Evaluation") -> str:
+    """Return an evaluation as text: each number with its undefined queries, its ties and its denominator.
 
-    A convention's differences from its original follow, and the spread where it was asked for.
+    A convention's differences from its original follow, and the spread, bucket searches and lookups where requested.
     """
     rules = find(evaluation.convention)
-    header, rows = ("metric", "mean", "undefined", "ties", "denominator"), []
-    for name, mean in evaluation.metrics.items():
-        record = registry.entry("metric", name)
-        rows.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
-    sizes = (
-        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits; "
-        f"convention {rules.name}"
-    )
-    parts = [f"{sizes}\n{rules.summary}\n[{rules.source}]", tables.text(header, rows)]
+    parts = [
+        f"{_sizes(evaluation)}\n{rules.summary}\n[{rules.source}]",
+        tables.text(_HEADER, _cells(evaluation)),
+    ]
     if rules.not_copied:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
-    if evaluation.spread:
-        parts.append(_spread(evaluation))
-    if evaluation.bucket_search:
-        parts.append(_bucket_search(evaluation))
-    if evaluation.lookup_seconds:
-        parts.append(_lookups(evaluation))
+    parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in _more_tables(evaluation)]
     return "\n\n".join(parts)
 
 
-def write_json(path: str | Path, evaluation: Evaluation) -> None:
-    """Write the means and everything that identifies them as JSON, which appears under `path` when it is complete.
+def html_table(evaluation: "Evaluation") -> str:
+    """Return an evaluation as HTML, the tables of `table`, everything escaped."""
+    rules = find(evaluation.convention)
+    parts = [
+        f"<p>{escape(_sizes(evaluation))}<br>{escape(rules.summary)}<br>[{escape(rules.source)}]</p>",
+        _html(_HEADER, _cells(evaluation)),
+    ]
+    if rules.not_copied:
+        lines = "".join(f"<li>{escape(line)}</li>" for line in rules.not_copied)
+        parts.append(f"<p>not copied from the original:</p><ul>{lines}</ul>")
+    parts += [f"<p>{escape(title)}:</p>{_html(header, cells)}" for title, header, cells in _more_tables(evaluation)]
+    return "\n".join(["<div>", *parts, "</div>"])
+
+
+def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
+    """Return a record for each metric: the mean, the undefined queries, and everything that identifies the score."""
+    rules = find(evaluation.convention)
+    shared = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
+    records = []
+    for metric, mean in evaluation.metrics.items():
+        own = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+        known = shared | own
+        records.append(
+            {"name": evaluation.name, "metric": metric, "value": mean, "undefined": evaluation.undefined[metric]}
+            | {field: known[field] for field in (*SCORE, "binarize", *NOTED)}
+        )
+    return records
+
+
+def to_json(evaluation: "Evaluation") -> str:
+    """Return the means and everything that identifies them as JSON.
 
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
-    null), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and ``lookup_seconds`` where they were requested.
+    null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and
+    ``lookup_seconds`` where they were requested.
     """
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
+    content["undefined"] = dict(evaluation.undefined)
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
     content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:
         content["bucket_search"] = {
-            tables: {name: _or_none(value) for name, value in values.items()}
-            for tables, values in evaluation.bucket_search.items()
+            kind: {name: _or_none(value) for name, value in values.items()}
+            for kind, values in evaluation.bucket_search.items()
         }
     if evaluation.lookup_seconds:
         content["lookup_seconds"] = list(evaluation.lookup_seconds)
-    text = json.dumps(content, indent=2, allow_nan=False)
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def write_json(path: str | Path, evaluation: "Evaluation") -> None:
+    """Write the JSON of `to_json`, which appears under `path` when it is complete."""
+    text = to_json(evaluation)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n")
 
 
-def write_per_query(path: str | Path, evaluation: Evaluation) -> None:
+def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
     """Write a row per query as CSV, with nine digits; the cell of a query that is left out is empty.
 
     Metrics of the pooled queries or of the database have no value per query, and no column.
@@ -91,7 +125,7 @@ def write_per_query(path: str | Path, evaluation: Evaluation) -> None:
     _write_columns(path, "query", columns, evaluation.n_queries)
 
 
-def write_pr_curves(path: str | Path, evaluation: Evaluation) -> None:
+def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
     """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty."""
     columns = {
         f"{kind}_{average}": values
@@ -121,37 +155,77 @@ def _number(mean: float) -> str:
     return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP of long codes is tiny
 
 
-def _undefined(evaluation: Evaluation, metric: str) -> str:
-    """Return what an undefined value counted and, where they are left out, how many queries are."""
-    empty = find(evaluation.convention).empty(metric)
-    left_out = int(np.isnan(evaluation.per_query[metric]).sum())
-    return f"{_LEFT_OUT[empty,]} ({left_out:,})" if empty == "drop" else _LEFT_OUT[empty,]
+def _sizes(evaluation: "Evaluation") -> str:
+    made = f", binarized by {evaluation.binarize}" if evaluation.binarize else ""
+    return (
+        f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
+        f"convention {evaluation.convention}"
+    )
+
+
+def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
+    """Return the rows of the main table, below `_HEADER`."""
+    found = []
+    for name, mean in evaluation.metrics.items():
+        record = registry.entry("metric", name)
+        found.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
+    return found
+
+
+def _undefined(evaluation: "Evaluation", metric: str) -> str:
+    """Return for how many queries a metric is undefined, and how these count."""
+    n_undefined = evaluation.undefined[metric]
+    if not n_undefined:
+        return "none"
+    counted = _COUNTED[find(evaluation.convention).empty(metric)]
+    return f"{n_undefined:,} of {evaluation.n_queries:,}, {counted}"
 
 
 def _brief(ties: str) -> str:
-    """Return the start of what a metric says of ties: ``expected value``, ``relevant items first``, ``none``."""
+    """Return the start of a metric's sentence on ties: ``expected value``, ``relevant items first``, ``none``."""
     return re.split("[,:.]| over ", ties)[0].lower()
 
 
-def _spread(evaluation: Evaluation) -> str:
-    header = ("mAP as", "mean", "undefined", "called mAP by")
-    rows = [
-        (row.metric, _number(row.value), _LEFT_OUT[row.empty], ", ".join(row.conventions)) for row in evaluation.spread
+def _more_tables(evaluation: "Evaluation") -> list[_Table]:
+    """Return the title, the header and the rows of each further table that was requested."""
+    found = []
+    if evaluation.spread:
+        found.append(_spread(evaluation))
+    if evaluation.bucket_search:
+        found.append(_bucket_search(evaluation))
+    if evaluation.lookup_seconds:
+        found.append(_lookups(evaluation))
+    return found
+
+
+def _spread(evaluation: "Evaluation") -> _Table:
+    """Return the table of the spread; its title has the range of the values that a convention calls mAP."""
+    cells = [
+        (row.metric, _number(row.value), _SPREAD[row.empty], ", ".join(row.conventions) or "none")
+        for row in evaluation.spread
     ]
-    values = [row.value for row in evaluation.spread if not math.isnan(row.value)]
-    return f"what goes by the name of mAP, from {min(values):.4f} to {max(values):.4f}:\n{tables.text(header, rows)}"
+    values = [row.value for row in evaluation.spread if row.conventions and not math.isnan(row.value)]
+    title = f"values that a convention calls mAP, from {min(values):.4f} to {max(values):.4f}"
+    return title, ("metric", "mean", "undefined queries", "called mAP by"), cells
 
 
-def _bucket_search(evaluation: Evaluation) -> str:
-    names = list(next(iter(evaluation.bucket_search.values())))
-    header = ("tables", *names)
-    rows = [(tables, *map(_number, values.values())) for tables, values in evaluation.bucket_search.items()]
-    return f"bucket search, union of L tables of K bits (KxL), all queries pooled:\n{tables.text(header, rows)}"
+def _bucket_search(evaluation: "Evaluation") -> _Table:
+    header = ("tables", *next(iter(evaluation.bucket_search.values())))
+    cells = [(kind, *map(_number, values.values())) for kind, values in evaluation.bucket_search.items()]
+    return "bucket search, union of L tables of K bits (KxL), all queries pooled", header, cells
 
 
-def _lookups(evaluation: Evaluation) -> str:
-    header, rows, probed = ("radius", "buckets probed", "ms a query"), [], 0
+def _lookups(evaluation: "Evaluation") -> _Table:
+    cells, probed = [], 0
     for radius, seconds in enumerate(evaluation.lookup_seconds):
         probed += comb(evaluation.n_bits, radius)
-        rows.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
-    return f"lookups in an inverted index; a time of this machine, not a metric:\n{tables.text(header, rows)}"
+        cells.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
+    title = "lookups in an inverted index; a time of this machine, not a metric"
+    return title, ("radius", "buckets probed", "ms per query"), cells
+
+
+def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"

@@ -1,4 +1,4 @@
-"""What goes by the name of mAP: one set of codes, every convention in use."""
+"""The values that are called mAP: one set of codes under every convention in use."""
 
 import math
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _METRICS = (
 
 
 class SpreadRow(NamedTuple):
-    """One value: of which metric, with undefined queries as 0, left out or none, and who prints it as mAP."""
+    """One value: its metric, whether undefined queries are 0 or left out, and the conventions that call it mAP."""
 
     value: float
     metric: str
@@ -28,10 +28,10 @@ class SpreadRow(NamedTuple):
 
 
 def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
-    """Return the mean of every metric that is called mAP, undefined values 0 and left out, the largest first.
+    """Return the mean of every variant of mAP, with undefined values as 0 and left out, the largest first.
 
-    Cutoffs that the database does not reach are left out: the value is that of the whole ranking. Where the two ways
-    with undefined values agree there is one row for both.
+    A variant that no convention calls mAP has no ``conventions``. Cutoffs that the database does not reach are left
+    out: the value is that of the complete ranking. Where undefined values make no difference there is one row.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ what it has, before any memory is taken: a few kilobytes of zip or HDF5 can unpa
 """
 
 import contextlib
+import csv
 import re
 import textwrap
 import warnings
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, need
-from protocol.formats import matlab
+from protocol.formats import big_ann, matlab
 
 LIMIT = 4 << 30
 """Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
@@ -36,9 +37,9 @@ def read_array(file: str | Path) -> NDArray:
     Parameters
     ----------
     file : str or Path
-        ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable`` (also version 7.3), ``F.csv``, ``F.tsv`` or
-        ``F.txt``. The key may be left out where the file holds one array only. Text has a row a line, its numbers
-        between commas, semicolons or blanks.
+        ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
+        ``F.tsv``, ``F.txt``, or ``F.fbin`` and its like (`protocol.formats.big_ann`). The key may be left out where the
+        file holds one array only. Text has a row a line, its numbers between commas, semicolons or blanks.
 
     Returns
     -------
@@ -53,6 +54,27 @@ def read_array(file: str | Path) -> NDArray:
     """
     path, key = _split(file)
     return _numbers(_reader(path)(path, key), file)
+
+
+def read_labels(file: str | Path) -> NDArray:
+    """Read class labels: an array of numbers as `read_array`, or strings.
+
+    Strings come from ``F.npy``, ``F.npz:key`` and text with a label a line, which may be quoted as in CSV.
+
+    Raises
+    ------
+    ProtocolError
+        As `read_array`.
+    """
+    path, key = _split(file)
+    try:
+        array = _reader(path)(path, key)
+    except ProtocolError:
+        words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
+        if not words:
+            raise
+        return np.array(words)
+    return array if array.dtype.kind in "US" and array.size else _numbers(array, file)
 
 
 def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
@@ -141,6 +163,8 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
             h5py = need("h5py", "hdf5")
             with _reading(_existing(path), "an HDF5 file"), h5py.File(path, "r") as opened:
                 return tuple(_dataset(opened, path, key).shape or ())
+        case suffix if suffix in big_ann.TYPES:
+            return big_ann.shape(_existing(path))
         case _:
             return None
 
@@ -175,7 +199,7 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
     if array.dtype.kind == "f":
         whole = is_whole(array)
         if not whole.all():
-            raise ProtocolError(f"{name}: wanted whole numbers, came {array[~whole][0]}")
+            raise ProtocolError(f"{name}: expected integers, got {array[~whole][0]}.")
     return array.astype(np.int64)
 
 
@@ -224,8 +248,7 @@ def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
     try:
         reader = _READERS[path.suffix.lower()]
     except KeyError:
-        known = "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt"
-        raise ProtocolError(f"{path}: wanted one of {known}, came extension {path.suffix!r}") from None
+        raise ProtocolError(f"{path}: expected a file {_KNOWN}, got the extension {path.suffix!r}.") from None
     _existing(path)
     return reader
 
@@ -359,6 +382,22 @@ def _text(path: Path, key: str | None) -> NDArray:
     return numbers.astype(np.int64) if is_whole(numbers).all() else numbers
 
 
+def _words(path: Path) -> list[str]:
+    """Return the labels of a text with one a line, or [] if it is something else."""
+    with _reading(path, "labels as text"), open(path, encoding="utf-8-sig", newline="") as lines:
+        rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]
+    one_each = all(len(row) == 1 for row in rows) and any(map(str.isalpha, "".join(row[0] for row in rows)))
+    return [row[0].strip() for row in rows] if one_each else []
+
+
+def _vectors(path: Path, key: str | None) -> NDArray:
+    with _reading(path, f"vectors of {path.suffix}"):
+        return big_ann.read(path)
+
+
+_KNOWN = (
+    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin or F.ibin"
+)
 _READERS: Any = MappingProxyType(
     {
         ".npy": _npy,
@@ -369,5 +408,6 @@ _READERS: Any = MappingProxyType(
         ".csv": _text,
         ".tsv": _text,
         ".txt": _text,
+        **dict.fromkeys(big_ann.TYPES, _vectors),
     }
 )

@@ -25,6 +25,7 @@ _metric = partial(
     source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
     empty="Always defined.",
     denominator="K",
+    synonyms=("precision@K", "prec@K"),
 )
 def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the top K items that are relevant, expected over ties.
@@ -78,6 +79,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     empty="A query without relevant items counts 0, or is left out.",
     denominator="relevant items of the whole database",
     beyond="K above the database is the whole database.",
+    synonyms=("recall@K",),
 )
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of a query's relevant items that are among the top K, expected over ties.

@@ -2,12 +2,14 @@
 
 Three ways give the same integers, and `count` takes the one that should be done first: `Shell` needs no pairs but a
 table of all codes, `BitPlanes` is the fastest per pair but has to load a compiler's output, `Plain` starts at once.
-`BitPlanes` needs the optional dependency numba; without it, the other two do all the work.
+`BitPlanes` needs the optional dependency numba; without it, the other two do all the work. A process that counts again
+and again, such as a training loop, loads the compiled code as soon as all its calls together are worth it.
 """
 
 import functools
 import importlib.util
 import itertools
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +32,8 @@ _PLAIN_PER_PAIR = 2e-9
 _PLANES_START = 0.4
 _PLANES_PER_PAIR = 0.3e-9
 _SHELL_PER_ADDITION = 0.5e-9
+_missed = {"seconds": 0.0}
+"""Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
 """Seconds, by the estimates above, that numba has to save before its absence is worth a warning: on 300 million pairs
 of 64 bits NumPy takes about two seconds."""
@@ -107,8 +111,10 @@ def count(
     way = _choose(pairs, n_bits, by_label, largest_bucket, calls)
     counter = way(query_codes, database_codes, n_bits, by_label, buckets)
     compiled = way is BitPlanes or (
-        _numba_is_installed() and calls * pairs * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _PLANES_START
+        _numba_is_installed() and pairs * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _loading_seconds(calls)
     )
+    if way is Plain:
+        _missed["seconds"] += max(0.0, pairs * (_PLAIN_PER_PAIR * -(-n_bits // 64) - _PLANES_PER_PAIR * n_bits / 64))
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -151,7 +157,7 @@ def _choose(
 ) -> type[Plain] | type[BitPlanes] | type[Shell]:
     """Return the way that should be done first."""
     plain = _PLAIN_PER_PAIR * pairs * -(-n_bits // 64)
-    planes = _PLANES_START / calls + _PLANES_PER_PAIR * pairs * n_bits / 64
+    planes = _loading_seconds(calls) + _PLANES_PER_PAIR * pairs * n_bits / 64
     seconds: dict[type[Plain] | type[BitPlanes] | type[Shell], float] = {Plain: plain}
     if _numba_is_installed():
         seconds[BitPlanes] = planes
@@ -162,6 +168,16 @@ def _choose(
     if BitPlanes not in seconds and calls * (seconds[first] - planes) > _WORTH_A_WARNING:
         _warn_without_numba()
     return first
+
+
+def _loading_seconds(calls: int) -> float:
+    """Return what loading the compiled code costs each call: nothing once it is loaded, or former calls were worth it.
+
+    It is loaded at the latest when it would have saved as much as it costs, so a process loses at most twice that.
+    """
+    if "protocol.ranking._kernels" in sys.modules:
+        return 0.0
+    return max(0.0, _PLANES_START / calls - _missed["seconds"])
 
 
 def _numba_is_installed() -> bool:

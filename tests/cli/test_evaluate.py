@@ -65,13 +65,9 @@ def scores(*extra, **change):
 def test_the_numbers_are_those_of_the_function(folder, capsys):
     for rules in CONVENTIONS:
         found = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
-        assert scores("--convention", rules.name) == {
-            "n_queries": 4,
-            "n_database": 20,
-            "n_bits": 12,
-            "convention": rules.name,
-            "metrics": found.metrics,
-        }
+        written = scores("--convention", rules.name)
+        assert written == json.loads(found.to_json())
+        assert written["metrics"] == found.metrics
     assert capsys.readouterr().err == ""
 
 
@@ -84,9 +80,9 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     assert main([*command(**change), "--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]) == 0
     out = capsys.readouterr().out
     assert "1 queries, 4 database items, 2 bits; convention protocol" in out
-    assert re.search(r"^mAP +0.9167  0 +expected value +all relevant items$", out, re.M)
-    assert re.search(r"^mAP\[worst\] +0.8333  0 +relevant items last +all relevant items$", out, re.M)
-    assert re.search(r"^precision@r1 +0.6667  0 +none +items in the ball$", out, re.M)
+    assert re.search(r"^mAP +0.9167  none +expected value +all relevant items$", out, re.M)
+    assert re.search(r"^mAP\[worst\] +0.8333  none +relevant items last +all relevant items$", out, re.M)
+    assert re.search(r"^precision@r1 +0.6667  none +none +items in the ball$", out, re.M)
 
 
 def test_every_format(folder):
@@ -115,7 +111,7 @@ def test_every_format(folder):
 
 
 def test_relevance_in_place_of_labels(folder):
-    plain = scores()
+    plain = scores() | {"relevance": "neighbours"}
     matrix = OF_QUERY[:, None] == OF_DATABASE
     sparse.save_npz("near.npz", sparse.csr_matrix(matrix))
     Path("near.txt").write_text("\n".join(" ".join(map(str, np.flatnonzero(row))) for row in matrix) + "\n")
@@ -138,7 +134,54 @@ def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     assert rows[0].keys() == {"query", "mAP@5[retrieved]"}
     values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
     np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
-    assert "what goes by the name of mAP" in capsys.readouterr().out
+    assert "values that a convention calls mAP" in capsys.readouterr().out
+
+
+def test_real_values_are_binarised_on_request(folder):
+    real = {"q": QUERY - 0.3, "d": DATABASE - 0.3}
+    np.savez("real.npz", **real)
+    change = {"query_codes": "real.npz:q", "database_codes": "real.npz:d"}
+    plain = scores()
+    assert scores("--binarize", "sign", **change) == plain | {"binarize": "sign"}
+    assert scores("--binarize", "median", **change)["binarize"] == "median"
+
+
+def test_labels_that_are_words_and_signed_bytes(folder):
+    Path("q.txt").write_text("".join(f"class {label}\n" for label in OF_QUERY))
+    Path("d.txt").write_text("".join(f"class {label}\n" for label in OF_DATABASE))
+    assert scores(query_labels="q.txt", database_labels="d.txt") == scores()
+    for name, bits in (("qs.npy", QUERY), ("ds.npy", DATABASE)):
+        np.save(name, (np.packbits(bits, axis=1) - 128).astype(np.int8))
+    change = {"query_codes": "qs.npy", "database_codes": "ds.npy", "n_bits": "12"}
+    assert scores("--bit-order", "big-128", **change) == scores()
+
+
+def examples():
+    """Return the commands in the help: the complete ones, and the first continued by each of the others."""
+    lines = [line.strip() for line in _help().split("examples:\n")[1].split("\n") if line.strip()]
+    commands = [line.split() for line in lines if line.startswith("protocol ")]
+    more = [re.split("   +", line.removeprefix("..."))[0].split() for line in lines if line.startswith("...")]
+    return [command[1:] for command in (*commands, *([*commands[0], *options] for options in more))]
+
+
+def _help():
+    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help"], capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    sides = {"q": RNG.normal(size=(4, 64)), "d": RNG.normal(size=(1500, 64))}
+    for name, real in sides.items():
+        np.save(f"{name}.npy", real > 0)
+        Path(f"{name}.csv").write_text("\n".join(map(str, RNG.integers(0, 3, len(real)))) + "\n")
+    io.savemat("c.mat", {"tB": codes.pack(sides["q"][:, :48] > 0), "B": codes.pack(sides["d"][:, :48] > 0)})
+    sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))
+    commands = examples()
+    assert len(commands) >= 8
+    for command in commands:
+        assert main(command) == 0, command
+    assert capsys.readouterr().err == ""
 
 
 def test_all_metrics_are_every_registered_one(folder):
@@ -228,11 +271,11 @@ BAD = {
     "no rows": (lambda: {"query_codes": saved("z.npy", QUERY[:0])}, r"z.npy: wanted an array .*shape \(0, 12\)"),
     "unknown extension": (
         lambda: {"query_codes": written("q.pt", b"x")},
-        "q.pt: wanted one of F.npy, .*came extension",
+        "q.pt: expected a file F.npy, .*got the extension '.pt'",
     ),
     "no extension": (
         lambda: {"query_codes": written("codes", b"x")},
-        "codes: wanted one of F.npy, .*came extension ''",
+        "codes: expected a file F.npy, .*got the extension ''",
     ),
     "no npy inside": (lambda: {"query_codes": written("x.npy", b"text")}, "x.npy: wanted an .npy file"),
     "cut short": (lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])}, "c.npy: wanted 48 bytes"),
@@ -240,28 +283,31 @@ BAD = {
     "ragged text": (lambda: {"query_codes": written("r.csv", b"0,1\n0\n")}, "r.csv: .*number of columns changed"),
     "strings": (lambda: {"query_codes": saved("s.npy", np.array([["0", "1"]]))}, "s.npy: wanted an array of numbers"),
     "complex numbers": (lambda: {"query_codes": saved("i.npy", QUERY * 1j)}, "i.npy: .*came dtype complex128"),
-    "a list of codes": (lambda: {"query_codes": saved("l.npy", QUERY[0])}, r"l.npy: query codes: .*came shape \(12,\)"),
+    "a list of codes": (lambda: {"query_codes": saved("l.npy", QUERY[0])}, r"l.npy: query codes: .*got shape \(12,\)"),
     "3-d codes": (
         lambda: {"query_codes": saved("3.npy", QUERY[None])},
-        r"3.npy: query codes: .*came shape \(1, 4, 12\)",
+        r"3.npy: query codes: .*got shape \(1, 4, 12\)",
     ),
-    "NaN": (lambda: {"query_codes": saved("n.npy", QUERY * np.nan)}, "n.npy: query codes: wanted bits, came NaN"),
+    "NaN": (
+        lambda: {"query_codes": saved("n.npy", QUERY * np.nan)},
+        "n.npy: query codes: expected finite numbers, got NaN",
+    ),
     "real values": (
         lambda: {"database_codes": saved("r.npy", DATABASE - 0.3)},
-        "r.npy: .*binarise first, .*`codes > 0`",
+        'r.npy: .*binarize="sign" or "median"',
     ),
-    "three values": (lambda: {"query_codes": saved("v.npy", np.full((4, 12), 2))}, "v.npy: query codes: wanted bits"),
+    "three values": (lambda: {"query_codes": saved("v.npy", np.full((4, 12), 2))}, "v.npy: query codes: expected bits"),
     "another length": (
         lambda: {"database_codes": saved("w.npy", DATABASE[:, :9])},
-        "w.npy: database codes: wanted 12 bits as the query codes have, came 9",
+        "w.npy: database codes: expected 12 bits as in the query codes, got 9",
     ),
     "packed without n-bits": (
         lambda: {"query_codes": saved("p.npy", codes.pack(QUERY))},
-        "p.npy: query codes: .*packed codes need n_bits",
+        "p.npy: query codes: .*Packed codes need n_bits",
     ),
     "n-bits too large": (
         lambda: {"n_bits": "99"},
-        "q.npy: query codes: wanted 99 columns of bits, or 13 of packed uint8",
+        "q.npy: query codes: expected 99 columns of bits, or 13 columns of packed integers",
     ),
     "n-bits too small": (
         lambda: {"query_codes": saved("p.npy", codes.pack(np.ones((4, 12), bool))), "n_bits": "10"},
@@ -299,23 +345,23 @@ BAD = {
     ),
     "labels not whole": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY + 0.5)},
-        "y.npy: query labels: wanted whole numbers",
+        "y.npy: query labels: expected integers",
     ),
-    "labels NaN": (lambda: {"query_labels": saved("y.npy", OF_QUERY * np.nan)}, "y.npy: query labels: .*came nan"),
+    "labels NaN": (lambda: {"query_labels": saved("y.npy", OF_QUERY * np.nan)}, "y.npy: query labels: .*got nan"),
     "labels no 0/1 matrix": (
         lambda: {"query_labels": saved("y.npy", np.full((4, 3), 5))},
         "y.npy: query labels: expected a matrix of 0 and 1, got values from 5 to 5",
     ),
     "labels of two kinds": (
         lambda: {"database_labels": saved("y.npy", np.zeros((20, 3), int))},
-        "y.npy: database labels: wanted one integer each as the query labels have, came 3 columns",
+        "y.npy: database labels: expected one integer per item as in the query labels, got 3 columns",
     ),
-    "one side's labels": (lambda: {"database_labels": None}, "or relevance, came query labels"),
+    "one side's labels": (lambda: {"database_labels": None}, "or relevance, got query labels"),
     "no ground truth": (
         lambda: NO_LABELS,
-        "ground truth: wanted query labels and database labels, or relevance, came none",
+        "ground truth: expected query labels and database labels, or relevance, got none",
     ),
-    "two ground truths": (lambda: {"relevance": "near.npz"}, "came query labels and database labels and relevance"),
+    "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
     "no codes": (lambda: {"query_codes": None}, "the following arguments are required: --query-codes"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
@@ -334,7 +380,7 @@ BAD = {
     ),
     "CSR of another size": (
         lambda: NO_LABELS | {"relevance": rows("o.npz", np.eye(4, 19))},
-        r"o.npz: relevance: wanted shape \(n_queries, n_database\) = \(4, 20\), came \(4, 19\)",
+        r"o.npz: relevance: expected shape \(n_queries, n_database\) = \(4, 20\), got \(4, 19\)",
     ),
     "no CSR": (
         lambda: NO_LABELS | {"relevance": npz("o.npz", B=QUERY)},
@@ -342,7 +388,7 @@ BAD = {
     ),
     "lists too few": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n")},
-        "o.txt: relevance: .*4 queries, came 1",
+        "o.txt: relevance: .*4 queries, got 1",
     ),
     "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
     "unknown metric": (lambda: {"metric": "mAO"}, "metric: expected .*, got 'mAO'"),
@@ -352,9 +398,12 @@ BAD = {
         lambda: {"convention": "hashnt"},
         r"convention: expected .*, got 'hashnt'.*Did you mean 'hashnet'",
     ),
-    "tables without number": (lambda: {"tables": "16"}, "tables: wanted KxL, .* as 16x4; came '16'"),
-    "tables of no bit": (lambda: {"tables": "0x4"}, "tables: wanted KxL, .*came '0x4'"),
-    "tables beyond the code": (lambda: {"tables": "5x3"}, "tables 5x3: wanted at most 12 bits in all, came 15"),
+    "tables without number": (lambda: {"tables": "16"}, "tables: expected KxL .*such as 16x4, got '16'"),
+    "tables of no bit": (lambda: {"tables": "0x4"}, "tables: expected KxL .*got '0x4'"),
+    "tables beyond the code": (
+        lambda: {"tables": "5x3"},
+        r"tables 5x3: expected K x L <= 12 bits \(the code length\), got 5 x 3 = 15\.",
+    ),
     "lookups beyond the code": (
         lambda: {"lookup_radius": "13"},
         "lookup time: radius: expected an integer from 0 to 12, got 13",
@@ -463,7 +512,7 @@ def test_help_teaches(capsys):
         "--n-bits",
         "--spread",
         "F.npz:key",
-        "codes > 0",
+        "--binarize",
         "--convention hashnet",
         "--json means.json",
     ):

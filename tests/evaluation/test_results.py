@@ -1,10 +1,12 @@
+import dataclasses
 import json
 import re
 
 import numpy as np
 import pytest
 
-from protocol import __version__, registry
+from protocol import __version__, identity, registry
+from protocol.checks import ProtocolError
 from protocol.evaluation import CONVENTIONS, evaluate, table, write_json, write_per_query
 
 LABELS = {"query_labels": [7, 99], "database_labels": [7, 8, 7]}
@@ -20,10 +22,10 @@ def test_the_table_states_every_convention():
     head, numbers, differences = text.split("\n\n")
     assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; convention hashnet"
     assert [re.split("  +", line) for line in numbers.split("\n")] == [
-        ["metric", "mean", "undefined", "ties", "denominator"],
-        ["mAP", "0.8333", "left out (1)", "expected value", "all relevant items"],
-        ["mAP[worst]", "0.8333", "left out (1)", "relevant items last", "all relevant items"],
-        ["AUPRC[area]", "0.3833", "0", "none", registry.entry("metric", "AUPRC[area]").denominator],
+        ["metric", "mean", "undefined queries", "ties", "denominator"],
+        ["mAP", "0.8333", "1 of 2, left out", "expected value", "all relevant items"],
+        ["mAP[worst]", "0.8333", "1 of 2, left out", "relevant items last", "all relevant items"],
+        ["AUPRC[area]", "0.3833", "none", "none", registry.entry("metric", "AUPRC[area]").denominator],
     ]
     assert differences.startswith("not copied from the original:\n  Ties come in the order of an unstable sort")
 
@@ -31,7 +33,7 @@ def test_the_table_states_every_convention():
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
 def test_every_table_is_narrow_enough_and_says_what_is_not_copied(rules):
     text = table(found(convention=rules.name, spread=True))
-    assert all(len(line) <= 160 and line == line.rstrip() for line in text.split("\n"))
+    assert all(len(line) <= 170 and line == line.rstrip() for line in text.split("\n"))
     assert ("not copied from the original:" in text) == (rules.name != "protocol")
     for line in rules.not_copied:
         assert line in text
@@ -39,16 +41,19 @@ def test_every_table_is_narrow_enough_and_says_what_is_not_copied(rules):
 
 def test_the_spread_is_shown_with_who_calls_it_so():
     text = table(found(metrics=["mAP"], spread=True))
-    assert "what goes by the name of mAP, from 0.3833 to 0.8333:" in text
+    assert "values that a convention calls mAP, from 0.3833 to 0.8333:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[index]")]
-    assert rows == [["mAP[index]", "0.8333", "left", "out", "mihash"], ["mAP[index]", "0.4167", "0", "thesis"]]
-    assert "either way  habir" in text
+    assert rows == [
+        ["mAP[index]", "0.8333", "left", "out", "mihash"],
+        ["mAP[index]", "0.4167", "counted", "as", "0", "thesis"],
+    ]
+    assert re.search("either way +habir", text)
 
 
 def test_small_numbers_keep_their_digits():
     bits = np.zeros((1, 40), bool)
     text = table(evaluate(bits, ~bits, query_labels=[1], database_labels=[1], metrics=["RAMAP@r40"]))
-    assert re.search("^RAMAP@r40 +2.22e-14 +0 ", text, re.M)
+    assert re.search("^RAMAP@r40 +2.22e-14 +none ", text, re.M)
 
 
 def test_json_has_the_means_and_what_identifies_them(tmp_path):
@@ -63,9 +68,11 @@ def test_json_has_the_means_and_what_identifies_them(tmp_path):
         "n_queries": 2,
         "n_database": 3,
         "n_bits": 2,
+        "binarize": None,
         "convention": "protocol",
         "version": __version__,
         "metrics": {"mAP": pytest.approx(5 / 12), "AUPRC[area]": pytest.approx(23 / 60)},
+        "undefined": {"mAP": 1, "AUPRC[area]": 0},
         "empty": {"mAP": "zero", "AUPRC[area]": "zero"},
         "ties": {name: registry.entry("metric", name).ties for name in ("mAP", "AUPRC[area]")},
     }
@@ -80,7 +87,7 @@ def test_json_of_a_mean_over_nothing_is_null_and_has_the_spread_if_asked(tmp_pat
     content = json.loads((tmp_path / "means.json").read_text())
     assert content["metrics"] == {"mAP": None}
     assert {"value": None, "metric": "mAP", "empty": ["drop"], "conventions": ["hashnet"]} in content["spread"]
-    assert re.search(r"^mAP +none +left out \(1\) ", table(undefined), re.M)
+    assert re.search(r"^mAP +none +1 of 1, left out ", table(undefined), re.M)
 
 
 def test_per_query_values(tmp_path):
@@ -89,3 +96,80 @@ def test_per_query_values(tmp_path):
     assert path.read_text() == "query,mAP,precision@r1\n0,0.833333333,0.5\n1,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
     assert np.nanmean(values[:, 1]) == pytest.approx(5 / 6)
+
+
+def test_it_is_printed_as_the_table():
+    evaluation = found(metrics=["mAP", "AUPRC[area]"], spread=True)
+    assert repr(evaluation) == str(evaluation) == table(evaluation)
+    assert len(repr(evaluation).split("\n")) < 30
+
+
+def test_the_undefined_queries_are_counted_whatever_becomes_of_them():
+    names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
+    for convention in ("protocol", "hashnet"):
+        assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
+    nothing = evaluate([[0], [0]], [[1]], query_labels=[1, 1], database_labels=[2], metrics=names)
+    assert nothing.undefined == dict(zip(names, (2, 2, 2, 2), strict=True))
+    assert re.search("^precision_micro@r0 +0.0000  2 of 2, counted as 0 ", table(nothing), re.M)
+
+
+def test_the_range_of_the_spread_is_that_of_the_values_with_a_convention():
+    """The cutoffs with all relevant items in the denominator are called mAP by no convention."""
+    bits, labels = np.random.default_rng(0).random((1500, 8)) < 0.5, np.zeros(1500, int)
+    evaluation = evaluate(bits[:3], bits, query_labels=labels[:3], database_labels=labels, spread=True)
+    named = [row.value for row in evaluation.spread if row.conventions]
+    others = {row.metric: row.value for row in evaluation.spread if not row.conventions}
+    assert min(others.values()) < min(named)
+    assert "mAP@1000[all]" in others
+    assert f"a convention calls mAP, from {min(named):.4f} to {max(named):.4f}:" in table(evaluation)
+
+
+def test_html_has_the_cells_of_the_table_and_escapes_everything():
+    from html.parser import HTMLParser
+
+    evaluation = found(convention="mihash", spread=True, tables=["1x2"], lookup_radius=1, binarize="sign")
+    page = evaluation._repr_html_()
+    texts, parser = [], HTMLParser()
+    parser.handle_data = texts.append
+    parser.feed(page)
+    shown = " ".join(" ".join(texts).split())
+    for line in repr(evaluation).split("\n"):
+        for cell in re.split("  +", line.strip()):
+            assert cell in shown
+    assert page.count("<table>") == page.count("</table>") == 4
+    risky = dataclasses.replace(evaluation, spread=tuple(row._replace(metric="<script>&") for row in evaluation.spread))
+    assert "&lt;script&gt;&amp;" in risky._repr_html_()
+    assert "<script>" not in risky._repr_html_()
+
+
+def test_a_data_frame_has_a_row_for_each_metric_with_its_identity():
+    evaluation = found(metrics=["mAP", "precision@r1"], convention="hashnet", dataset="digits", name="mine")
+    frame = evaluation.to_frame()
+    assert frame["metric"].tolist() == ["mAP", "precision@r1"]
+    assert frame["value"].tolist() == list(evaluation.metrics.values())
+    assert frame["undefined"].tolist() == [1, 0]
+    assert frame["empty"].tolist() == ["drop", "zero"]
+    assert {*identity.SCORE, *identity.NOTED, "name", "binarize"} <= set(frame.columns)
+    assert set(frame["dataset"]) == {"digits"}
+    assert set(frame["version"]) == {__version__}
+
+
+def test_json_is_the_text_that_is_written(tmp_path):
+    evaluation = found(binarize="median", spread=True)
+    write_json(tmp_path / "means.json", evaluation)
+    assert (tmp_path / "means.json").read_text() == evaluation.to_json() + "\n"
+    assert json.loads(evaluation.to_json())["binarize"] == "median"
+
+
+def test_the_plot_has_a_point_for_each_radius_and_average():
+    evaluation = found(name="mine")
+    chart = evaluation.plot().to_dict()
+    points = chart["data"]["values"]
+    assert len(points) == 2 * 3
+    for average, curve in evaluation.pr_curves.items():
+        drawn = [point["precision"] for point in points if point["average"] == average]
+        np.testing.assert_array_equal(drawn, curve.precision)
+    assert chart["title"] == "mine"
+    assert evaluation.plot("precision-recall").to_dict()["data"] == chart["data"]
+    with pytest.raises(ProtocolError, match=r"plot: expected .*precision-recall.*, got 'roc'"):
+        evaluation.plot("roc")

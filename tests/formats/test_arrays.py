@@ -280,9 +280,9 @@ def test_names_that_are_no_files(tmp_path):
         ("folder.npy", "wanted a file, came a folder"),
         ("empty.npy", "wanted an array, came an empty file"),
         ("x" * 300 + ".npy", "wanted a file, which it can't be read as: File name too long"),
-        ("codes.pt", "wanted one of F.npy, F.npz:key, .*came extension '.pt'"),
-        ("codes", "came extension ''"),
-        ("a.npy:B", "came extension '.npy:B'"),
+        ("codes.pt", "expected a file F.npy, F.npz:key, .*got the extension '.pt'"),
+        ("codes", "got the extension ''"),
+        ("a.npy:B", "got the extension '.npy:B'"),
     ):
         with pytest.raises(ProtocolError, match=message):
             read_array(tmp_path / name)

@@ -84,6 +84,14 @@ def test_no_truths_no_counts():
     assert count(QUERY, DATABASE, 3, {}) == {}
 
 
+@pytest.fixture
+def fresh(monkeypatch):
+    """A process that has neither loaded the compiled code nor counted anything."""
+    monkeypatch.delitem(sys.modules, "protocol.ranking._kernels", raising=False)
+    monkeypatch.setattr(counting, "_missed", {"seconds": 0.0})
+
+
+@pytest.mark.usefixtures("fresh")
 def test_the_way_follows_the_work():
     truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
     many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
@@ -94,6 +102,34 @@ def test_the_way_follows_the_work():
     assert counting._choose(2 * 10, 16, truth, True, 1) is Plain
     assert counting._choose(1000 * 59_000, 32, truth, True, 1) is Plain
     assert counting._choose(1000 * 59_000, 32, truth, True, 15) is BitPlanes
+
+
+@pytest.mark.usefixtures("fresh")
+def test_once_loaded_the_compiled_code_is_used(monkeypatch):
+    truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert counting._choose(1000 * 59_000, 64, truth, True, 1) is Plain
+    monkeypatch.setitem(sys.modules, "protocol.ranking._kernels", object())
+    assert counting._choose(1000 * 59_000, 64, truth, True, 1) is BitPlanes
+    assert counting._choose(100 * 1000, 64, truth, True, 1) is BitPlanes
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_compiled_code_is_loaded_when_all_calls_together_are_worth_it(monkeypatch):
+    chosen = []
+
+    def noted(*arguments):
+        chosen.append(choose(*arguments))
+        return chosen[-1]
+
+    choose = counting._choose
+    monkeypatch.setattr(counting, "_choose", noted)
+    monkeypatch.setattr(counting, "_PLANES_START", 2.5 * 1000 * 500 * (2e-9 - 0.3e-9))
+    query, database = np.zeros((1000, 8), np.uint8), np.zeros((500, 8), np.uint8)
+    truth = {"t": LabelRelevance(np.zeros(1000, int), np.zeros(500, int))}
+    counts = [count(query, database, 64, truth)["t"] for _ in range(4)]
+    assert chosen == [Plain, Plain, BitPlanes, BitPlanes]
+    for again in counts[1:]:
+        np.testing.assert_array_equal(again.relevant, counts[0].relevant)
 
 
 def test_transform_with_maximum():

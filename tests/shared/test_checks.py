@@ -162,6 +162,7 @@ def test_a_module_that_is_needed_is_returned():
 
 def test_a_module_that_is_not_installed_is_named_with_the_extra_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.delitem(sys.modules, "pandas.api", raising=False)
     command = re.escape("pip install 'hashing-protocol[report]'")
     expected = rf"^pandas: expected an installed package, got none\. Install it with: {command}$"
     for module in ("pandas", "pandas.api"):

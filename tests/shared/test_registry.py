@@ -63,9 +63,40 @@ def test_a_cutoff_that_is_no_positive_integer_is_named(name):
         registry.get("metric", name)
 
 
-def test_a_name_without_what_follows_the_cutoff_is_ambiguous():
-    with pytest.raises(ProtocolError, match=r"metric 'mAP@100' is ambiguous: choose mAP@100\[\w+\] or .*protocol list"):
-        registry.get("metric", "mAP@100")
+@pytest.mark.parametrize("name", ["mAP@100", "MAP@100", "map@K=100"])
+def test_a_name_without_what_follows_the_cutoff_is_ambiguous(name):
+    with pytest.raises(ProtocolError) as error:
+        registry.get("metric", name)
+    assert str(error.value) == (
+        f"metric {name!r} is ambiguous: choose mAP@100[all], mAP@100[retrieved] or mAP@100[min] "
+        "(protocol list metrics)."
+    )
+
+
+MEANT = {
+    "map": "'mAP'",
+    "MAP": "'mAP'",
+    "NDCG": "'nDCG'",
+    "ndcg@10": "'nDCG@10'",
+    "nDCG@top10": "'nDCG@10'",
+    "p@5": "'P@5'",
+    "P@": "'P@1000'",
+    "precision@K=5": "'P@5' or 'precision@r5'",
+    "precision@2": "'P@2' or 'precision@r2'",
+    "recall@100": "'R@100' or 'recall@r100'",
+    "map@50[retreived]": "'mAP@50[retrieved]'",
+    "RAMAP": "'RAMAP@r2'",
+    "F1": "'F1@r2'",
+    "F2@R3": "'F2@r3'",
+    "utilization": "'utilisation'",
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_name_close_to_that_of_a_metric_is_answered_with_its_own_number(name):
+    with pytest.raises(ProtocolError) as error:
+        registry.get("metric", name)
+    assert str(error.value).endswith(f"(protocol list metrics), got {name!r}. Did you mean {MEANT[name]}?")
 
 
 def test_misspelt_names_and_kinds_list_the_known():

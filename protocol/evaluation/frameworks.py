@@ -1,0 +1,114 @@
+"""Arrays of any library as NumPy arrays: PyTorch, JAX, CuPy, pandas, SciPy's sparse matrices, nested lists."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+
+_CPU = 1
+"""The device type of ordinary memory in DLPack."""
+
+
+def as_numpy(values: Any, name: str) -> NDArray:
+    """Return an array of any library as a NumPy array.
+
+    Parameters
+    ----------
+    values : array_like
+        A NumPy array, a (nested) list, a PyTorch tensor on any device, whatever has ``__array__`` or ``__dlpack__``
+        (JAX, CuPy, TensorFlow, pandas), or a sparse matrix with ``toarray``, which becomes dense. Types that NumPy
+        lacks, such as bfloat16, become float32.
+    name : str
+        The name in the error message.
+
+    Returns
+    -------
+    ndarray
+        Of any dtype; numbers and strings that pandas or a list holds as objects have a dtype of their own.
+
+    Raises
+    ------
+    ProtocolError
+        If the values are no array, have masked entries, or are on a device from which they can't be copied.
+
+    Examples
+    --------
+    >>> as_numpy([[1, 0], [0, 1]], "codes")
+    array([[1, 0],
+           [0, 1]])
+    """
+    if isinstance(values, (list, tuple)) and any(hasattr(value, "detach") for value in values):
+        values = [as_numpy(value, name) for value in values]
+    try:
+        array = _converted(values, name)
+    except ProtocolError:
+        raise
+    except Exception as error:  # each library has errors of its own
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ProtocolError(f"{name}: expected an array, got {type(values).__name__}: {reason}") from error
+    if np.ma.is_masked(array):
+        raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
+    array = np.asarray(array)
+    if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
+        array = np.array(values, dtype=object)  # where a number or a NaN among strings stays what it is
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        return array.astype(np.float32)  # JAX's bfloat16 and its like
+    return _without_objects(array) if array.dtype == object else array
+
+
+def _converted(values: Any, name: str) -> Any:
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "detach"):
+        return _from_torch(values)
+    if hasattr(values, "toarray"):
+        return values.toarray()
+    if hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] != _CPU:
+        return _from_device(values, name)
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        return np.from_dlpack(values)
+    return np.asarray(values)
+
+
+def _from_torch(tensor: Any) -> NDArray:
+    """Return a PyTorch tensor, whatever its device, its layout, its type and its gradient."""
+    tensor = tensor.detach().cpu()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    try:
+        return tensor.numpy()
+    except TypeError:  # NumPy has no bfloat16
+        return tensor.float().numpy()
+
+
+def _from_device(values: Any, name: str) -> Any:
+    """Return an array on a GPU: by the method of CuPy, or as JAX and others do when NumPy asks for an array."""
+    if callable(getattr(values, "get", None)):
+        return values.get()
+    try:
+        return np.asarray(values.__array__())
+    except (AttributeError, TypeError, RuntimeError, ValueError) as error:
+        raise ProtocolError(
+            f"{name}: expected an array in the CPU's memory, got {type(values).__name__} on another device; "
+            "copy it to the CPU first."
+        ) from error
+
+
+def _without_objects(array: NDArray) -> NDArray:
+    """Return objects as numbers or strings where all of them are such, as in pandas; others stay as they are."""
+    flat = array.ravel()
+    kinds = {type(value) for value in flat.tolist()}
+    if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):
+        return _as_strings(flat).reshape(array.shape)
+    if kinds and all(issubclass(kind, (bool, int, float, np.bool_, np.integer, np.floating)) for kind in kinds):
+        return np.array(flat.tolist()).reshape(array.shape)
+    return array
+
+
+def _as_strings(flat: NDArray) -> NDArray:
+    return np.array(
+        [value.decode(errors="backslashreplace") if isinstance(value, bytes) else value for value in flat.tolist()],
+        dtype=str,
+    )

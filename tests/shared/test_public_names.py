@@ -1,0 +1,56 @@
+"""The names of `import protocol as hp`, which loads nothing before one of them is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import protocol as hp
+
+NAMES = {"evaluate": "protocol.evaluation", "get": "protocol.registry", "names": "protocol.registry"}
+
+
+def test_the_import_loads_nothing_but_the_standard_library():
+    code = (
+        "import sys; before = set(sys.modules); import protocol\n"
+        "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(sorted(new - sys.stdlib_module_names), [name for name in sys.modules if name.startswith('protocol.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['protocol'] []"
+
+
+def test_evaluating_and_printing_needs_numpy_alone():
+    heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"
+        "import protocol as hp\n"
+        "found = hp.evaluate([[0.5, -1]], [[1.0, 2], [3, 4]], query_labels=['a'], database_labels=['a', 'b'],\n"
+        "                    binarize='sign', spread=True, tables=['1x2'])\n"
+        "print(repr(found)); found._repr_html_(); found.to_json()\n"
+        "for method in (found.plot, found.to_frame):\n"
+        "    try: method()\n"
+        "    except hp.get.__globals__['ProtocolError'] as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1 queries, 2 database items, 2 bits, binarized by sign; convention protocol\n")
+    assert done.stdout.split("\n")[-3].startswith("altair: expected an installed package, got none.")
+    assert done.stdout.split("\n")[-2].startswith("pandas: expected an installed package, got none.")
+
+
+def test_the_names():
+    assert hp.__all__ == ["__version__", *hp._MODULES]
+    assert dir(hp) == sorted(hp.__all__)
+    for name, module in NAMES.items():
+        assert getattr(hp, name) is getattr(sys.modules[module], name)
+    for name in hp.__all__:
+        assert getattr(hp, name) is not None
+
+
+def test_another_name_is_an_attribute_error():
+    with pytest.raises(
+        AttributeError, match=r"^module 'protocol' has no attribute 'evalute'\. Did you mean 'evaluate'\?$"
+    ):
+        hp.evalute  # noqa: B018
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'\. Public names: __version__, .*evaluate"):
+        hp.nonsense  # noqa: B018
