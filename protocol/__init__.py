@@ -2,6 +2,8 @@
 
 The public API, each name loaded when it is first used:
 
+compare
+    Compare the scores of experiments and evaluations, where their protocols agree.
 evaluate
     Score codes under a named convention.
 audit
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from protocol.auditing import audit as audit
+    from protocol.comparison import compare as compare
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
     from protocol.registry import names as names
@@ -26,6 +29,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "audit": "protocol.auditing",
+    "compare": "protocol.comparison",
     "evaluate": "protocol.evaluation",
     "get": "protocol.registry",
     "load_split": "protocol.splits",

@@ -1,5 +1,7 @@
 """What identifies a score: the fields in which two scores must agree to be compared."""
 
+import hashlib
+
 PROTOCOL = ("dataset", "ground_truth", "relevance", "split", "n_queries", "n_database", "empty", "ties")
 """The fields that describe how a score was computed, apart from its code length and its metric.
 
@@ -20,3 +22,24 @@ SCORE = (*PROTOCOL, "n_bits", "metric")
 
 NOTED = ("convention", "version")
 """Recorded with every score, but not compared: a convention only chooses metrics and the value of `empty`."""
+
+
+def pipeline_convention(empty: str) -> str:
+    """Return the convention of an experiment: ``"protocol"``, or ``"protocol, undefined left out"``.
+
+    The pipeline scores as the convention ``protocol`` does, except where its config file chooses ``empty: drop``.
+    """
+    return "protocol" if empty == "zero" else "protocol, undefined left out"
+
+
+def items_sha256(query: str, database: str, ground_truth: str) -> str:
+    """Return what identifies the items of one run, from three digests: runs are paired only where it is the same.
+
+    Parameters
+    ----------
+    query, database : str
+        Digests of the rows of the dataset that a split chose, in its order.
+    ground_truth : str
+        Digest of what is relevant to which query.
+    """
+    return hashlib.sha256(f"{query} {database} {ground_truth}".encode()).hexdigest()

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
     "configuration": {"datasets", "formats", "metrics", "selection", "splits"},
+    "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",
         "formats",
@@ -39,6 +40,7 @@ MAY_IMPORT = {
         "metrics",
         "auditing",
         "report",
+        "comparison",
         "evaluation",
         "claims",
         "configuration",
@@ -52,6 +54,7 @@ HEAVY = (
     "numba",
     "torch",
     "scipy",
+    "statsmodels",
     "altair",
     "vl_convert",
     "jinja2",

@@ -13,7 +13,7 @@ from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
 from protocol.auditing.split import Dataset
-from protocol.checks import ProtocolError, number
+from protocol.checks import ProtocolError, need, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +62,7 @@ class Audit:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
-        import pandas as pd
-
-        return pd.DataFrame(writing.records(self.findings), columns=list(writing.COLUMNS))
+        return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.COLUMNS))
 
     def __repr__(self) -> str:
         return self.to_text()

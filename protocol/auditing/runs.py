@@ -8,6 +8,7 @@ import numpy as np
 from protocol.auditing.classes import class_counts
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
+from protocol.checks import need
 from protocol.splits import SplitProtocol
 from protocol.storage import array_digest
 
@@ -49,8 +50,7 @@ def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Fin
     dataset = splits[0].dataset
     if dataset.n_items is None or dataset.labelled is not None or (dataset.y is not None and dataset.y.ndim == 2):
         return []
-    from scipy.stats import poisson
-
+    poisson = need("scipy.stats", "report").poisson
     # One class where there are no labels.
     counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
     available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]

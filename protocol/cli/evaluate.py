@@ -4,15 +4,18 @@ import argparse
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocol.cli._progress import progress
+
+if TYPE_CHECKING:
+    from protocol.evaluation.trec import TrecOptions
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from protocol import evaluation
 
-    for path in filter(None, (arguments.json, arguments.per_query, arguments.pr_curves)):
+    for path in filter(None, (arguments.json, arguments.per_query, arguments.pr_curves, arguments.top_n_curves)):
         from protocol.storage import check_writable
 
         check_writable(path.parent)  # now, not after minutes of counting
@@ -31,6 +34,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             spread=arguments.spread,
             tables=arguments.tables,
             lookup_radius=arguments.lookup_radius,
+            trec=_trec_options(arguments),
             threads=arguments.threads,
             progress=shown,
             name=arguments.name,
@@ -38,13 +42,26 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             split=arguments.split,
             ground_truth=arguments.ground_truth,
         )
-    if arguments.json:
-        evaluation.write_json(arguments.json, found)
     if arguments.per_query:
         evaluation.write_per_query(arguments.per_query, found)
+    if arguments.json:
+        evaluation.write_json(arguments.json, found, per_query=arguments.per_query)
     if arguments.pr_curves:
         evaluation.write_pr_curves(arguments.pr_curves, found)
+    if arguments.top_n_curves:
+        evaluation.write_top_n_curves(arguments.top_n_curves, found)
     sys.stdout.write(evaluation.table(found) + "\n")
+
+
+def _trec_options(arguments: argparse.Namespace) -> "TrecOptions | None":
+    from protocol.checks import ProtocolError
+    from protocol.evaluation.trec import TrecOptions
+
+    given = {name: getattr(arguments, f"trec_{name}") for name in ("depth", "ties", "seed")}
+    options = {name: value for name, value in given.items() if value is not None}
+    if arguments.trec is None and options:
+        raise ProtocolError(f"--trec-{next(iter(options))}: expected --trec DIR with it, got none.")
+    return None if arguments.trec is None else TrecOptions(arguments.trec, **options)
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:
@@ -82,6 +99,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --convention hashnet                                   as a tool does; `protocol list conventions`
               ... --spread                                               the values that the conventions call mAP
               ... --tables 16x4 --lookup-radius 2                        buckets: their precision, recall and speed
+              ... --trec trec --trec-ties shuffled --trec-seed 1         files for trec_eval, and what its ties change
               ... --json means.json --per-query values.csv               for a script, or a test of significance
             """
         ),
@@ -119,8 +137,22 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R"
     )
     command.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
+    command.add_argument(
+        "--top-n-curves", type=Path, metavar="F.csv", help="write precision and recall of the top N items by N"
+    )
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
     command.add_argument("--json", type=Path, metavar="F", help="write the means and everything that identifies them")
+    command.add_argument("--trec", type=Path, metavar="DIR", help="write run and qrels files for trec_eval")
+    command.add_argument(
+        "--trec-depth", type=int, metavar="K", help="items of each query in the run (1000, or the database if smaller)"
+    )
+    command.add_argument(
+        "--trec-ties",
+        metavar="ORDER",
+        help="order of ties in the run: expected, relevant items spread evenly, so that mAP is close to its expected "
+        "value; shuffled; or distance, equal scores, which trec_eval orders by document id (expected)",
+    )
+    command.add_argument("--trec-seed", type=int, metavar="SEED", help="for --trec-ties shuffled (0)")
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the counting (1)")
     command.add_argument("--name", metavar="NAME", help="name of the codes in a comparison")
     for field, what in (

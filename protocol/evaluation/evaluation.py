@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.inputs import code_pair, relevance_from
 from protocol.evaluation.labels import label_pair
 from protocol.evaluation.spread import SpreadRow, spread_of
-from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, lookup_time
+from protocol.evaluation.trec import Trec, TrecOptions, write_trec
+from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
 
 if TYPE_CHECKING:
     import altair as alt
@@ -43,6 +45,8 @@ class Evaluation:
         queries where the one value of a metric of the pooled queries is undefined.
     pr_curves : dict of str to PRCurve
         Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
+    top_n : TopNCurve
+        Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
     spread : tuple of SpreadRow
         The values that are called mAP, largest first; empty unless requested.
     bucket_search : dict of str to dict of str to float
@@ -51,10 +55,14 @@ class Evaluation:
     lookup_seconds : tuple of float
         Mean seconds per query that an inverted index took at radius 0, 1, ...; empty unless requested. A time of this
         machine, not a metric.
+    trec : Trec or None
+        The TREC files that were written, and how far trec_eval's order of ties moves their mAP.
     binarize : str or None
         How real-valued outputs became codes; None if codes were given.
     name, dataset, split, ground_truth : str or None
         The user's name of the codes, and what they were scored on; None if not given.
+    ground_truth_sha256 : str or None
+        Identifies what is relevant to which query: values per query are compared only where it is the same.
     """
 
     n_queries: int
@@ -66,14 +74,17 @@ class Evaluation:
     per_query: dict[str, NDArray[np.float64]]
     undefined: dict[str, int]
     pr_curves: dict[str, scoring.PRCurve]
+    top_n: scoring.TopNCurve
     spread: tuple[SpreadRow, ...] = ()
     bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lookup_seconds: tuple[float, ...] = ()
+    trec: Trec | None = None
     binarize: str | None = None
     name: str | None = None
     dataset: str | None = None
     split: str | None = None
     ground_truth: str | None = None
+    ground_truth_sha256: str | None = None
 
     def __repr__(self) -> str:
         return results.table(self)
@@ -95,9 +106,9 @@ class Evaluation:
 
         Parameters
         ----------
-        kind : {"precision-recall"}
+        kind : {"precision-recall", "precision@N", "recall@N"}
             The precision-recall curve over the Hamming radius, of the pooled queries (micro) and as the mean of the
-            queries' own (macro).
+            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own.
 
         Raises
         ------
@@ -122,6 +133,7 @@ def evaluate(
     spread: bool = False,
     tables: Sequence[str] = (),
     lookup_radius: int | None = None,
+    trec: str | Path | TrecOptions | None = None,
     threads: int = 1,
     progress: Callable[[int, int], object] | None = None,
     name: str | None = None,
@@ -166,6 +178,8 @@ def evaluate(
         Bucket searches, each ``KxL``: L hash tables over segments of K bits, such as ``16x4``.
     lookup_radius : int, optional
         Measure how long an inverted index takes to retrieve the items within radius 0, 1, ..., `lookup_radius`.
+    trec : str, Path or TrecOptions, optional
+        The folder for the run and qrels files of TREC, or that folder with a depth, an order of ties and a seed.
     threads : int, default=1
         For the counting.
     progress : callable, optional
@@ -197,6 +211,7 @@ def evaluate(
         if metric != scoring.ALL:
             scoring.keywords(metric)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in tables]
+    files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
     query, database, length = code_pair(
         query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
     )
@@ -228,17 +243,20 @@ def evaluate(
             average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
             for average in scoring.AVERAGES
         },
+        top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
         spread=spread_of(counts) if spread else (),
         bucket_search={
             str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
             for kind in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
+        trec=write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name) if files else None,
         binarize=binarize,
         name=name,
         dataset=dataset,
         split=split,
         ground_truth=ground_truth,
+        ground_truth_sha256=ground_truth_sha256(truth),
     )
 
 

@@ -53,7 +53,35 @@ def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     )
 
 
+def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
+    """Return the figure of precision or recall over the number of retrieved items."""
+
+    def chart(evaluation: "Evaluation", alt: Any) -> Any:
+        curve = evaluation.top_n
+        points = [
+            {"N": int(n), values: float(value)}
+            for n, value in zip(curve.n, getattr(curve, values), strict=True)
+            if value == value  # NaN where every query is left out
+        ]
+        title = evaluation.name or f"{values.capitalize()} of the top N items"
+        return (
+            alt.Chart(alt.Data(values=points), title=title)
+            .mark_line()
+            .encode(
+                x=alt.X("N:Q", title="N, number of retrieved items"),
+                y=alt.Y(f"{values}:Q", scale=alt.Scale(domain=[0, 1]), title=f"{values}@N"),
+                tooltip=["N:Q", f"{values}:Q"],
+            )
+        )
+
+    return chart
+
+
 KINDS: MappingProxyType[str, Callable[["Evaluation", Any], Any]] = MappingProxyType(
-    {"precision-recall": _precision_recall}
+    {
+        "precision-recall": _precision_recall,
+        "precision@N": _over_n("precision"),
+        "recall@N": _over_n("recall"),
+    }
 )
 """The figures: each a function of the evaluation and the module altair."""

@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 from math import comb
 from pathlib import Path
@@ -15,10 +17,11 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.evaluation.conventions import find
 from protocol.identity import NOTED, SCORE
-from protocol.storage import replacing
+from protocol.storage import file_sha256, replacing
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
+    from protocol.evaluation.trec import Trec
 
 _IDENTITY = (
     "name",
@@ -31,6 +34,7 @@ _IDENTITY = (
     "n_bits",
     "binarize",
     "convention",
+    "ground_truth_sha256",
 )
 _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
@@ -88,9 +92,27 @@ def to_json(evaluation: "Evaluation") -> str:
     """Return the means and everything that identifies them as JSON.
 
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
-    null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search`` and
-    ``lookup_seconds`` where they were requested.
+    null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search``,
+    ``lookup_seconds`` and ``trec`` where they were requested.
     """
+    return json.dumps(_content(evaluation), indent=2, allow_nan=False)
+
+
+def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | Path | None = None) -> None:
+    """Write the JSON of `to_json`, which appears under `path` when it is complete.
+
+    `per_query` is the file that `write_per_query` wrote: its name, relative to the JSON, and its SHA-256 are added
+    under ``per_query``.
+    """
+    content = _content(evaluation)
+    if per_query is not None:
+        name = Path(os.path.relpath(per_query, Path(path).parent)).as_posix()
+        content["per_query"] = {"file": name, "sha256": file_sha256(per_query)}
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _content(evaluation: "Evaluation") -> dict[str, Any]:
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
@@ -106,14 +128,10 @@ def to_json(evaluation: "Evaluation") -> str:
         }
     if evaluation.lookup_seconds:
         content["lookup_seconds"] = list(evaluation.lookup_seconds)
-    return json.dumps(content, indent=2, allow_nan=False)
-
-
-def write_json(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write the JSON of `to_json`, which appears under `path` when it is complete."""
-    text = to_json(evaluation)
-    with replacing(path) as temporary:
-        temporary.write_text(text + "\n")
+    if evaluation.trec:
+        trec = asdict(evaluation.trec) | {"moved": evaluation.trec.moved}
+        content["trec"] = {name: _or_none(value) if isinstance(value, float) else value for name, value in trec.items()}
+    return content
 
 
 def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
@@ -133,6 +151,13 @@ def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
         for kind, values in curve._asdict().items()
     }
     _write_columns(path, "radius", columns, evaluation.n_bits + 1)
+
+
+def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
+    """Write precision and recall of the top N items by N as CSV, with nine digits; undefined is empty."""
+    n, precision, recall = evaluation.top_n
+    rows = zip(n.tolist(), map(_cell, precision), map(_cell, recall), strict=True)
+    tables.write_csv(path, ("n", "precision", "recall"), rows)
 
 
 def _write_columns(path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], n_rows: int) -> None:
@@ -156,7 +181,7 @@ def _number(mean: float) -> str:
 
 
 def _sizes(evaluation: "Evaluation") -> str:
-    made = f", binarized by {evaluation.binarize}" if evaluation.binarize else ""
+    made = f", binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
         f"convention {evaluation.convention}"
@@ -195,6 +220,8 @@ def _more_tables(evaluation: "Evaluation") -> list[_Table]:
         found.append(_bucket_search(evaluation))
     if evaluation.lookup_seconds:
         found.append(_lookups(evaluation))
+    if evaluation.trec:
+        found.append(_trec(evaluation.trec))
     return found
 
 
@@ -222,6 +249,21 @@ def _lookups(evaluation: "Evaluation") -> _Table:
         cells.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
     title = "lookups in an inverted index; a time of this machine, not a metric"
     return title, ("radius", "buckets probed", "ms per query"), cells
+
+
+def _trec(trec: "Trec") -> _Table:
+    """Return the table of the mAP by order of ties; its title has the files, and how far trec_eval's order moves it."""
+    cells = [
+        ("expected over ties", _number(trec.expected)),
+        ("ties by document id, as trec_eval orders them", _number(trec.by_document_id)),
+        ("in the order of the run", _number(trec.of_run)),
+    ]
+    ties = trec.ties if trec.seed is None else f"{trec.ties} by seed {trec.seed}"
+    title = f"TREC files {trec.run} and {trec.qrels}: {trec.depth:,} items per query, ties {ties}"
+    if not math.isnan(trec.moved):
+        means = f"from {_number(trec.expected)} to {_number(trec.by_document_id)}"
+        title += f"; trec_eval's tie-breaking moves {trec.metric} {means} ({trec.moved:+.2g})"
+    return title, (trec.metric, "mean"), cells
 
 
 def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "AVERAGES",
     "COLUMNS",
     "DIGITS",
+    "ITEMS",
     "PRCurve",
     "TopNCurve",
     "evaluate",
@@ -45,6 +46,9 @@ COLUMNS = (
     "metric",
     "value",
 )
+"""The columns of metrics.csv."""
+ITEMS = ("relevance", "n_queries", "n_database", "items")
+"""What a score was computed on, besides the names: columns of a score table, before the value."""
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
@@ -78,5 +82,5 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
 
 
 def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows in the order of `COLUMNS` as CSV; the value, last in a row, with nine digits."""
-    write_csv(path, COLUMNS, ((*row[:-1], DIGITS % row[-1]) for row in rows))
+    """Write a score table: rows of `COLUMNS` with `ITEMS` before the value, which has nine digits."""
+    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), ((*row[:-1], DIGITS % row[-1]) for row in rows))

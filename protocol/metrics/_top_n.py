@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
-from protocol.metrics._undefined import mean, ratio
+from protocol.checks import ProtocolError, integer
+from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 
 _LARGEST, _EVERY, _STEP = 1000, 100, 10
@@ -45,7 +45,7 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     Raises
     ------
     ProtocolError
-        If a cutoff is below 1, or `empty` is unknown.
+        If there is no cutoff, one is below 1, or `empty` is unknown.
 
     References
     ----------
@@ -59,11 +59,28 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
     """
     size = counts.n_database
     chosen = _default(size) if cutoffs is None else [min(integer(n, "cutoff"), size) for n in cutoffs]
+    if not chosen:
+        raise ProtocolError("cutoffs: expected at least one, got none.")
     n = np.array(chosen, dtype=np.int64)
-    items, relevant = (np.pad(within, ((0, 0), (1, 0))) for within in (counts.retrieved_within, counts.relevant_within))
-    found = np.array([np.interp(n, *knots) for knots in zip(items, relevant, strict=True)])
-    recall = ratio(found, counts.n_relevant[:, None], empty=empty)
-    return TopNCurve(n, found.mean(axis=0) / n, np.array([mean(values) for values in recall.T]))
+    n_relevant = counts.n_relevant
+    share = ratio(np.ones(n_relevant.size), n_relevant, empty=empty)
+    n_defined = np.count_nonzero(~np.isnan(share))
+    precision = _sum_of_found(counts, np.ones(n_relevant.size), int(n.max()))[n - 1] / (counts.n_queries * n)
+    recall = ratio(_sum_of_found(counts, np.nan_to_num(share), int(n.max()))[n - 1], n_defined, empty="drop")
+    return TopNCurve(n, precision, recall)
+
+
+def _sum_of_found(counts: HammingCounts, weights: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+    """Return the expected relevant items among the top 1, 2, ..., `top`, summed over the queries with weights, (top,).
+
+    Each tie adds its share of relevant items at each of its ranks: the changes of this share from rank to rank are
+    summed over the queries first, and over the ranks then.
+    """
+    ends = np.minimum(counts.retrieved_within, top)
+    starts = np.minimum(counts.retrieved_within - counts.retrieved, top)
+    share = counts.relevant / np.maximum(counts.retrieved, 1) * weights[:, None] * (ends > starts)
+    rises, falls = (np.bincount(ranks.ravel(), share.ravel(), top + 1) for ranks in (starts, ends))
+    return np.cumsum(np.cumsum(rises - falls)[:top])
 
 
 def _default(size: int) -> list[int]:

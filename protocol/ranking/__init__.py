@@ -3,7 +3,13 @@
 from protocol.ranking.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.ranking.counting import count
 from protocol.ranking.counts import HammingCounts, pack_counts, unpack_counts
-from protocol.ranking.relevance import LabelRelevance, NeighbourRelevance, Relevance, relevance_from_arrays
+from protocol.ranking.relevance import (
+    LabelRelevance,
+    NeighbourRelevance,
+    Relevance,
+    ground_truth_sha256,
+    relevance_from_arrays,
+)
 
 __all__ = [
     "BucketSearch",
@@ -13,6 +19,7 @@ __all__ = [
     "Relevance",
     "bucket_search",
     "count",
+    "ground_truth_sha256",
     "lookup_time",
     "pack_counts",
     "relevance_from_arrays",

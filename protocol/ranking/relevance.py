@@ -1,6 +1,7 @@
 """Which database items are relevant to a query, and how much: given a query at a time, never as a whole matrix."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -80,6 +81,22 @@ class LabelRelevance:
         shared = self._shared(self._query[query])
         positions = np.flatnonzero(shared)
         return positions, shared[positions].astype(np.int64)
+
+    def canonical(self) -> tuple[NDArray, NDArray]:
+        """Return the labels of the queries and of the database, numbered or sorted in a way that ignores their names.
+
+        A class that no query has is -1 in the database; a column of the label matrix that one side lacks is left out.
+        """
+        if self._query.ndim == 1:
+            classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
+            number = np.argsort(np.argsort(first))  # of each class, in the order in which the queries name them
+            place = np.minimum(np.searchsorted(classes, self._database), len(classes) - 1)
+            known = classes[place] == self._database
+            return number[query.reshape(-1)].astype("<i8"), np.where(known, number[place], -1).astype("<i8")
+        used = self._query.any(axis=0) & self._database.any(axis=0)
+        both = np.packbits(np.concatenate([self._query[:, used], self._database[:, used]]), axis=0)
+        order = np.lexsort(both) if both.shape[1] else np.empty(0, dtype=np.int64)
+        return self._query[:, used][:, order], self._database[:, used][:, order]
 
     @property
     def n_groups(self) -> int:
@@ -199,3 +216,33 @@ def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name:
             f"relevance {name!r}: expected {n_queries} queries and {n_database} database items as in the codes, "
             f"got {found[0]} and {found[1]}."
         )
+
+
+def ground_truth_sha256(relevance: Relevance) -> str:
+    """Return the SHA-256 of a ground truth: of what is relevant to which query, not of how the labels are called.
+
+    Labels are numbered in the order in which they first occur, and the columns of a label matrix are sorted. The order
+    of the queries and of the database counts, so that two ground truths with one digest can be compared by query.
+
+    Examples
+    --------
+    >>> by_number, by_other_number = LabelRelevance([7, 8], [7, 7, 9]), LabelRelevance([1, 5], [1, 1, 0])
+    >>> ground_truth_sha256(by_number) == ground_truth_sha256(by_other_number)
+    True
+    >>> ground_truth_sha256(by_number) == ground_truth_sha256(LabelRelevance([8, 8], [7, 7, 9]))
+    False
+    """
+    digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
+    for array in _canonical(relevance):
+        digest.update(f" {array.dtype.str} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _canonical(relevance: Relevance) -> Iterator[NDArray]:
+    """Yield arrays that are the same for ground truths in which the same items are relevant."""
+    if isinstance(relevance, LabelRelevance):
+        yield from relevance.canonical()
+        return
+    for query in range(relevance.n_queries):
+        yield from (array.astype("<i8", copy=False) for array in relevance.row(query))

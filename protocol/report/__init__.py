@@ -4,7 +4,7 @@ from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
 from protocol.report.paper import write_figures, write_tables
 from protocol.report.reading import reading
-from protocol.report.results import collect, summarise
+from protocol.report.results import collect, runs_of, summarise
 from protocol.tables import write_table
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "leaks",
     "page",
     "reading",
+    "runs_of",
     "summarise",
     "summarise_leaks",
     "write_figures",

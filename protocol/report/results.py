@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from protocol.metrics import COLUMNS
+from protocol import __version__, registry
+from protocol.identity import pipeline_convention
+from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
 
 if TYPE_CHECKING:
@@ -21,20 +23,49 @@ _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the rows of several score tables as one, sorted by cell and run, whatever the order of the paths."""
+    """Return the rows of several score tables as one, sorted, so that the order of the paths has no effect."""
     import pandas as pd
 
     table = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
     return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
 
 
-def summarise(metrics: "pd.DataFrame") -> "pd.DataFrame":
-    """Return mean, standard deviation and number of runs of each cell.
+def summarise(scores: "pd.DataFrame", *, empty: str = "zero") -> "pd.DataFrame":
+    """Return mean, standard deviation and number of runs of each combination, and what identifies these numbers.
 
-    The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing.
+    The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing. The columns
+    after ``n_runs`` are those of `protocol.identity`; a number of items that changes from run to run is a range.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        As `collect` returns it.
+    empty : {"zero", "drop"}, default="zero"
+        What an undefined value counted.
     """
-    groups = metrics.groupby(_CELL, sort=True)["value"]
-    return groups.agg(mean="mean", std="std", n_runs="size").reset_index()
+    groups = scores.groupby(_CELL, sort=True)
+    summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
+    place = ["feature", "ground_truth", "split"]
+    described = scores[[*place, *ITEMS[:-1]]].drop_duplicates().groupby(place)[list(ITEMS[:-1])].agg(_one_or_range)
+    ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
+    return summary.merge(described.reset_index(), on=place, how="left").assign(
+        empty=empty, ties=summary["metric"].map(ties), convention=pipeline_convention(empty), version=__version__
+    )
+
+
+def _one_or_range(values: "pd.Series") -> Any:
+    """Return the value that all runs have, or else the smallest and the largest."""
+    return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
+
+
+def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
+    """Return what each run was scored on: a row per feature, ground truth, split and run, with `ITEMS`.
+
+    ``items`` is the digest of `protocol.identity.items_sha256`: two experiments share the queries, the database and
+    the ground truth of a run exactly where it is the same.
+    """
+    columns = ["feature", "ground_truth", "split", "run", *ITEMS]
+    return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 
 
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -60,9 +60,7 @@ def drawn_of_each_class(classes: NDArray, number: int) -> NDArray[np.int64]:
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
     """Return what `drawn_of_each_class` does, wherever there is such a choice: a flow that serves all classes."""
-    from scipy import sparse
-    from scipy.sparse.csgraph import maximum_flow
-
+    sparse, maximum_flow = need("scipy.sparse", "report"), need("scipy.sparse.csgraph", "report").maximum_flow
     n_items, n_classes = members.shape
     place, column = np.nonzero(members)
     # A source feeds each class with `number`, each class its items, each item passes 1 on to a sink.

@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 import json
 import re
 
@@ -70,6 +71,7 @@ def test_json_has_the_means_and_what_identifies_them(tmp_path):
         "n_bits": 2,
         "binarize": None,
         "convention": "protocol",
+        "ground_truth_sha256": found().ground_truth_sha256,
         "version": __version__,
         "metrics": {"mAP": pytest.approx(5 / 12), "AUPRC[area]": pytest.approx(23 / 60)},
         "undefined": {"mAP": 1, "AUPRC[area]": 0},
@@ -77,6 +79,15 @@ def test_json_has_the_means_and_what_identifies_them(tmp_path):
         "ties": {name: registry.entry("metric", name).ties for name in ("mAP", "AUPRC[area]")},
     }
     assert [file.name for file in tmp_path.iterdir()] == ["means.json"]
+
+
+def test_json_names_the_values_per_query_and_their_digest(tmp_path):
+    made, values = found(metrics=["mAP"]), tmp_path / "values" / "mine.csv"
+    values.parent.mkdir()
+    write_per_query(values, made)
+    write_json(tmp_path / "means.json", made, per_query=values)
+    recorded = json.loads((tmp_path / "means.json").read_text())["per_query"]
+    assert recorded == {"file": "values/mine.csv", "sha256": hashlib.sha256(values.read_bytes()).hexdigest()}
 
 
 def test_json_of_a_mean_over_nothing_is_null_and_has_the_spread_if_asked(tmp_path):

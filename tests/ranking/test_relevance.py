@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from protocol.checks import ProtocolError
-from protocol.ranking import LabelRelevance, NeighbourRelevance, relevance_from_arrays
+from protocol.ranking import LabelRelevance, NeighbourRelevance, ground_truth_sha256, relevance_from_arrays
 
 
 def rows(relevance):
@@ -101,3 +101,45 @@ def test_from_arrays():
         relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
     with pytest.raises(ProtocolError, match="wanted 4 database items, came 3"):
         relevance_from_arrays(labels, 4)
+
+
+LABELS = ([7, 8, 7], [7, 9, 8, 7])
+MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("truth", "same"),
+    [
+        (LABELS, ([1, 0, 1], [1, 5, 0, 1])),  # other names
+        (LABELS, ([7, 8, 7], [7, -3, 8, 7])),  # another name of a class that no query has
+        (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]])),  # other columns, one of them empty
+    ],
+)
+def test_the_digest_is_of_what_is_relevant_not_of_the_names_of_the_labels(truth, same):
+    assert ground_truth_sha256(LabelRelevance(*truth)) == ground_truth_sha256(LabelRelevance(*same))
+    assert rows(LabelRelevance(*truth)) == rows(LabelRelevance(*same))
+
+
+@pytest.mark.parametrize(
+    ("truth", "other"),
+    [
+        (LABELS, ([8, 7, 7], [7, 9, 8, 7])),  # the queries in another order
+        (LABELS, ([7, 8, 7], [9, 7, 8, 7])),
+        (LABELS, ([7, 8, 8], [7, 9, 8, 7])),
+        (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]])),
+    ],
+)
+def test_the_digest_of_another_ground_truth_is_another(truth, other):
+    assert ground_truth_sha256(LabelRelevance(*truth)) != ground_truth_sha256(LabelRelevance(*other))
+
+
+def test_the_digest_of_neighbours_counts_positions_levels_and_queries():
+    truths = [
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 5),
+        NeighbourRelevance([0, 1, 3], [1, 0, 4], 5),
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 6),
+        NeighbourRelevance([0, 2, 3], [1, 4, 0], 5, [2, 1, 1]),
+    ]
+    assert len(set(map(ground_truth_sha256, truths))) == len(truths)
+    again = NeighbourRelevance(np.array([0, 2, 3], np.int32), np.array([1, 4, 0], np.int32), 5, [1, 1, 1])
+    assert ground_truth_sha256(again) == ground_truth_sha256(truths[0])

@@ -61,7 +61,8 @@ def made(labels, runs=2):
                         for truth, own in counts.items():
                             cell = ("digits", "gist", truth, split, run, hasher, n_bits, extension, s)
                             scores = metrics.evaluate(own, METRICS)
-                            rows += [(*cell, name, metrics.mean(values)) for name, values in scores.items()]
+                            items = (truths[truth].kind, own.n_queries, own.n_database, f"{split} {run}")
+                            rows += [(*cell, name, *items, metrics.mean(values)) for name, values in scores.items()]
                 radii += [
                     {"hasher": hasher} | row
                     for row in displaying.radius_rows(arrays, lengths=LENGTHS, empty="zero", extended=hasher == "lsh")
@@ -75,7 +76,7 @@ def made(labels, runs=2):
         of_run = displaying.of_run(codes_of, counts_of, truths, parts, LENGTHS)
         for name, table in (of_run | {"radii": displaying.mean_over_runs(radii)}).items():
             displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
-    summary = summarise(pd.DataFrame(rows, columns=metrics.COLUMNS))
+    summary = summarise(pd.DataFrame(rows, columns=[*metrics.COLUMNS[:-1], *metrics.ITEMS, "value"]))
     return summary, {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()}, parts
 
 

@@ -3,23 +3,24 @@ import itertools
 import pandas as pd
 import pytest
 
-from protocol.metrics import COLUMNS, write_rows
-from protocol.report import collect, summarise, write_table
+from protocol import __version__, registry
+from protocol.metrics import COLUMNS, ITEMS, write_rows
+from protocol.report import collect, runs_of, summarise, write_table
 from protocol.report.identities import check_identities
 
 CELL = ("digits", "gist", "class_label", "standard")
 
 
-def rows(run, value, *, metric="mAP", extension=("none", 0)):
-    return [(*CELL, run, "itq", 16, *extension, metric, value)]
+def rows(run, value, *, metric="mAP", extension=("none", 0), n_database=1697):
+    return [(*CELL, run, "itq", 16, *extension, metric, "class labels", 100, n_database, f"digest{run}", value)]
 
 
 def test_rows_are_written_with_nine_digits_and_in_order(tmp_path):
     write_rows(tmp_path / "a.csv", rows(0, 1 / 3) + rows(1, 1.0))
     assert (tmp_path / "a.csv").read_text() == (
-        ",".join(COLUMNS) + "\n"
-        "digits,gist,class_label,standard,0,itq,16,none,0,mAP,0.333333333\n"
-        "digits,gist,class_label,standard,1,itq,16,none,0,mAP,1\n"
+        ",".join([*COLUMNS[:-1], *ITEMS, "value"]) + "\n"
+        "digits,gist,class_label,standard,0,itq,16,none,0,mAP,class labels,100,1697,digest0,0.333333333\n"
+        "digits,gist,class_label,standard,1,itq,16,none,0,mAP,class labels,100,1697,digest1,1\n"
     )
 
 
@@ -43,6 +44,29 @@ def test_summary_has_the_sample_standard_deviation_and_the_number_of_runs(tmp_pa
     assert summary.loc["mAP", "std"] == pytest.approx(0.02**0.5)
     assert summary.loc["mAP", "n_runs"] == 2
     assert pd.isna(summary.loc["nDCG", "std"])
+
+
+def test_summary_says_what_identifies_its_numbers(tmp_path):
+    write_rows(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3) + rows(0, 0.5, metric="precision@r2"))
+    scores = collect([tmp_path / "a.csv"])
+    for empty, convention in (("zero", "protocol"), ("drop", "protocol, undefined left out")):
+        for row in summarise(scores, empty=empty).itertuples():
+            assert (row.relevance, row.n_queries, row.n_database) == ("class labels", 100, 1697)
+            assert (row.empty, row.convention, row.version) == (empty, convention, __version__)
+            assert row.ties == registry.entry("metric", row.metric).ties
+
+
+def test_a_size_that_changes_from_run_to_run_is_a_range(tmp_path):
+    write_rows(tmp_path / "a.csv", rows(0, 0.1) + rows(1, 0.3, n_database=1690))
+    (row,) = summarise(collect([tmp_path / "a.csv"])).itertuples()
+    assert (row.n_queries, row.n_database, row.n_runs) == (100, "1690 to 1697", 2)
+
+
+def test_each_run_is_listed_once_with_its_items(tmp_path):
+    write_rows(tmp_path / "a.csv", rows(1, 0.3) + rows(0, 0.1) + rows(0, 0.5, metric="nDCG"))
+    runs = runs_of(collect([tmp_path / "a.csv"]))
+    assert list(runs) == ["feature", "ground_truth", "split", "run", *ITEMS]
+    assert runs[["run", "items"]].to_numpy().tolist() == [[0, "digest0"], [1, "digest1"]]
 
 
 def summary_of(**means):

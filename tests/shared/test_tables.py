@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+from tabulate import tabulate
 
 from protocol import tables
 from protocol.checks import ProtocolError
@@ -33,6 +34,12 @@ def test_a_data_frame_is_written_with_nine_digits(tmp_path):
 def test_text_is_aligned_and_keeps_numbers_as_they_are_written():
     lines = tables.text(["metric", "mean"], [["mAP@1000[all]", "0.5000"], ["RAMAP", "1e-05"], ["x", ""]]).splitlines()
     assert lines == ["metric         mean", "mAP@1000[all]  0.5000", "RAMAP          1e-05", "x"]
+
+
+@pytest.mark.parametrize("rows", [[], [["a b", "±"], ["longer than any", ""]], [["x", "1"], ["", "-"]]])
+def test_text_is_that_of_tabulate(rows):
+    expected = tabulate([["name", "n"], *rows], tablefmt="plain", disable_numparse=True)
+    assert tables.text(["name", "n"], rows) == "\n".join(map(str.rstrip, expected.splitlines()))
 
 
 def test_markdown_has_one_line_for_each_row():

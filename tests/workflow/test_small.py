@@ -28,11 +28,26 @@ def test_it_leaves_what_others_build_on(small):
     assert list(summary) == [
         *(set(COLUMNS.split(",")) & {"dataset"}),
         *COLUMNS.replace("run,", "").split(",")[1:-1],
-        "mean",
-        "std",
-        "n_runs",
+        *("mean", "std", "n_runs"),
+        *("relevance", "n_queries", "n_database", "empty", "ties", "convention", "version"),
     ]
     assert (summary["n_runs"] == 2).all()
+
+
+def test_the_items_of_every_run_are_those_of_its_split(small):
+    runs, summary = (pd.read_csv(small.folder / RESULTS / name) for name in ("runs.csv", "summary.csv"))
+    assert len(runs) == 2 * 2 * 2  # splits, runs, ground truths
+    assert runs["items"].nunique() == len(runs)
+    sizes = summary.set_index(["ground_truth", "split"])[["relevance", "n_queries", "n_database"]].drop_duplicates()
+    for row in runs.itertuples():
+        split = storage.read(small.folder / RESULTS / "splits" / row.split / f"run{row.run}" / "splits.h5")
+        expected = [row.relevance, len(split["query"]), len(split["database"])]
+        assert [row.relevance, row.n_queries, row.n_database] == expected
+        assert sizes.loc[row.ground_truth, row.split].tolist() == expected
+    assert dict(zip(runs["ground_truth"], runs["relevance"], strict=True)) == {
+        "class_label": "class labels",
+        "epsilon_ball": "neighbours",
+    }
 
 
 def test_summary_is_mean_and_sample_standard_deviation(small):

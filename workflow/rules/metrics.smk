@@ -62,11 +62,12 @@ rule score:
 
 
 rule metrics:
-    """Gather the scores of the experiment into metrics.csv, and their mean over the runs into summary.csv."""
+    """Gather the scores into metrics.csv, their means over the runs into summary.csv, the runs' items into runs.csv."""
     input:
         scores=each("<results>/{feature}/scores/{hasher}.csv"),
     output:
         metrics="<results>/metrics.csv",
+        runs="<results>/runs.csv",
         summary=report(
             "<results>/summary.csv",
             caption="../report/summary.rst",
@@ -84,8 +85,9 @@ rule metrics:
         mem_mb=memory("metrics"),
         runtime=minutes("metrics"),
     params:
-        code=code("metrics.py"),
+        empty=CONFIG["empty"],
+        code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
     message:
-        "tables: {output.metrics} and {output.summary}"
+        "tables: {output.metrics}, {output.summary} and {output.runs}"
     script:
         "../scripts/metrics.py"

@@ -1,13 +1,15 @@
-"""Put the scores of all cells into one table, and summarise it over the runs."""
+"""Gather the scores of an experiment into one table, summarise them over the runs, and list the runs' items."""
 
-from protocol.report import collect, summarise, write_table
+from protocol.metrics import COLUMNS
+from protocol.report import collect, runs_of, summarise, write_table
 
 
 def main(job):
-    """Write metrics.csv and summary.csv."""
-    metrics = collect(job.input.scores)
-    write_table(job.output.metrics, metrics)
-    write_table(job.output.summary, summarise(metrics))
+    """Write metrics.csv, summary.csv and runs.csv."""
+    scores = collect(job.input.scores)
+    write_table(job.output.metrics, scores[list(COLUMNS)])
+    write_table(job.output.summary, summarise(scores, empty=job.params.empty))
+    write_table(job.output.runs, runs_of(scores))
 
 
 if __name__ == "__main__":

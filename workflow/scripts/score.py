@@ -11,13 +11,15 @@ def main(job):
     """Write one row per split, run, code length, extension, ground truth and metric."""
     wc, p, rows = job.wildcards, job.params, []
     for path in job.input.counts:
-        run = Path(path).parents[1].name.removeprefix("run")
+        run, described = Path(path).parents[1].name.removeprefix("run"), storage.read_passport(path)["parameters"]
         for split, of_split in storage.grouped(storage.read(path)).items():
             for place, arrays in storage.grouped(of_split).items():
                 for truth, counts in unpack_counts(arrays).items():
                     key = (p.dataset, wc.feature, truth, split, run, wc.hasher, *place.split())
+                    own = described["ground_truths"][split][truth]
+                    sizes = (own["relevance"], counts.n_queries, counts.n_database, own["items"])
                     scores = evaluate(counts, p.metrics, empty=p.empty)
-                    rows += [(*key, name, mean(values)) for name, values in scores.items()]
+                    rows += [(*key, name, *sizes, mean(values)) for name, values in scores.items()]
     write_rows(job.output.scores, rows)
 
 

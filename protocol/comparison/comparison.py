@@ -1,0 +1,201 @@
+"""One call from files or evaluations to tables in which every score has the same protocol."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from protocol.checks import one_of, positive_number
+from protocol.comparison.differences import Differences, differences
+from protocol.comparison.matching import Assumed, assumptions, match
+from protocol.comparison.reading import Score, read_sources
+from protocol.comparison.rendering import (
+    as_number,
+    differences_table,
+    heading,
+    html_of,
+    name_of,
+    notes,
+    overview,
+    protocol_of,
+    scores_table,
+    text_of,
+    title_of,
+    with_figures,
+)
+from protocol.evaluation import Evaluation
+from protocol.report.figure import Section, Table, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Rows = list[tuple[Score, Assumed]]
+_FEW = 4
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What `compare` found; printed as the tables of the command line.
+
+    Parameters
+    ----------
+    sections : tuple of Section
+        First what is compared and what was left out; then one section per data set, ground truth, split and sizes.
+    scores : tuple of (str, Score, Assumed)
+        Every score that is compared, with the name of its section and what was assumed.
+    differences : tuple of (str, str, Differences)
+        The paired differences by section and metric.
+    """
+
+    sections: tuple[Section, ...]
+    scores: tuple[tuple[str, Score, Assumed], ...]
+    differences: tuple[tuple[str, str, Differences], ...]
+
+    def __repr__(self) -> str:
+        return text_of(self.sections)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.sections)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the compared scores: a row per file, method, code length and metric.
+
+        Columns: ``section``, ``method``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``, ``metric``,
+        ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the assumed fields.
+        """
+        import pandas as pd
+
+        rows = [
+            {"section": section, "method": score.method, "file": score.file}
+            | protocol_of(score)
+            | {name: getattr(score, name) for name in ("n_bits", "metric", "mean", "std")}
+            | {"n_runs": as_number(score.n_runs), "convention": score.convention, "version": score.version}
+            | {"assumed": " ".join(assumed)}
+            for section, score, assumed in self.scores
+        ]
+        return pd.DataFrame(rows)
+
+    def differences_to_frame(self) -> "pd.DataFrame":
+        """Return the paired differences: a row per metric, method and code length; p-values are corrected."""
+        import pandas as pd
+
+        rows = [
+            {"section": section, "metric": metric, "reference": of_table.reference, "method": one.method}
+            | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size}
+            | one.outcome._asdict()
+            for section, metric, of_table in self.differences
+            for one in of_table.found
+        ]
+        return pd.DataFrame(rows)
+
+    def to_html(self) -> str:
+        """Return a page that opens offline, with the tables and a figure for each section."""
+        from protocol.report.page import render
+
+        return render("Comparison", with_figures(self.sections, self.to_frame()))
+
+
+def compare(
+    *sources: str | Path | Evaluation,
+    metrics: str | Iterable[str] = (),
+    assume: str | Iterable[str] = (),
+    against: str | None = None,
+    margin: float | None = None,
+) -> Comparison:
+    """Compare scores, but only those for which everything that identifies them is known and equal, or assumed to be.
+
+    Parameters
+    ----------
+    *sources : str, Path or Evaluation
+        At least two: the ``summary.csv`` of experiments, the JSON of ``protocol evaluate --json``, or what `evaluate`
+        returned.
+    metrics : sequence of str, default=()
+        The metrics to compare; all of them if there are none.
+    assume : sequence of str, default=()
+        Fields of `protocol.identity.PROTOCOL` that are assumed to agree where a source does not record them: ``FIELD``,
+        or ``FIELD=VALUE`` where the others record several values. A recorded value is never replaced.
+    against : str, optional
+        The method from which the paired differences are taken; the one with the best mean of each table if None.
+    margin : float, optional
+        A difference that does not matter: adds the tests of non-inferiority and of equivalence.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ProtocolError
+        If a source can't be read, or nothing can be compared: the message says why, by source, and what to do.
+    """
+    assumed = assumptions(assume)
+    if margin is not None:
+        margin = positive_number(margin, "margin")
+    read = read_sources(sources)
+    files = [own[0].file if own else str(source) for source, own in zip(sources, read, strict=True)]
+    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    known = dict.fromkeys(score.metric for own in read for score in own)
+    for metric in chosen:
+        one_of(metric, known, "metric")
+    found = match([[score for score in own if not chosen or score.metric in chosen] for own in read], assumed)
+    if against is not None:
+        one_of(against, dict.fromkeys(score.method for score, _ in found.compared), "against")
+    by_section: dict[str, dict[tuple[str, ...], _Rows]] = {}
+    titles: dict[str, str] = {}
+    for score, own in found.compared:
+        fields = heading(score)
+        name = name_of(fields)
+        titles[name] = title_of(fields)
+        protocol = protocol_of(score)
+        key = (score.metric, str(protocol["empty"]), str(protocol["ties"]))
+        by_section.setdefault(name, {}).setdefault(key, []).append((score, own))
+    parts, all_differences = [], []
+    for name, of_section in by_section.items():
+        part, of_part = _section(name, titles[name], of_section, against, margin)
+        parts.append(part)
+        all_differences += of_part
+    n_tables = sum(map(len, by_section.values()))
+    paired = any(of_table.found for _, _, of_table in all_differences)
+    return Comparison(
+        sections=(overview(n_tables, files, found.left_out, paired=paired, margin=margin), *parts),
+        scores=tuple(
+            (name, score, own) for name, tables in by_section.items() for rows in tables.values() for score, own in rows
+        ),
+        differences=tuple(all_differences),
+    )
+
+
+def _section(
+    name: str, title: str, tables: dict[tuple[str, ...], _Rows], against: str | None, margin: float | None
+) -> tuple[Section, list[tuple[str, str, Differences]]]:
+    """Return one section, with its tables of scores and of differences, and these differences."""
+    shown: list[Table] = []
+    every: list[tuple[str, str, Differences]] = []
+    missing: dict[str, dict[tuple[str, str], None]] = {}
+    for (metric, empty, _), rows in tables.items():
+        table_name = name_of({"section": name, "empty": empty})
+        shown.append(scores_table(table_name, metric, rows))
+        by_method: dict[str, dict[int, Score]] = {}
+        for score, _ in rows:
+            by_method.setdefault(score.method, {})[score.n_bits] = score
+        found = differences(by_method, metric, against=against, margin=margin)
+        if found is None:
+            reason = f"{against} has no value here" if against else "no method has a value"
+            missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in by_method))
+            continue
+        shown += [differences_table(table_name, metric, found, margin)] if found.found else []
+        for reason, methods in found.missing.items():
+            missing.setdefault(reason, {}).update(dict.fromkeys((method, metric) for method in methods))
+        every.append((name, metric, found))
+    text = [*notes([score for rows in tables.values() for score, _ in rows]), *_unpaired(missing)]
+    return Section(name, title, text, [], shown), every
+
+
+def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
+    """Return a sentence for each reason, with the methods and metrics that have no paired differences for it."""
+    sentences = []
+    for reason, found in missing.items():
+        methods, metrics = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
+        few = f"{', '.join(metrics[:_FEW])} and {len(metrics) - _FEW} more" if len(metrics) > _FEW else listed(metrics)
+        sentences.append(f"No paired differences for {listed(methods)} ({few}): {reason}.")
+    return sentences

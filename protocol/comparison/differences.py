@@ -1,0 +1,157 @@
+"""Paired differences of methods from a reference method, with intervals and tests for all of them together.
+
+The paired t-tests, their intervals and the tests of equivalence (TOST) are those of statsmodels' `DescrStatsW`, the
+correction for several tests is that of its `multipletests` (`protocol.report.statistics.holm`). DescrStatsW divides by
+the spread; values without any are decided here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from protocol import registry
+from protocol.comparison.reading import Score
+from protocol.comparison.values import Pairs, pair
+from protocol.report.statistics import CONFIDENCE, holm
+
+
+class Outcome(NamedTuple):
+    """What the values of one comparison show.
+
+    ``low`` and ``high`` bound the mean difference; ``p`` is of the two-sided paired t-test, ``p_no_worse`` of the
+    one-sided test that the method is worse by the margin or more, ``p_equal`` of the two one-sided tests that it
+    differs by the margin or more (NaN without a margin).
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_no_worse: float
+    p_equal: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of a method from the reference at one code length; p-values are corrected by Holm's procedure."""
+
+    method: str
+    n_bits: int
+    pairs: Pairs
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Differences:
+    """All comparisons of one table with its reference.
+
+    Parameters
+    ----------
+    reference : str
+    chosen : bool
+        Whether the user named the reference; otherwise it is the method with the best mean of the table.
+    found : list of Difference
+    missing : dict of str to list of str
+        By reason, the methods that could not be paired.
+    """
+
+    reference: str
+    chosen: bool
+    found: list[Difference]
+    missing: dict[str, list[str]]
+
+
+def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
+    """Return the method with the best mean of a table, in the direction of the metric; None where all are undefined."""
+    sign = 1 if registry.entry("metric", metric).better == "higher" else -1
+    means = {method: [sign * s.mean for s in own.values() if not np.isnan(s.mean)] for method, own in rows.items()}
+    defined = {method: max(own) for method, own in means.items() if own}
+    return max(defined, key=defined.__getitem__) if defined else None
+
+
+def differences(
+    rows: Mapping[str, Mapping[int, Score]], metric: str, *, against: str | None = None, margin: float | None = None
+) -> Differences | None:
+    """Return the differences of the methods of one table from the reference.
+
+    Parameters
+    ----------
+    rows : mapping of str to mapping of int to Score
+        By method and code length.
+    metric : str
+    against : str, optional
+        The reference; the method with the best mean if None.
+    margin : float, optional
+        The difference that does not matter.
+
+    Returns
+    -------
+    Differences or None
+        None where the reference is not in the table.
+    """
+    reference = against or best(rows, metric)
+    if reference is None or reference not in rows:
+        return None
+    paired: list[tuple[str, int, Pairs]] = []
+    missing: dict[str, list[str]] = {}
+    for method, own in rows.items():
+        for n_bits in sorted(own.keys() & rows[reference].keys()) if method != reference else ():
+            pairs = _paired(own[n_bits], rows[reference][n_bits])
+            if isinstance(pairs, Pairs):
+                paired.append((method, n_bits, pairs))
+            elif method not in missing.setdefault(pairs, []):
+                missing[pairs].append(method)
+    better = registry.entry("metric", metric).better
+    level = 1 - (1 - CONFIDENCE) / max(1, len(paired))
+    outcomes = [outcome(pairs.one - pairs.other, level=level, margin=margin, better=better) for *_, pairs in paired]
+    names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
+    columns = {name: holm([getattr(one, name) for one in outcomes]) for name in names}
+    corrected = [
+        one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
+    ]
+    found = [Difference(*key, one) for key, one in zip(paired, corrected, strict=True)]
+    return Differences(reference, against is not None, found, missing)
+
+
+def _paired(one: Score, other: Score) -> Pairs | str:
+    values = [score.values() for score in (one, other)]
+    reasons = [value for value in values if isinstance(value, str)]
+    return "; ".join(dict.fromkeys(reasons)) if reasons else pair(*values)  # type: ignore[arg-type]
+
+
+def outcome(values: ArrayLike, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
+    """Return what the differences of pairs, at least two, show of their mean.
+
+    Parameters
+    ----------
+    values : array_like
+        Method minus reference.
+    level : float, in (0, 1)
+        Confidence of the interval.
+    margin : float, optional
+    better : {"higher", "lower"}
+        A method is worse where its difference is negative, or where it is positive.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in outcome([1.0, 2.0, 3.0], level=0.95)][:4]
+    [2.0, -0.484, 4.484, 0.074]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    mean, nan = float(x.mean()), float("nan")
+    if np.ptp(x) < np.finfo(np.float64).eps:
+        above, below = (float(not mean > -margin), float(not mean < margin)) if margin else (nan, nan)
+        interval, p = (mean, mean), float(mean == 0)
+    else:
+        from statsmodels.stats.weightstats import DescrStatsW
+
+        described = DescrStatsW(x)
+        interval, p = described.tconfint_mean(1 - level), float(described.ttest_mean(0)[1])
+        above = below = nan
+        if margin:
+            _, (_, above, _), (_, below, _) = described.ttost_mean(-margin, margin)
+    no_worse = above if better == "higher" else below
+    return Outcome(mean, float(interval[0]), float(interval[1]), p, float(no_worse), float(max(above, below)))

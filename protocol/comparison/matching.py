@@ -1,0 +1,229 @@
+"""Which scores may stand in one table: those whose identifying fields are known and equal, or are assumed to be."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from protocol.checks import ProtocolError, one_of
+from protocol.comparison.reading import Score, named_by_method
+from protocol.identity import PROTOCOL
+from protocol.report.figure import counted, listed
+
+NOT_RECORDED = "not recorded"
+"""The value of a field that no file records and that is assumed to be equal."""
+_FEW = 3
+Assumed = dict[str, str]
+"""The assumed values of a score by field."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """Scores that may be compared, and the others.
+
+    Parameters
+    ----------
+    compared : list of (Score, Assumed)
+        Every score that another file has under the same protocol; assumed values are filled in.
+    left_out : dict of str to list of str
+        By file, in words, the scores that were left out and why.
+    """
+
+    compared: list[tuple[Score, Assumed]]
+    left_out: dict[str, list[str]]
+
+
+def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
+    """Return the assumed fields with their values; None where the value is what the other files record.
+
+    Examples
+    --------
+    >>> assumptions(["dataset", "split=standard"])
+    {'dataset': None, 'split': 'standard'}
+    """
+    found: dict[str, str | None] = {}
+    for text in [given] if isinstance(given, str) else given:
+        field, equals, value = text.partition("=")
+        one_of(field, PROTOCOL, "assume")
+        if equals and not value.strip():
+            raise ProtocolError(f"assume {field}: expected a value after '=', got none.")
+        if equals and found.get(field) not in (None, value.strip()):
+            raise ProtocolError(f"assume {field}: expected one value, got {found[field]} and {value.strip()}.")
+        found[field] = value.strip() if equals else found.get(field)
+    return found
+
+
+def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None]) -> Matched:
+    """Return the scores that at least two sources have under one protocol, which is known or assumed.
+
+    A field that a score does not record takes the assumed value, or the one value that the otherwise agreeing scores of
+    the same metric and code length record. Where none of them records it, it is assumed to be equal.
+
+    Raises
+    ------
+    ProtocolError
+        If an assumed field could have several values, or nothing can be compared.
+    """
+    scores = [score for source in sources for score in source]
+    cells: dict[tuple[str, int], list[Score]] = defaultdict(list)
+    for score in scores:
+        cells[score.metric, score.n_bits].append(score)
+    filled: dict[int, Assumed] = {}
+    for cell in cells.values():
+        kinds = {score.protocol: score for score in cell}
+        values = {kind: _filled(kind, kinds, assumed) for kind in kinds}
+        filled |= {id(score): values[score.protocol] for score in cell}
+    complete = [
+        replace(
+            score, protocol=tuple(filled[id(score)].get(f, v) for f, v in zip(PROTOCOL, score.protocol, strict=True))
+        )
+        for score in scores
+    ]
+    files: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for score in complete:
+        if None not in score.protocol:
+            files[score.metric, score.n_bits, score.protocol].add(score.file)
+    compared, left = [], []
+    for before, score in zip(scores, complete, strict=True):
+        if len(files.get((score.metric, score.n_bits, score.protocol), ())) > 1:
+            compared.append((score, filled[id(before)]))
+        else:
+            left.append(score)
+    if not compared:
+        raise ProtocolError(_nothing(complete))
+    named = named_by_method([score for score, _ in compared])
+    with_names = [(score, own) for score, (_, own) in zip(named, compared, strict=True)]
+    return Matched(with_names, _left_out(left, complete))
+
+
+def _filled(
+    kind: tuple[str | None, ...], kinds: Mapping[tuple[str | None, ...], Score], assumed: Mapping[str, str | None]
+) -> Assumed:
+    """Return the assumed values of the fields that a score of this kind does not record."""
+    own: Assumed = {}
+    for at, field in enumerate(PROTOCOL):
+        if kind[at] is not None or field not in assumed:
+            continue
+        given = assumed[field]
+        known = {given} if given else {other[at] for other in kinds if other[at] and _may_agree(kind, other, assumed)}
+        if len(known) > 1:
+            score = kinds[kind]
+            raise ProtocolError(
+                f"assume {field}: expected one value for {score.file} ({score.metric}, {score.n_bits} bits), got "
+                f"{listed(sorted(map(str, known)))}. Give --assume {field}=VALUE."
+            )
+        own[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
+    return own
+
+
+def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assumed: Mapping[str, str | None]) -> bool:
+    """Return whether two scores agree in every field that is not assumed, and differ in no known or given value."""
+    for field, a, b in zip(PROTOCOL, one, other, strict=True):
+        if (a is None or b is None) and field not in assumed:
+            return False
+        a, b = a or assumed.get(field), b or assumed.get(field)
+        if a is not None and b is not None and a != b:
+            return False
+    return True
+
+
+_Protocol = tuple[str | None, ...]
+
+
+class _Others:
+    """Finds, for a score, the most similar one of another file with the same metric and code length."""
+
+    def __init__(self, scores: Sequence[Score]) -> None:
+        self._lengths: dict[str, set[str]] = defaultdict(set)
+        self._kinds: dict[tuple[str, int], dict[tuple[str, _Protocol], None]] = defaultdict(dict)
+        for score in scores:
+            self._lengths[score.metric].add(score.file)
+            self._kinds[score.metric, score.n_bits][score.file, score.protocol] = None
+
+    def nearest(self, score: Score) -> tuple[tuple[int, int], str, _Protocol] | None:
+        """Return how many fields differ and are unknown, the other file, and its protocol; None if there is none."""
+        found = [
+            ((len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))), file, other)
+            for file, other in self._kinds[score.metric, score.n_bits]
+            if file != score.file
+        ]
+        return min(found, key=lambda one: one[0]) if found else None
+
+    def missing(self, score: Score) -> str:
+        """Return what no other file has: the metric, or the code length."""
+        return "code length" if self._lengths[score.metric] - {score.file} else "metric"
+
+
+def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
+    """Return the fields that are recorded in both and differ; what is assumed to agree does."""
+    pairs = zip(PROTOCOL, one, other, strict=True)
+    return [(field, a, b) for field, a, b in pairs if a and b and NOT_RECORDED not in (a, b) and a != b]
+
+
+def _unknown(one: _Protocol, other: _Protocol) -> list[str]:
+    return [field for field, a, b in zip(PROTOCOL, one, other, strict=True) if a is None or b is None]
+
+
+def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) -> list[str]:
+    """Return a sentence part for each of two files that does not record a field."""
+    by_file = {file: one, other_file: other}
+    missing = {
+        name: [f for f, value in zip(PROTOCOL, own, strict=True) if value is None] for name, own in by_file.items()
+    }
+    return [f"{name} does not record {listed(fields)}" for name, fields in missing.items() if fields]
+
+
+def _nothing(scores: Sequence[Score]) -> str:
+    """Return the one line that says per file why nothing can be compared, and what to do."""
+    others = _Others(scores)
+    told: dict[frozenset[str], str] = {}
+    remedy: dict[str, None] = {}
+    for file in dict.fromkeys(score.file for score in scores):
+        own = [score for score in scores if score.file == file]
+        found = [(*nearest, score) for score in own if (nearest := others.nearest(score))]
+        if not found:
+            what = "metric" if all(others.missing(score) == "metric" for score in own) else "metric and code length"
+            told[frozenset((file,))] = f"{file} has no {what} of another file"
+            continue
+        _, other, protocol, score = min(found, key=lambda one: one[0])
+        differing = _differing(score.protocol, protocol)
+        parts = _unrecorded(file, score.protocol, other, protocol)
+        if differing:
+            fields = listed([f"{field} ({a}; {b})" for field, a, b in differing])
+            parts.insert(0, f"{file} and {other} differ in {fields}")
+        else:
+            remedy |= dict.fromkeys(_unknown(score.protocol, protocol))
+        told.setdefault(frozenset((file, other)), "; ".join(parts))
+    line = f"nothing to compare: {'. '.join(told.values())}."
+    if not remedy:
+        return line
+    fields = " ".join(field for field in PROTOCOL if field in remedy)
+    return (
+        f"{line} Record these fields (`protocol evaluate --dataset NAME --split NAME --ground-truth NAME`; "
+        f"`snakemake metrics` makes a summary.csv again), or assume that they agree: --assume {fields}."
+    )
+
+
+def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
+    """Return by file what was left out, grouped by the reason."""
+    others = _Others(scores)
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for score in left:
+        found[score.file, _reason(score, others)].append(score.metric)
+    told: dict[str, list[str]] = {}
+    for (file, reason), metrics in found.items():
+        names = list(dict.fromkeys(metrics))
+        more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
+        told.setdefault(file, []).append(
+            f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}"
+        )
+    return told
+
+
+def _reason(score: Score, others: _Others) -> str:
+    """Return in words why a score is not compared."""
+    nearest = others.nearest(score)
+    if nearest is None:
+        return f"no other file has this {others.missing(score)}"
+    _, other, protocol = nearest
+    differing = [f"{field} is {a} ({other}: {b})" for field, a, b in _differing(score.protocol, protocol)]
+    return "; ".join([*differing, *_unrecorded(score.file, score.protocol, other, protocol)])

@@ -1,0 +1,308 @@
+"""Reads scores: from the summary of an experiment, from the JSON of `protocol evaluate`, or from an `Evaluation`."""
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from protocol import __version__, registry
+from protocol.checks import ProtocolError
+from protocol.comparison.values import QUERY, RUN, Values
+from protocol.evaluation import Evaluation
+from protocol.evaluation.conventions import find
+from protocol.identity import PROTOCOL
+from protocol.storage import file_sha256
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "std", "n_runs")
+_INTEGERS = ("n_bits", "n_runs")
+_CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
+_TOLERANCE = 1e-6  # of a mean of values that were written with nine digits
+_JSON = "the JSON of `protocol evaluate --json`"
+Why = str
+"""A reason in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One number, and everything that identifies it.
+
+    Parameters
+    ----------
+    file : str
+        The file, or the `Evaluation`, that it comes from.
+    method : str
+    protocol : tuple of str or None
+        The values of `protocol.identity.PROTOCOL`; None where the file does not record it.
+    n_bits : int
+    metric : str
+    mean, std : float
+        NaN where undefined, and the standard deviation of a single run.
+    n_runs : int or None
+        None where there are no runs.
+    convention, version : str or None
+    values : callable
+        Returns the values behind the mean, or in words why there are none.
+    """
+
+    file: str
+    method: str
+    protocol: tuple[str | None, ...]
+    n_bits: int
+    metric: str
+    mean: float
+    std: float
+    n_runs: int | None
+    convention: str | None
+    version: str | None
+    values: Callable[[], Values | Why]
+
+
+def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]]:
+    """Return the scores of each source; sources of one name are numbered.
+
+    Raises
+    ------
+    ProtocolError
+        If there are fewer than two sources, or one of them can't be read.
+    """
+    if len(sources) < 2:
+        raise ProtocolError(f"compare: expected at least two files, got {len(sources)}.")
+    names = [_name(source, number) for number, source in enumerate(sources, 1)]
+    unique = [
+        name if names.count(name) == 1 else f"{name} ({names[: at + 1].count(name)})" for at, name in enumerate(names)
+    ]
+    return [read_scores(source, name) for source, name in zip(sources, unique, strict=True)]
+
+
+def _name(source: str | Path | Evaluation, number: int) -> str:
+    """Return what a source is called: a summary by its folder, because all summaries have one name."""
+    if isinstance(source, Evaluation):
+        return source.name or f"evaluation {number}"
+    path = Path(source)
+    return f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name
+
+
+def read_scores(source: str | Path | Evaluation, file: str | None = None) -> list[Score]:
+    """Return the scores of one source, called `file`.
+
+    Of a ``summary.csv``, the scores of the codes without extension; without a column ``extension``, all of them.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing, is neither a summary nor a JSON of an evaluation, or has something else in place of a
+        number.
+    """
+    name = file or _name(source, 1)
+    if isinstance(source, Evaluation):
+        return _of_evaluation(source, name)
+    path = Path(source)
+    if not path.is_file():
+        raise ProtocolError(f"{path}: expected a summary.csv or {_JSON}, got no such file.")
+    return _of_json(path, name) if path.suffix == ".json" else _of_summary(path, name)
+
+
+def _known(value: Any) -> str | None:
+    """Return a recorded value as text, or None."""
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
+def _of_summary(path: Path, file: str) -> list[Score]:
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise ProtocolError(f"{path}: expected a table of scores, got {' '.join(str(error).split())}.") from error
+    missing = [column for column in _COLUMNS if column not in table]
+    if missing:
+        raise ProtocolError(f"{path}: expected the columns of a summary.csv, got none called {', '.join(missing)}.")
+    plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
+    runs = _Runs(path, file)
+    columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
+    protocols = zip(*columns.values(), strict=True)
+    return [
+        Score(
+            file=file,
+            method=f"{row['hasher']}, {row['feature']}",
+            protocol=tuple(map(_known, protocol)),
+            n_bits=int(row["n_bits"]),
+            metric=row["metric"],
+            mean=row["mean"],
+            std=row["std"],
+            n_runs=int(row["n_runs"]),
+            convention=_known(row.get("convention")),
+            version=_known(row.get("version")),
+            values=functools.partial(runs.values, tuple(row[column] for column in _CELL), row["mean"]),
+        )
+        for row, protocol in zip(plain.to_dict("records"), protocols, strict=True)
+    ]
+
+
+def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the table with numbers in the columns of numbers; a mean or its deviation may be empty."""
+    import pandas as pd
+
+    for column in (*_INTEGERS, "mean", "std"):
+        numbers = pd.to_numeric(table[column].replace("", None), errors="coerce").astype(np.float64)
+        right = numbers % 1 == 0 if column in _INTEGERS else numbers.notna() | (table[column] == "")
+        if not right.all():
+            expected = "integers" if column in _INTEGERS else "numbers"
+            raise ProtocolError(f"{path}: column {column}: expected {expected}, got {table[column][~right].iloc[0]!r}.")
+        table = table.assign(**{column: numbers})
+    return table
+
+
+class _Runs:
+    """The values of every run behind a summary, from ``metrics.csv`` and ``runs.csv`` next to it, read when needed."""
+
+    def __init__(self, summary: Path, file: str) -> None:
+        self._files = [summary.with_name(name) for name in ("metrics.csv", "runs.csv")]
+        self._file = file
+
+    def values(self, cell: tuple[Any, ...], mean: float) -> Values | Why:
+        """Return the values of one combination, whose mean the summary has."""
+        missing = [path.name for path in self._files if not path.is_file()]
+        if missing:
+            return f"{self._file} has no {' and no '.join(missing)} next to it"
+        table, rows = self._table
+        own = table.iloc[rows.get(cell, [])]
+        if not len(own) or abs(own["value"].mean() - mean) > _TOLERANCE:
+            return f"the metrics.csv next to {self._file} does not have the runs of this mean"
+        return Values(RUN, own["key"].to_numpy(dtype=np.str_), own["value"].to_numpy(dtype=np.float64))
+
+    @functools.cached_property
+    def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
+        import pandas as pd
+
+        try:
+            scores, runs = map(pd.read_csv, self._files)
+            scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
+            table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
+            table = table.assign(key=table["run"].astype(str) + " " + table["items"]).reset_index(drop=True)
+            return table, table.groupby(_CELL).indices
+        except (ValueError, KeyError) as error:
+            where = " and ".join(map(str, self._files))
+            raise ProtocolError(f"{where}: expected the tables of an experiment, got {error}.") from error
+
+
+def _of_json(path: Path, file: str) -> list[Score]:
+    try:
+        content = json.loads(path.read_text())
+        scores = {str(metric): _number(mean) for metric, mean in content["metrics"].items()}
+        n_bits = int(content["n_bits"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
+    recorded = content.get("per_query") or {}
+    table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
+    by_metric = {field: content.get(field) or {} for field in ("empty", "ties")}
+    return [
+        Score(
+            file=file,
+            method=_known(content.get("name")) or path.stem,
+            protocol=tuple(
+                _known(by_metric[field].get(metric) if field in by_metric else content.get(field)) for field in PROTOCOL
+            ),
+            n_bits=n_bits,
+            metric=metric,
+            mean=mean,
+            std=np.nan,
+            n_runs=None,
+            convention=_known(content.get("convention")),
+            version=_known(content.get("version")),
+            values=functools.partial(table.values, metric, mean),
+        )
+        for metric, mean in scores.items()
+    ]
+
+
+def _number(mean: Any) -> float:
+    return np.nan if mean is None else float(mean)
+
+
+class _PerQuery:
+    """The values per query that a JSON names, read when needed."""
+
+    def __init__(self, path: Path, file: str, recorded: Mapping[str, str], truth: str | None, n: int | None) -> None:
+        self._path, self._file, self._recorded, self._truth, self._n = path, file, recorded, truth, n
+
+    def values(self, metric: str, mean: float) -> Values | Why:
+        """Return the values of one metric."""
+        if not self._recorded or not self._truth:
+            return f"{self._file} names no values per query; `protocol evaluate --per-query` writes them"
+        table = self._table
+        if isinstance(table, str):
+            return table
+        if metric not in table:
+            return f"{self._file} has one value for all queries together, not one per query"
+        numbers = table[metric].to_numpy(dtype=np.float64)
+        of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
+        if numbers.size != self._n or not np.isclose(of_mean, mean, atol=_TOLERANCE, rtol=0, equal_nan=True):
+            return f"{self._recorded['file']} does not have the values of the mean in {self._file}"
+        return Values(QUERY, np.array([self._truth]), numbers)
+
+    @functools.cached_property
+    def _table(self) -> "pd.DataFrame | Why":
+        import pandas as pd
+
+        path = self._path.parent / self._recorded["file"]
+        if not path.is_file():
+            return f"{self._file} names {path.name}, which is missing"
+        if file_sha256(path) != self._recorded["sha256"]:
+            return f"{path.name} is not the file that {self._file} names: its SHA-256 is another"
+        return pd.read_csv(path)
+
+
+def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
+    rules = find(evaluation.convention)
+    fields = {field: getattr(evaluation, field, None) for field in PROTOCOL}
+    scores = []
+    for metric, mean in evaluation.metrics.items():
+        by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+        scores.append(
+            Score(
+                file=file,
+                method=evaluation.name or file,
+                protocol=tuple(map(_known, (fields | by_metric).values())),
+                n_bits=evaluation.n_bits,
+                metric=metric,
+                mean=mean,
+                std=np.nan,
+                n_runs=None,
+                convention=evaluation.convention,
+                version=__version__,
+                values=functools.partial(_values_of, evaluation, metric, file),
+            )
+        )
+    return scores
+
+
+def _values_of(evaluation: Evaluation, metric: str, file: str) -> Values | Why:
+    numbers = evaluation.per_query[metric]
+    if numbers.size != evaluation.n_queries or evaluation.ground_truth_sha256 is None:
+        return f"{file} has one value for all queries together, not one per query"
+    return Values(QUERY, np.array([evaluation.ground_truth_sha256]), np.asarray(numbers, dtype=np.float64))
+
+
+def named_by_method(scores: Sequence[Score]) -> list[Score]:
+    """Return the scores with methods whose names are unique.
+
+    Files of one method and of different code lengths, or with different metrics, stay one method. Where two files have
+    the same score of the same method, the file's name distinguishes them.
+    """
+    seen: dict[tuple[Any, ...], str] = {}
+    twice = set()
+    for score in scores:
+        if seen.setdefault((score.method, score.n_bits, score.metric, score.protocol), score.file) != score.file:
+            twice.add(score.method)
+    return [
+        replace(score, method=f"{score.method} ({score.file})") if score.method in twice else score for score in scores
+    ]

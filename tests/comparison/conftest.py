@@ -1,0 +1,66 @@
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protocol import __version__, registry
+
+PLACE = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
+IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "empty": "zero"}
+NEW = ["relevance", "n_queries", "n_database", "empty", "ties", "convention", "version"]
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    """Return a function that writes the tables of an experiment: a row per combination, and the values of its runs."""
+
+    def written(name, *changes, runs=None, items=None, old=False):
+        folder, rows, values = tmp_path / name, [], []
+        folder.mkdir()
+        for change in changes or ({},):
+            row = PLACE | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
+            row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"convention": "protocol"}
+            row |= {"version": __version__} | change
+            numbers = row.pop("values", None)
+            if numbers is not None:
+                row |= {"mean": np.mean(numbers), "std": np.std(numbers, ddof=1), "n_runs": len(numbers)}
+                cell = {column: row[column] for column in (*PLACE, "hasher", "n_bits", "extension", "metric")}
+                values += [cell | {"run": run, "value": value} for run, value in enumerate(numbers)]
+            rows.append({"ties": registry.entry("metric", row["metric"]).ties} | row)
+        table = pd.DataFrame(rows)
+        (table.drop(columns=NEW) if old else table).to_csv(folder / "summary.csv", index=False)
+        if values:
+            scores = pd.DataFrame(values)
+            scores.to_csv(folder / "metrics.csv", index=False)
+            own = scores[["feature", "ground_truth", "split", "run"]].drop_duplicates()
+            digests = [f"digest {run}" for run in own["run"]] if items is None else [items[run] for run in own["run"]]
+            own.assign(items=digests).to_csv(folder / "runs.csv", index=False)
+        return folder / "summary.csv"
+
+    return written
+
+
+@pytest.fixture
+def codes(tmp_path):
+    """Return a function that writes the JSON of an evaluation, and its values per query where they are given."""
+
+    def written(file, *, per_query=None, names=True, **changes):
+        content = {"name": None, **IDENTITY, "n_bits": 16, "convention": "protocol", "version": __version__}
+        content |= {field: PLACE[field] if names else None for field in ("dataset", "ground_truth", "split")}
+        content |= {"metrics": {"mAP": 0.7}, "ground_truth_sha256": "a" * 64} | changes
+        if per_query is not None:
+            table = pd.DataFrame(per_query)
+            table.to_csv(tmp_path / f"{file}.csv", index_label="query")
+            digest = hashlib.sha256((tmp_path / f"{file}.csv").read_bytes()).hexdigest()
+            content |= {"n_queries": len(table), "per_query": {"file": f"{file}.csv", "sha256": digest}}
+            content["metrics"] |= {metric: float(np.nanmean(values)) for metric, values in per_query.items()}
+        empty = content.pop("empty")
+        if isinstance(empty, str):
+            content["empty"] = dict.fromkeys(content["metrics"], empty)
+        content.setdefault("ties", {metric: registry.entry("metric", metric).ties for metric in content["metrics"]})
+        (tmp_path / file).write_text(json.dumps(content))
+        return tmp_path / file
+
+    return written

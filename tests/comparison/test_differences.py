@@ -1,0 +1,180 @@
+"""Paired differences, against scipy and by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import protocol
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.comparison import compare
+from protocol.comparison.differences import outcome
+
+RNG = np.random.default_rng(5)
+A = RNG.normal(0.5, 0.05, 10)
+B = A + RNG.normal(-0.02, 0.01, 10)
+C = A + RNG.normal(-0.001, 0.002, 10)
+
+
+def table_of(comparison, name="differences"):
+    return [table for part in comparison.sections for table in part.tables if table.name.endswith(name)]
+
+
+def three(experiment):
+    """Return two experiments on the same items with three methods."""
+    return (
+        experiment("first", {"values": A}, {"hasher": "lsh", "values": B}),
+        experiment("second", {"hasher": "sh", "values": C}),
+    )
+
+
+def test_runs_are_paired_across_files_and_tested_as_scipy_does(experiment):
+    found = compare(*three(experiment), margin=0.005)
+    frame = found.differences_to_frame().set_index("method")
+    assert set(frame["reference"]) == {"itq, gist"}
+    assert (frame["unit"] == "run").all()
+    assert (frame["n_pairs"] == 10).all()
+    tests = {"lsh, gist": stats.ttest_rel(B, A), "sh, gist": stats.ttest_rel(C, A)}
+    p = sorted(test.pvalue for test in tests.values())
+    holm = {p[0]: 2 * p[0], p[1]: max(2 * p[0], p[1])}
+    for method, test in tests.items():
+        low, high = test.confidence_interval(1 - 0.05 / 2)
+        row = frame.loc[method]
+        assert [row["low"], row["high"]] == pytest.approx([low, high], rel=1e-9)
+        assert row["p"] == pytest.approx(holm[test.pvalue], rel=1e-9)
+    one_sided = {
+        method: stats.ttest_1samp(values - A, -0.005, alternative="greater").pvalue
+        for method, values in (("lsh, gist", B), ("sh, gist", C))
+    }
+    upper = stats.ttest_1samp(C - A, 0.005, alternative="less").pvalue
+    assert frame.loc["sh, gist", "p_no_worse"] == pytest.approx(2 * one_sided["sh, gist"], rel=1e-9)
+    assert frame.loc["sh, gist", "p_equal"] == pytest.approx(2 * max(one_sided["sh, gist"], upper), rel=1e-9)
+    (table,) = table_of(found)
+    verdicts = {row[0]: row[-2:] for row in table.rows}
+    assert verdicts == {"sh, gist": ["shown", "shown"], "lsh, gist": ["not shown", "not shown"]}
+    assert table.header[-2:] == ["no worse by 0.005", "equal within 0.005"]
+
+
+def test_a_verdict_depends_on_the_margin(experiment):
+    files = three(experiment)
+    verdicts = [[row[-2:] for row in table_of(compare(*files, margin=m))[0].rows] for m in (0.0001, 0.1)]
+    assert verdicts == [[["not shown"] * 2] * 2, [["shown"] * 2] * 2]
+    assert len(table_of(compare(*files))[0].header) == 6
+    for wrong in (0, -0.1, float("nan")):
+        with pytest.raises(ProtocolError, match="margin: expected a finite number > 0, got"):
+            compare(*files, margin=wrong)
+
+
+def test_the_reference_is_the_best_or_the_one_that_is_named(experiment, capsys):
+    files = three(experiment)
+    (best,), (named,) = table_of(compare(*files)), table_of(compare(*files, against="lsh, gist"))
+    assert best.caption == (
+        "mAP: differences from itq, gist, the method with the best mean of this table; 2 comparisons."
+    )
+    assert named.caption == "mAP: differences from lsh, gist; 2 comparisons."
+    assert [row[2][0] for row in named.rows] == ["+", "+"]
+    assert main(["compare", *map(str, files), "--against", "itq"]) == 2
+    assert "against: expected itq, gist, lsh, gist or sh, gist, got 'itq'" in capsys.readouterr().err
+
+
+def test_lower_is_better_where_the_metric_says_so(experiment):
+    change = {"metric": "empty@r2"}
+    files = (
+        experiment("a", change | {"values": A}),
+        experiment("b", change | {"hasher": "lsh", "values": B}),
+    )
+    found = compare(*files, margin=0.005)
+    (row,) = found.differences_to_frame().to_dict("records")
+    assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # B is the smaller
+    assert row["p_no_worse"] == pytest.approx(stats.ttest_1samp(A - B, 0.005, alternative="less").pvalue)
+    assert table_of(found)[0].rows[0][-2:] == ["not shown", "not shown"]
+
+
+def test_runs_on_other_items_are_not_paired(experiment):
+    files = (
+        experiment("a", {"values": A}, {"hasher": "lsh", "values": B}),
+        experiment("b", {"hasher": "sh", "values": C}, items=[f"other {run}" for run in range(10)]),
+    )
+    found = compare(*files)
+    assert found.differences_to_frame()["method"].tolist() == ["lsh, gist"]
+    assert found.sections[1].text == [
+        "No paired differences for sh, gist (mAP): no run has the same queries, database and ground truth in both."
+    ]
+
+
+def test_only_the_shared_runs_are_paired(experiment):
+    shared = [f"digest {run}" if run < 4 else f"other {run}" for run in range(10)]
+    files = (experiment("a", {"values": A}), experiment("b", {"hasher": "lsh", "values": B}, items=shared))
+    (row,) = compare(*files).differences_to_frame().to_dict("records")
+    assert row["difference"] == pytest.approx((B - A)[:4].mean())
+    assert row["n_pairs"] == 4
+    assert table_of(compare(*files))[0].rows[0][5] == "4 of 10 runs"
+
+
+def test_without_the_runs_there_are_no_differences(experiment):
+    files = experiment("a"), experiment("b", {"hasher": "lsh", "values": B})
+    found = compare(*files)
+    assert not table_of(found)
+    assert "a/summary.csv has no metrics.csv and no runs.csv next to it" in found.sections[1].text[0]
+
+
+def test_queries_are_paired_where_the_ground_truth_is_the_same(codes):
+    files = codes("a.json", per_query={"mAP": A}), codes("b.json", per_query={"mAP": B})
+    (row,) = compare(*files).differences_to_frame().to_dict("records")
+    assert row["p"] == pytest.approx(stats.ttest_rel(B, A).pvalue)
+    assert (row["unit"], row["n_pairs"]) == ("query", 10)
+    other = codes("c.json", per_query={"mAP": B}, ground_truth_sha256="b" * 64)
+    found = compare(files[0], other)
+    assert not table_of(found)
+    assert found.sections[1].text == ["No paired differences for c (mAP): the ground truths of their queries differ."]
+    unknown = codes("d.json", per_query={"mAP": B}, ground_truth_sha256=None)
+    assert not table_of(compare(files[0], unknown))
+
+
+def test_undefined_queries_are_left_out_of_the_pairs(codes):
+    x, y = A.copy(), B.copy()
+    x[0], y[1] = np.nan, np.nan
+    files = codes("a.json", per_query={"mAP": x}), codes("b.json", per_query={"mAP": y})
+    found = compare(*files)
+    (row,) = found.differences_to_frame().to_dict("records")
+    assert row["difference"] == pytest.approx((B - A)[2:].mean())
+    assert table_of(found)[0].rows[0][5] == "8 of 10 queries"
+
+
+def test_runs_and_queries_make_no_pairs(experiment, codes):
+    files = experiment("a", {"values": A, "n_queries": 10}), codes("b.json", per_query={"mAP": B})
+    found = compare(*files)
+    assert found.sections[1].text == [
+        "No paired differences for b (mAP): one has a value per query, the other a value per run."
+    ]
+
+
+def test_evaluations_are_paired_by_query():
+    codes = np.random.default_rng(1).integers(0, 2, (60, 12))
+    labels = {"query_labels": np.arange(20) % 4, "database_labels": np.arange(40) % 4}
+    names = {"dataset": "toy", "split": "own", "ground_truth": "labels", "metrics": ["mAP"]}
+    one, other = (
+        protocol.evaluate(c[:20], c[20:], name=name, **labels, **names)
+        for name, c in (("all", codes), ("half", codes & (np.arange(12) < 6)))
+    )
+    found = protocol.compare(one, other)
+    (row,) = found.differences_to_frame().to_dict("records")
+    values = {"all": one.per_query["mAP"], "half": other.per_query["mAP"]}
+    test = stats.ttest_rel(values[row["method"]], values[row["reference"]])
+    assert (row["p"], row["n_pairs"]) == (pytest.approx(test.pvalue), 20)
+
+
+@pytest.mark.parametrize(
+    ("difference", "better", "expected"),
+    [
+        (0.0, "higher", (1.0, 0.0, 0.0)),
+        (-0.003, "higher", (0.0, 0.0, 0.0)),
+        (-0.007, "higher", (0.0, 1.0, 1.0)),
+        (-0.007, "lower", (0.0, 0.0, 1.0)),
+        (0.007, "higher", (0.0, 0.0, 1.0)),
+    ],
+)
+def test_without_spread_there_is_nothing_but_yes_or_no(difference, better, expected):
+    found = outcome([difference] * 3, level=0.95, margin=0.005, better=better)
+    assert found[:3] == pytest.approx((difference,) * 3)
+    assert found[3:] == expected

@@ -1,0 +1,164 @@
+"""What is read from a summary, from a JSON and from an `Evaluation`."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import protocol
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.comparison import compare
+from protocol.comparison.reading import read_scores
+from protocol.evaluation import write_json, write_per_query
+from protocol.identity import PROTOCOL
+from protocol.report.figure import ABSENT
+
+CODES = np.random.default_rng(0).integers(0, 2, (40, 8))
+LABELS = {"query_labels": np.arange(10) % 3, "database_labels": np.arange(30) % 3}
+NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
+
+
+def evaluated(name="mine", codes=CODES, **more):
+    given = {"metrics": ["mAP", "precision@r1", "precision_micro@r1"]} | LABELS | NAMES | more
+    return protocol.evaluate(codes[:10], codes[10:], name=name, **given)
+
+
+def described(score):
+    return score.method, score.protocol, score.n_bits, score.metric, score.convention, score.version
+
+
+def test_a_json_and_its_evaluation_are_read_alike(tmp_path):
+    found = evaluated()
+    write_per_query(tmp_path / "values.csv", found)
+    write_json(tmp_path / "mine.json", found, per_query=tmp_path / "values.csv")
+    (direct, written) = read_scores(found), read_scores(tmp_path / "mine.json")
+    assert list(map(described, direct)) == list(map(described, written))
+    assert all(None not in score.protocol for score in direct)
+    for one, other in zip(direct[:2], written[:2], strict=True):
+        assert one.mean == other.mean
+        np.testing.assert_allclose(one.values().numbers, other.values().numbers, atol=1e-9)
+        assert one.values().items == other.values().items == found.ground_truth_sha256
+    reason = "has one value for all queries together, not one per query"
+    assert direct[2].values() == f"mine {reason}"
+    assert written[2].values() == f"mine.json {reason}"
+
+
+def test_a_summary_records_every_field_and_an_old_one_only_some(experiment):
+    (score,) = read_scores(experiment("a"))
+    assert dict(zip(PROTOCOL, score.protocol, strict=True))["n_queries"] == "100"
+    assert None not in score.protocol
+    (old,) = read_scores(experiment("b", old=True))
+    assert [field for field, value in zip(PROTOCOL, old.protocol, strict=True) if value is None] == [
+        *("relevance", "n_queries", "n_database", "empty", "ties")
+    ]
+
+
+def test_only_codes_without_extension_are_read(experiment):
+    path = experiment("a", {}, {"extension": "same", "extension_bits": 1})
+    assert len(read_scores(path)) == 1
+    table = pd.read_csv(path)
+    table[:1].drop(columns=["extension", "extension_bits"]).to_csv(path.with_name("kept.csv"), index=False)
+    assert len(read_scores(path.with_name("kept.csv"))) == 1
+
+
+def test_the_files_of_one_name_are_one_row(codes):
+    files = [codes(f"{name}{bits}.json", name=name, n_bits=bits) for name in "ab" for bits in (16, 32)]
+    (table,) = compare(*files).sections[1].tables
+    assert table.header == ["method", "file", "runs", "16 bits", "32 bits"]
+    assert table.rows == [
+        ["a", "a16.json, a32.json", ABSENT, "0.7000", "0.7000"],
+        ["b", "b16.json, b32.json", ABSENT, "0.7000", "0.7000"],
+    ]
+
+
+def test_without_a_name_the_file_is_the_method(codes):
+    (table,) = compare(codes("one.json"), codes("two.json")).sections[1].tables
+    assert [row[0] for row in table.rows] == ["one", "two"]
+
+
+def test_one_method_with_two_values_is_two_rows(codes, experiment):
+    (table,) = compare(codes("a.json", name="mine"), codes("b.json", name="mine")).sections[1].tables
+    assert [row[0] for row in table.rows] == ["mine (a.json)", "mine (b.json)"]
+    path = experiment("x")
+    (table,) = compare(path, path).sections[1].tables
+    assert [row[:2] for row in table.rows] == [
+        [f"itq, gist (x/summary.csv ({k}))", f"x/summary.csv ({k})"] for k in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("mean", "high", "numbers"),
+        ("std", "0.1 or so", "numbers"),
+        ("n_bits", "sixteen", "integers"),
+        ("n_bits", 16.5, "integers"),
+        ("n_runs", None, "integers"),
+    ],
+)
+def test_text_in_place_of_a_number_is_refused_by_file_and_column(experiment, capsys, column, value, expected):
+    wrong = experiment("b", {column: value})
+    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
+    got = repr("" if value is None else str(value))
+    assert capsys.readouterr().err == f"protocol: {wrong}: column {column}: expected {expected}, got {got}.\n"
+
+
+def test_an_undefined_mean_is_read(experiment, codes):
+    (score,) = read_scores(experiment("a", {"mean": None, "std": None}))
+    assert np.isnan(score.mean)
+    (score,) = read_scores(codes("a.json", metrics={"mAP": None}))
+    assert np.isnan(score.mean)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got none called dataset, feature"),
+        ("x.csv", "", "expected a table of scores, got"),
+        ("x.json", "[]", "expected the JSON of `protocol evaluate --json`, got TypeError"),
+        ("x.json", "{", "expected the JSON of `protocol evaluate --json`, got JSONDecodeError"),
+        (
+            "x.json",
+            '{"metrics": {"mAP": 1}}',
+            "expected the JSON of `protocol evaluate --json`, got KeyError: 'n_bits'",
+        ),
+    ],
+)
+def test_other_files_are_refused_by_name(tmp_path, name, content, reason):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ProtocolError, match=reason) as error:
+        read_scores(tmp_path / name)
+    assert str(error.value).startswith(str(tmp_path / name))
+
+
+def test_a_missing_file_and_a_single_one_are_refused(experiment, tmp_path):
+    with pytest.raises(ProtocolError, match=r"none.csv: expected a summary.csv or .*, got no such file"):
+        compare(experiment("a"), tmp_path / "none.csv")
+    with pytest.raises(ProtocolError, match="compare: expected at least two files, got 1"):
+        compare(tmp_path / "a.csv")
+
+
+def test_values_per_query_of_another_file_are_not_used(codes, tmp_path):
+    path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
+    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.2]
+    (tmp_path / "a.json.csv").write_text("query,mAP\n0,0.2\n1,0.1\n")
+    assert read_scores(path)[0].values() == "a.json.csv is not the file that a.json names: its SHA-256 is another"
+    (tmp_path / "a.json.csv").unlink()
+    assert read_scores(path)[0].values() == "a.json names a.json.csv, which is missing"
+
+
+def test_values_that_do_not_have_the_mean_are_not_used(codes, experiment, tmp_path):
+    path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
+    (tmp_path / "a.json.csv").write_text("query,mAP\n0,0.9\n1,0.9\n")
+    content = json.loads(path.read_text())
+    content["per_query"]["sha256"] = hashlib.sha256((tmp_path / "a.json.csv").read_bytes()).hexdigest()
+    path.write_text(json.dumps(content))
+    assert read_scores(path)[0].values() == "a.json.csv does not have the values of the mean in a.json"
+    path = experiment("x", {"values": [0.1, 0.3]})
+    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    table = pd.read_csv(path)
+    table.assign(mean=0.5).to_csv(path, index=False)
+    assert read_scores(path)[0].values() == "the metrics.csv next to x/summary.csv does not have the runs of this mean"

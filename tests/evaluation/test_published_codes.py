@@ -1,0 +1,89 @@
+"""The codes that the authors of CSQ published for UCF101, and the page on their three mAPs."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from protocol.cli import main
+from protocol.evaluation import evaluate
+
+NAMES = ("test_hash", "database_hash", "test_label", "database_label")
+THREE = {"mAP@100[retrieved]": 0.8740, "mAP@100[all]": 0.7791, "mAP@100[min]": 0.8099}
+
+
+@pytest.fixture(scope="module")
+def folder(shared):
+    return shared / "data" / "published_codes" / "ucf101"
+
+
+@pytest.fixture(scope="module")
+def page(root):
+    return (root / "docs" / "explanation" / "same-codes-three-numbers.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def arrays(folder):
+    return [np.load(folder / f"{name}.npy") for name in NAMES]
+
+
+def test_the_three_numbers(arrays):
+    query, database, of_query, of_database = arrays
+    found = evaluate(
+        query,
+        database,
+        binarize="sign",
+        query_labels=of_query,
+        database_labels=of_database,
+        metrics=list(THREE),
+    )
+    assert (found.n_queries, found.n_database, found.n_bits) == (3783, 9537, 64)
+    assert found.metrics == pytest.approx(THREE, abs=5e-4)
+
+
+def test_the_page_shows_what_its_commands_print(folder, page, monkeypatch, capsys):
+    """The codes after ```sh and ```python, each with its output after ```text."""
+    monkeypatch.chdir(folder)
+    blocks = re.findall(r"^```(sh|python)\n(.*?)^```\n\n^```text\n(.*?)^```$", page, re.S | re.M)
+    assert [language for language, *_ in blocks] == ["sh", "sh", "python", "sh"]
+    assert page.count("```") == 4 * len(blocks)
+    for language, code, output in blocks:
+        if language == "python":
+            exec(compile(code, "same-codes-three-numbers.md", "exec"), {})
+        else:
+            program, *arguments = shlex.split(code.replace("\\\n", " "))
+            assert program == "protocol"
+            assert main(arguments) == 0
+        assert capsys.readouterr().out == output
+
+
+def test_the_numbers_in_the_sentences_of_the_page(arrays, page):
+    query, database, of_query, of_database = arrays
+    prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
+    found = evaluate(
+        query,
+        database,
+        binarize="sign",
+        query_labels=of_query,
+        database_labels=of_database,
+        metrics=[*THREE, "R@100"],
+    )
+    retrieved, everything, smaller, recall = found.metrics.values()
+    sizes = np.bincount(of_database.astype(int))
+    for sentence in (
+        f"{query.shape[1]} real values for each of the {len(query):,} test videos",
+        f"for each of the {len(database):,} training videos",
+        f"has {sizes.min()} to {sizes.max()} relevant items",
+        f"The checkpoint's name is this number, {retrieved:.4f} here.",
+        f"the lowest number: {everything:.4f}.",
+        f"contain {100 * recall:.1f} % of the relevant items (`R@100`)",
+        f"the {np.count_nonzero(sizes < 100)} classes with fewer than 100 training videos",
+        f"lies between the other two: {smaller:.4f}.",
+        f"a difference of {retrieved - everything:.3f} between the first two",
+        f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
+        f"For {found.undefined['mAP@100[retrieved]']} queries there is no relevant item among the first 100",
+    ):
+        assert sentence in prose
+    assert everything < smaller < retrieved
+    assert sizes[sizes > 0].size == np.unique(of_query).size

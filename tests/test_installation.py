@@ -1,0 +1,314 @@
+"""The wheel: in an environment with NumPy alone it scores codes, and it contains the workflow."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from protocol import checks, evaluation
+from protocol.ranking import counting
+from protocol.ranking._bit_planes import BitPlanes
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+FOR_DEVELOPMENT = {"build", "s3", "slurm", "test", "test-s3"}
+# The modules of distributions that have another name.
+DISTRIBUTIONS = {
+    "cv2": "opencv-python-headless",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+    "yaml": "pyyaml",
+}
+
+
+def libraries(extra):
+    """Return the names of the distributions in an extra, without those of the extras that it contains."""
+    return [re.split("[<>=]", wanted)[0] for wanted in EXTRAS[extra] if not wanted.startswith("hashing-protocol[")]
+
+
+def outside():
+    """Return the environment variables without what leads a new process to the checkout."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+
+
+def run(*command, folder, **variables):
+    return subprocess.run(
+        [*map(str, command)],
+        cwd=folder,
+        env=outside() | {"PYTHONDONTWRITEBYTECODE": "1"} | variables,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built with the backend that is installed, without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation")
+    done = run(sys.executable, "-m", "pip", "wheel", *options, "-w", folder, ROOT, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = folder.iterdir()
+    return found
+
+
+def install(wheel, *options, python=sys.executable):
+    """Install the wheel without its dependencies, with the pip of the tests' environment."""
+    command = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index")
+    done = run(*command, *options, wheel, folder=wheel.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def core(wheel, tmp_path_factory):
+    """The folder of the programs of an environment that has the wheel, NumPy, and nothing else."""
+    folder = tmp_path_factory.mktemp("core")
+    venv.EnvBuilder(symlinks=True).create(folder)
+    programs = folder / "bin"
+    install(wheel, python=programs / "python")
+    where = run(programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=folder)
+    # Links to the installed NumPy, because a registry may be out of reach.
+    numpy = distribution("numpy")
+    tops = sorted({Path(str(file)).parts[0] for file in numpy.files} - {".."})
+    for top in tops:
+        (Path(where.stdout.strip()) / top).symlink_to(Path(str(numpy.locate_file(top))).resolve())
+    return programs
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with codes and labels in every format that NumPy alone reads, and one in HDF5."""
+    h5py = pytest.importorskip("h5py")
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    query, database = rng.integers(0, 2, (30, 64)), rng.integers(0, 2, (400, 64))
+    np.save(folder / "query.npy", query)
+    np.savez(folder / "database.npz", codes=database)
+    np.savetxt(folder / "query_labels.csv", rng.integers(0, 5, 30), fmt="%d")
+    np.savetxt(folder / "database_labels.txt", rng.integers(0, 5, 400), fmt="%d")
+    with h5py.File(folder / "query.h5", "w") as file:
+        file["codes"] = query
+    np.save(folder / "query_rows.npy", np.arange(30))
+    np.save(folder / "database_rows.npy", np.arange(30, 430))
+    (folder / "small.yaml").write_text("runs: 1\n")
+    return folder
+
+
+INPUTS = {
+    "query_codes": "query.npy",
+    "database_codes": "database.npz:codes",
+    "query_labels": "query_labels.csv",
+    "database_labels": "database_labels.txt",
+}
+OPTIONS = [part for name, file in INPUTS.items() for part in (f"--{name.replace('_', '-')}", file)]
+
+
+def test_the_environment_has_numpy_alone(core, files):
+    listed = "from importlib.metadata import distributions as d; print(*sorted(one.metadata['Name'] for one in d()))"
+    assert run(core / "python", "-c", listed, folder=files).stdout.split() == ["hashing-protocol", "numpy"]
+
+
+def test_the_command_line_scores_codes_with_numpy_alone(core, files, tmp_path, monkeypatch):
+    outputs = ("--json", tmp_path / "means.json", "--per-query", tmp_path / "values.csv")
+    extra = ("--spread", "--tables", "16x4", "--pr-curves", tmp_path / "curves.csv")
+    done = run(core / "protocol", "evaluate", *OPTIONS, *outputs, *extra, folder=files, PYTHONWARNINGS="error")
+    assert (done.returncode, done.stderr) == (0, "")
+    # Here the compiled loops count.
+    monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
+    found = evaluation.evaluate(
+        **{name: str(files / file) for name, file in INPUTS.items()}, spread=True, tables=["16x4"]
+    )
+    evaluation.write_json(tmp_path / "expected.json", found)
+    evaluation.write_per_query(tmp_path / "expected.csv", found)
+    means, expected = (json.loads((tmp_path / name).read_text()) for name in ("means.json", "expected.json"))
+    spreads = [[row.pop("value") for row in one["spread"]] for one in (means, expected)]
+    assert means.pop("per_query")["file"] == "values.csv"
+    assert means == expected
+    np.testing.assert_allclose(*spreads, rtol=1e-12)  # mAP[index] is a sum in another order
+    assert (tmp_path / "values.csv").read_text() == (tmp_path / "expected.csv").read_text()
+    assert done.stdout == evaluation.table(found) + "\n"
+
+
+def test_the_python_api_scores_codes_with_numpy_alone(core, files):
+    code = (
+        "import protocol as hp, numpy as np\n"
+        "q, d = np.load('query.npy'), np.load('database.npz')['codes']\n"
+        "y, z = np.loadtxt('query_labels.csv', dtype=int), np.loadtxt('database_labels.txt', dtype=int)\n"
+        "found = hp.evaluate(q, d, query_labels=y, database_labels=z)\n"
+        "print(repr(found).splitlines()[0] != '', repr(float(found.metrics['mAP'])))\n"
+    )
+    done = run(core / "python", "-W", "error", "-c", code, folder=files)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = evaluation.evaluate(**{name: str(files / file) for name, file in INPUTS.items()})
+    assert done.stdout.split() == ["True", repr(float(found.metrics["mAP"]))]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "list",
+        "list metrics",
+        "list metrics mAP",
+        "list hashers itq",
+        "list conventions ramap",
+        "evaluate --help",
+        "compare --help",
+        "audit --query query_rows.npy --database database_rows.npy",
+        "snakefile",
+    ],
+)
+def test_commands_that_need_no_extra(core, files, command):
+    done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        (" ".join(["evaluate", *OPTIONS]).replace("query.npy", "query.h5"), "hdf5"),
+        ("compare a.csv b.csv", "report"),
+        ("claims", "report"),
+        ("list hashers --markdown", "report"),
+        ("check small.yaml", "pipeline"),
+        ("check", "pipeline"),
+    ],
+    ids=lambda value: " ".join(value.split()[:2]),
+)
+def test_a_command_names_the_extra_that_it_needs_in_one_line(core, files, command, extra):
+    done = run(core / "protocol", *command.split(), folder=files, PYTHONWARNINGS="error")
+    assert (done.returncode, done.stdout) == (2, "")
+    expected = rf"protocol: \w+: expected an installed package, got none\. Install it with: {install_command(extra)}\n"
+    assert re.fullmatch(expected, done.stderr)
+
+
+def install_command(extra):
+    return re.escape(f"pip install 'hashing-protocol[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    ("call", "module", "extra"),
+    [
+        ("hp.evaluate('query.h5', 'query.h5', query_labels=[1], database_labels=[1])", "h5py", "hdf5"),
+        ("hp.load_split('query.h5')", "h5py", "hdf5"),
+        ("hp.audit(query=[0, 1], database=[2, 3]).to_frame()", "pandas", "report"),
+    ],
+    ids=["evaluate", "load_split", "audit"],
+)
+def test_python_names_the_extra_that_it_needs(core, files, call, module, extra):
+    done = run(core / "python", "-W", "error", "-c", f"import protocol as hp; {call}", folder=files)
+    assert re.search(rf"ProtocolError: {module}: .*: {install_command(extra)}\n$", done.stderr)
+
+
+def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_save_seconds(monkeypatch):
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(0, 256, (n, 4), dtype=np.uint8) for n in (3, 200)]
+    relevance = {"label": counting.LabelRelevance(rng.integers(0, 3, 3), rng.integers(0, 3, 200))}
+    monkeypatch.setattr(counting, "_choose", lambda *_: BitPlanes)
+    expected = counting.count(*codes, 32, relevance, index_order=True)["label"]
+    monkeypatch.undo()
+    monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
+    monkeypatch.setattr(counting, "_PLANES_START", 0.0)
+    counting._warn_without_numba.cache_clear()
+    found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
+    for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
+    with pytest.warns(UserWarning, match=rf"^counting with NumPy alone; .*: {install_command('fast')}$"):
+        counting.count(*codes, 32, relevance)
+    counting.count(*codes, 32, relevance)  # a second warning would be an error
+
+
+@pytest.mark.filterwarnings("always")
+def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, capsys):
+    from protocol.cli import main
+
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
+    monkeypatch.setattr(counting, "_PLANES_START", 0.0)
+    monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
+    counting._warn_without_numba.cache_clear()
+    assert main(["evaluate", *OPTIONS]) == 0
+    assert re.fullmatch(
+        f"protocol: counting with NumPy alone; .*: {install_command('fast')}\n", capsys.readouterr().err
+    )
+
+
+def test_the_table_of_extras_is_that_of_the_project():
+    text = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (.*?) ?\|$", text, re.M)
+    assert {name: listed.split(", ") if listed else [] for name, _, listed in rows} == {
+        name: libraries(name) for name in EXTRAS if name not in FOR_DEVELOPMENT
+    }
+    assert set(re.findall(r"`([\w-]+)`", text)) >= FOR_DEVELOPMENT
+    assert EXTRAS["pipeline"][0] == "hashing-protocol[fast,hdf5,report]"
+    assert EXTRAS["all"] == ["hashing-protocol[learned,pipeline]"]
+
+
+def test_every_optional_module_is_named_with_the_extra_that_installs_it():
+    extra_of = {name: extra for extra in EXTRAS if extra not in FOR_DEVELOPMENT for name in libraries(extra)}
+    for module, extra in checks._EXTRAS.items():
+        assert extra_of.pop(DISTRIBUTIONS.get(module, module)) == extra, module
+    assert list(extra_of) == ["snakemake"]  # which the package does not import
+    for path in (ROOT / "protocol").rglob("*.py"):
+        for module, extra in re.findall(r'\bneed\("(\w+)[\w.]*", "(\w+)"\)', path.read_text()):
+            assert checks._EXTRAS[module] == extra, path
+
+
+@pytest.fixture(scope="module")
+def target(wheel, tmp_path_factory):
+    """A folder with the installed wheel, for an environment that has everything else."""
+    folder = tmp_path_factory.mktemp("target")
+    install(wheel, "--target", folder)
+    return folder
+
+
+def snakefile(target, folder):
+    done = run(sys.executable, "-m", "protocol", "snakefile", folder=folder, PYTHONPATH=str(target))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_a_checkout_names_its_own_snakefile(capsys):
+    from protocol.cli import main
+
+    assert main(["snakefile"]) == 0
+    assert capsys.readouterr().out == f"{ROOT / 'Snakefile'}\n"
+
+
+@pytest.mark.workflow
+def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
+    path = snakefile(target, tmp_path)
+    assert Path(path).is_relative_to(target)
+    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", path)
+    planned = run(*snakemake, "--dry-run", "--quiet", "rules", folder=tmp_path, PYTHONPATH=str(target))
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert re.search(r"^report +1$", planned.stdout, re.M)
+    made = run(*snakemake, "--cores", "1", "--", "dataset", folder=tmp_path, PYTHONPATH=str(target))
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert list(tmp_path.glob("results/datasets/*/content.h5"))
+
+
+@pytest.mark.workflow
+def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
+    """As the page on installation shows it."""
+    text = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    (shown,) = re.findall(r"^    from protocol\..*?^    use rule [^\n]+\n", text, re.S | re.M)
+    (tmp_path / "Snakefile").write_text(re.sub("^    ", "", shown, flags=re.M))
+    (tmp_path / "experiment.yaml").write_text((ROOT / "workflow" / "config" / "digits.yaml").read_text())
+    variables = {"PYTHONPATH": str(target)}
+    command = (sys.executable, "-m", "snakemake", "--cores", "1", "--filegraph")
+    planned = run(*command, "--", "hashing_report", "hashing_paper", folder=tmp_path, **variables)
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert "cifar10_gist.csv" in planned.stdout
+    assert "results/reference/cifar10/summary.csv" in planned.stdout
