@@ -21,6 +21,7 @@ from protocol.comparison.rendering import (
     scores_table,
     text_of,
     title_of,
+    unused,
     with_figures,
 )
 from protocol.evaluation import Evaluation
@@ -136,18 +137,17 @@ def compare(
     found = match([[score for score in own if not chosen or score.metric in chosen] for own in read], assumed)
     if against is not None:
         one_of(against, dict.fromkeys(score.method for score, _ in found.compared), "against")
-    by_section: dict[str, dict[tuple[str, ...], _Rows]] = {}
-    titles: dict[str, str] = {}
+    by_heading: dict[tuple[tuple[str, str], ...], dict[tuple[str, ...], _Rows]] = {}
     for score, own in found.compared:
-        fields = heading(score)
-        name = name_of(fields)
-        titles[name] = title_of(fields)
         protocol = protocol_of(score)
         key = (score.metric, str(protocol["empty"]), str(protocol["ties"]))
-        by_section.setdefault(name, {}).setdefault(key, []).append((score, own))
+        by_heading.setdefault(tuple(heading(score).items()), {}).setdefault(key, []).append((score, own))
+    by_section: dict[str, dict[tuple[str, ...], _Rows]] = {}
     parts, all_differences = [], []
-    for name, of_section in by_section.items():
-        part, of_part = _section(name, titles[name], of_section, against, margin)
+    for fields, of_section in by_heading.items():
+        name = unused(name_of(dict(fields)), by_section)
+        by_section[name] = of_section
+        part, of_part = _section(name, title_of(dict(fields)), of_section, against, margin)
         parts.append(part)
         all_differences += of_part
     n_tables = sum(map(len, by_section.values()))
@@ -169,7 +169,7 @@ def _section(
     every: list[tuple[str, str, Differences]] = []
     missing: dict[str, dict[tuple[str, str], None]] = {}
     for (metric, empty, _), rows in tables.items():
-        table_name = name_of({"section": name, "empty": empty})
+        table_name = unused(name_of({"section": name, "empty": empty, "metric": metric}), [one.name for one in shown])
         shown.append(scores_table(table_name, metric, rows))
         by_method: dict[str, dict[int, Score]] = {}
         for score, _ in rows:

@@ -5,7 +5,8 @@ correction for several tests is that of its `multipletests` (`protocol.report.st
 the spread; values without any are decided here.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,6 +53,10 @@ class Differences:
     Parameters
     ----------
     reference : str
+    n_tests : int
+        The number of comparisons for which intervals and p-values are corrected: those in `found` if the user named the
+        reference. A reference that was chosen by its score could have been any method, so then every pair of methods
+        at each code length counts.
     chosen : bool
         Whether the user named the reference; otherwise it is the method with the best mean of the table.
     found : list of Difference
@@ -60,6 +65,7 @@ class Differences:
     """
 
     reference: str
+    n_tests: int
     chosen: bool
     found: list[Difference]
     missing: dict[str, list[str]]
@@ -99,22 +105,34 @@ def differences(
     paired: list[tuple[str, int, Pairs]] = []
     missing: dict[str, list[str]] = {}
     for method, own in rows.items():
-        for n_bits in sorted(own.keys() & rows[reference].keys()) if method != reference else ():
+        if method == reference:
+            continue
+        common = sorted(own.keys() & rows[reference].keys())
+        if not common:
+            missing.setdefault(f"{reference}, the reference, has other code lengths", []).append(method)
+        for n_bits in common:
             pairs = _paired(own[n_bits], rows[reference][n_bits])
             if isinstance(pairs, Pairs):
                 paired.append((method, n_bits, pairs))
             elif method not in missing.setdefault(pairs, []):
                 missing[pairs].append(method)
     better = registry.entry("metric", metric).better
-    level = 1 - (1 - CONFIDENCE) / max(1, len(paired))
+    n_tests = len(paired) if against is not None else _n_pairs(n_bits for _, n_bits, _ in paired)
+    level = 1 - (1 - CONFIDENCE) / max(1, n_tests)
     outcomes = [outcome(pairs.one - pairs.other, level=level, margin=margin, better=better) for *_, pairs in paired]
     names = ("p",) if margin is None else ("p", "p_no_worse", "p_equal")
-    columns = {name: holm([getattr(one, name) for one in outcomes]) for name in names}
+    untested = [1.0] * (n_tests - len(paired))
+    columns = {name: holm([getattr(one, name) for one in outcomes] + untested) for name in names}
     corrected = [
         one._replace(**{name: float(values[at]) for name, values in columns.items()}) for at, one in enumerate(outcomes)
     ]
     found = [Difference(*key, one) for key, one in zip(paired, corrected, strict=True)]
-    return Differences(reference, against is not None, found, missing)
+    return Differences(reference, n_tests, against is not None, found, missing)
+
+
+def _n_pairs(n_bits: Iterable[int]) -> int:
+    """Return the number of pairs of methods and of their reference, from the code length of each comparison with it."""
+    return sum(n * (n + 1) // 2 for n in Counter(n_bits).values())
 
 
 def _paired(one: Score, other: Score) -> Pairs | str:
@@ -143,7 +161,7 @@ def outcome(values: ArrayLike, *, level: float, margin: float | None = None, bet
     """
     x = np.asarray(values, dtype=np.float64)
     mean, nan = float(x.mean()), float("nan")
-    if np.ptp(x) < np.finfo(np.float64).eps:
+    if np.ptp(x) <= np.finfo(np.float64).eps * np.abs(x).max():
         above, below = (float(not mean > -margin), float(not mean < margin)) if margin else (nan, nan)
         interval, p = (mean, mean), float(mean == 0)
     else:

@@ -11,6 +11,8 @@ from protocol.report.figure import counted, listed
 
 NOT_RECORDED = "not recorded"
 """The value of a field that no file records and that is assumed to be equal."""
+OF_METRIC = ("empty", "ties")
+"""The fields that differ from metric to metric; scores of one file agree in the others."""
 _FEW = 3
 Assumed = dict[str, str]
 """The assumed values of a score by field."""
@@ -72,6 +74,7 @@ def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None])
         kinds = {score.protocol: score for score in cell}
         values = {kind: _filled(kind, kinds, assumed) for kind in kinds}
         filled |= {id(score): values[score.protocol] for score in cell}
+    _check_one_value(scores, filled)
     complete = [
         replace(
             score, protocol=tuple(filled[id(score)].get(f, v) for f, v in zip(PROTOCOL, score.protocol, strict=True))
@@ -113,6 +116,25 @@ def _filled(
             )
         own[field] = known.pop() or NOT_RECORDED if known else NOT_RECORDED
     return own
+
+
+def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> None:
+    """Raise ProtocolError if scores of one file that record the same got different values of a field assumed.
+
+    The others of a code length or a metric may be other files, with another value, than those of the next.
+    """
+    found: dict[tuple[object, ...], str] = {}
+    for score in scores:
+        recorded = tuple(v for field, v in zip(PROTOCOL, score.protocol, strict=True) if field not in OF_METRIC)
+        for field, value in filled[id(score)].items():
+            if field in OF_METRIC or value == NOT_RECORDED:
+                continue
+            first = found.setdefault((score.file, recorded, field), value)
+            if first != value:
+                raise ProtocolError(
+                    f"assume {field}: expected one value for {score.file}, got {listed(sorted((first, value)))}, from "
+                    f"other files by code length or metric. Give --assume {field}=VALUE."
+                )
 
 
 def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assumed: Mapping[str, str | None]) -> bool:

@@ -204,7 +204,12 @@ def _of_json(path: Path, file: str) -> list[Score]:
         n_bits = int(content["n_bits"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
+    for field in ("empty", "ties", "per_query"):
+        if not isinstance(content.get(field) or {}, dict):
+            raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
     recorded = content.get("per_query") or {}
+    if recorded and not {"file", "sha256"} <= recorded.keys():
+        raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {', '.join(recorded)}.")
     table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
     by_metric = {field: content.get(field) or {} for field in ("empty", "ties")}
     return [

@@ -1,7 +1,8 @@
 """A comparison as sections of sentences, tables and figures: for a terminal, a notebook or a page."""
 
 import html
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from protocol import tables
 from protocol.comparison.differences import Difference, Differences
-from protocol.comparison.matching import NOT_RECORDED, Assumed
+from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed
 from protocol.comparison.reading import Score
 from protocol.identity import NOTED, PROTOCOL
 from protocol.report.figure import (
@@ -30,8 +31,6 @@ from protocol.report.statistics import CONFIDENCE
 if TYPE_CHECKING:
     import pandas as pd
 
-OF_METRIC = ("empty", "ties")
-"""The fields that differ from metric to metric: they are in the captions, all others in the headings."""
 _EMPTY = {"zero": "undefined values count 0", "drop": "undefined values are left out"}
 _SIZES = {"n_queries": "queries", "n_database": "database items"}
 _VERDICT = {True: "shown", False: "not shown"}
@@ -45,7 +44,7 @@ def protocol_of(score: Score) -> dict[str, str | None]:
 
 
 def heading(score: Score) -> dict[str, str]:
-    """Return what the heading of a score's section says: values of its own protocol only."""
+    """Return the heading of a score's section by field: what differs from metric to metric is in the captions."""
     return {field: str(value) for field, value in protocol_of(score).items() if field not in OF_METRIC}
 
 
@@ -61,6 +60,12 @@ def name_of(fields: Mapping[str, str]) -> str:
     return "-".join("".join(c if c.isalnum() else "-" for c in value) for value in fields.values())
 
 
+def unused(name: str, names: Collection[str]) -> str:
+    """Return a name that is not among the names, with a number where it would be: different headings may share one."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], numbered) if one not in names)
+
+
 def overview(
     n_tables: int, files: Sequence[str], left_out: Mapping[str, Sequence[str]], *, paired: bool, margin: float | None
 ) -> Section:
@@ -74,7 +79,8 @@ def overview(
         text.append(
             "Differences are means over pairs of runs, or of queries, on the same items. Intervals: "
             f"{100 * CONFIDENCE:g} % for all comparisons of a table together (Bonferroni). p: paired t-tests, "
-            "corrected for the comparisons of the table (Holm). The reference is chosen with --against."
+            "corrected for the comparisons of the table (Holm). Name the reference with --against: the method with the "
+            "best mean is chosen by the values that are tested, so then all pairs of methods count as comparisons."
         )
     if paired and margin is not None:
         text.append(
@@ -136,7 +142,7 @@ def scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) 
     )
     caption = " ".join([says, *_assumed(rows)])
     header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
-    return Table(f"{name}-{metric}", caption, header, cells, n_labels=2)
+    return Table(name, caption, header, cells, n_labels=2)
 
 
 def differences_table(name: str, metric: str, found: Differences, margin: float | None) -> Table:
@@ -146,9 +152,11 @@ def differences_table(name: str, metric: str, found: Differences, margin: float 
         header += ["no worse", "equal"]
     chosen = "" if found.chosen else ", the method with the best mean of this table"
     caption = f"{metric}: differences from {found.reference}{chosen}; {counted(len(found.found), 'comparison')}"
+    if found.n_tests > len(found.found):
+        caption += f", corrected for all {found.n_tests:,} pairs of methods"
     caption += "." if margin is None else f", margin {margin:g}."
     rows = [_row(one, margin) for one in found.found]
-    return Table(f"{name}-{metric}-differences", caption, header, rows, n_labels=1)
+    return Table(f"{name}-differences", caption, header, rows, n_labels=1)
 
 
 def _row(one: Difference, margin: float | None) -> list[str]:

@@ -189,6 +189,7 @@ _metric(
     ties=_EXPECTED,
     denominator=_ALL,
     summary="Mean precision at the ranks of the relevant items, expected over ties.",
+    synonyms=("AP", "mAP@all", "mAP@-1"),
 )(average_precision)
 _metric(
     "mAP[best]",

@@ -8,7 +8,9 @@ import protocol
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.comparison import compare
-from protocol.comparison.differences import outcome
+from protocol.comparison.differences import differences, outcome
+from protocol.comparison.reading import Score
+from protocol.comparison.values import Values
 
 RNG = np.random.default_rng(5)
 A = RNG.normal(0.5, 0.05, 10)
@@ -29,7 +31,7 @@ def three(experiment):
 
 
 def test_runs_are_paired_across_files_and_tested_as_scipy_does(experiment):
-    found = compare(*three(experiment), margin=0.005)
+    found = compare(*three(experiment), margin=0.005, against="itq, gist")
     frame = found.differences_to_frame().set_index("method")
     assert set(frame["reference"]) == {"itq, gist"}
     assert (frame["unit"] == "run").all()
@@ -69,12 +71,59 @@ def test_the_reference_is_the_best_or_the_one_that_is_named(experiment, capsys):
     files = three(experiment)
     (best,), (named,) = table_of(compare(*files)), table_of(compare(*files, against="lsh, gist"))
     assert best.caption == (
-        "mAP: differences from itq, gist, the method with the best mean of this table; 2 comparisons."
+        "mAP: differences from itq, gist, the method with the best mean of this table; 2 comparisons, corrected for "
+        "all 3 pairs of methods."
     )
     assert named.caption == "mAP: differences from lsh, gist; 2 comparisons."
     assert [row[2][0] for row in named.rows] == ["+", "+"]
     assert main(["compare", *map(str, files), "--against", "itq"]) == 2
     assert "against: expected itq, gist, lsh, gist or sh, gist, got 'itq'" in capsys.readouterr().err
+
+
+def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_comparison(experiment):
+    files = three(experiment)
+    best, named = compare(*files), compare(*files, against="itq, gist")
+    p = [table.differences_to_frame().sort_values("p")["p"].to_numpy() for table in (best, named)]
+    assert p[0][0] == pytest.approx(3 / 2 * p[1][0], rel=1e-9)  # three pairs of three methods, two with the best
+    low, high = stats.ttest_rel(B, A).confidence_interval(1 - 0.05 / 3)
+    row = best.differences_to_frame().set_index("method").loc["lsh, gist"]
+    assert [row["low"], row["high"]] == pytest.approx([low, high], rel=1e-9)
+
+
+def test_equal_methods_differ_from_the_best_of_them_as_rarely_as_the_level_says():
+    rng, false = np.random.default_rng(0), 0
+    for _ in range(60):
+        values = rng.normal(size=(12, 40))
+        scores = {str(at): {16: score_of(own)} for at, own in enumerate(values)}
+        found = differences(scores, "mAP")
+        false += min(one.outcome.p for one in found.found) < 0.05
+    assert false <= 6  # 3 of 60 on average; with the correction for eleven comparisons there are 11
+
+
+def score_of(values):
+    items = np.array(["digest"])
+    return Score(
+        *("file", "method", (None,) * 8, 16, "mAP", values.mean(), np.nan, None, None, None),
+        values=lambda: Values("query", items, values),
+    )
+
+
+def test_methods_of_other_code_lengths_than_the_reference_are_named(experiment):
+    found = compare(
+        experiment("a", {"values": A - 0.3}, {"hasher": "lsh", "n_bits": 32, "values": A}),
+        experiment("b", {"hasher": "sh", "values": B - 0.3}, {"hasher": "agh", "n_bits": 32, "values": B}),
+    )
+    assert found.differences_to_frame()["method"].tolist() == ["agh, gist"]
+    assert found.sections[1].text == [
+        "No paired differences for itq, gist and sh, gist (mAP): lsh, gist, the reference, has other code lengths."
+    ]
+
+
+def test_values_that_are_tiny_have_a_spread_nonetheless():
+    small = np.array([1e-18, -1e-18, 2e-18])
+    found, scaled = outcome(small, level=0.95), outcome(small * 1e18, level=0.95)
+    assert found.p == pytest.approx(scaled.p)
+    assert found.low == pytest.approx(scaled.low * 1e-18)
 
 
 def test_lower_is_better_where_the_metric_says_so(experiment):

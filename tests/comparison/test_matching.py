@@ -176,6 +176,35 @@ def test_two_sizes_are_not_joined_by_a_file_that_records_none(experiment, codes)
     assert [[row[1] for row in rows] for rows in rows_of(found)] == [["old/summary.csv", "c.json"]]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"ground_truth": "class label"}, {"ground_truth": "class-label"}),
+        ({"dataset": "a-b", "ground_truth": "c"}, {"dataset": "a", "ground_truth": "b-c"}),
+    ],
+    ids=["marks", "boundary"],
+)
+def test_names_that_look_alike_are_different_headings(codes, one, other):
+    files = [codes(f"{at}.json", **change) for at, change in enumerate((one, other, one, other))]
+    found = compare(*files)
+    assert [[row[0] for row in table] for table in rows_of(found)] == [["0", "2"], ["1", "3"]]
+    assert len({part.title for part in found.sections}) == len({part.name for part in found.sections}) == 3
+    assert found.to_frame()["section"].nunique() == 2
+    assert found.to_html().count("<table aria-labelledby") == 2
+
+
+@pytest.mark.parametrize("field", ["n_bits", "metric"])
+def test_a_file_is_not_assumed_to_be_of_two_data_sets(experiment, field):
+    values = {"n_bits": [16, 32], "metric": ["mAP", "nDCG"]}[field]
+    rows = [{field: value} for value in values]
+    unknown = experiment("unknown", *(row | {"dataset": ""} for row in rows))
+    files = [unknown, *(experiment(name, row | {"dataset": name}) for name, row in zip("ab", rows, strict=True))]
+    with pytest.raises(ProtocolError, match=r"assume dataset: expected one value for unknown/summary.csv, got a and b"):
+        compare(*files, assume="dataset")
+    found = compare(*files, assume="dataset=a")
+    assert [part.title.startswith("dataset a,") for part in found.sections[1:]] == [True]
+
+
 def test_what_was_left_out_is_said_with_its_reason(experiment, codes):
     mine = codes("mine.json", metrics={"mAP": 0.7, "nDCG": 0.5})
     found = compare(experiment("a", {}, {"n_bits": 32}, {"dataset": "x", "hasher": "lsh"}), mine)

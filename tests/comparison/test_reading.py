@@ -162,3 +162,18 @@ def test_values_that_do_not_have_the_mean_are_not_used(codes, experiment, tmp_pa
     table = pd.read_csv(path)
     table.assign(mean=0.5).to_csv(path, index=False)
     assert read_scores(path)[0].values() == "the metrics.csv next to x/summary.csv does not have the runs of this mean"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"per_query": "a.csv"}, "with an object as per_query, got 'a.csv'"),
+        ({"per_query": {"path": "a.csv"}}, "with file and sha256 in per_query, got path"),
+        ({"ties": "none"}, "with an object as ties, got 'none'"),
+    ],
+)
+def test_a_field_of_another_kind_is_refused(codes, change, message):
+    path = codes("a.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ProtocolError, match=rf"a.json: expected the JSON of `protocol evaluate --json`, {message}\."):
+        read_scores(path)

@@ -256,6 +256,11 @@ def test_relevance(form):
         ([[0]], 1, "which may be either"),
         (torch.tensor([[0, 1, 1, 0]]), 4, "which may be either"),
         ([[0, 2, 2, 1]], 4, r"got repeated integers of shape .* = \(1, 4\): pass a matrix of levels as scipy.sparse"),
+        (
+            np.array([[2, 0, 1]]),
+            3,
+            r"got different integers of shape .* = \(1, 3\): as positions, they make every item",
+        ),
         ([[0, 0]], 4, "relevance: indices: wanted the database positions of each query ascending, each once"),
         ([[0.0, 0.5, 1.0, 0.0]], 4, r"expected a Boolean matrix \(n_queries, n_database\) = \(1, 4\) or lists"),
         ([[True, False]], 4, "expected 4 Boolean values for each query, one per database item, got 2"),

@@ -76,6 +76,9 @@ def test_a_name_without_what_follows_the_cutoff_is_ambiguous(name):
 MEANT = {
     "map": "'mAP'",
     "MAP": "'mAP'",
+    "AP": "'mAP'",
+    "mAP@ALL": "'mAP'",
+    "map@-1": "'mAP'",
     "NDCG": "'nDCG'",
     "ndcg@10": "'nDCG@10'",
     "nDCG@top10": "'nDCG@10'",
