@@ -1,8 +1,9 @@
-"""Files between the rooms: HDF5 with a passport, finished or absent, checked on reading.
+"""Files between stages: HDF5 with a provenance record, complete or absent, verified before it is read.
 
 A file is written under another name in the same folder, flushed to the disk and renamed, so an interrupted job leaves
-nothing that looks finished. Every array carries the SHA-256 of its dtype, shape and bytes; `read` checks what it reads.
-The passport says what made the file (name, parameters, seed), from what (digests of inputs) and with what (versions).
+nothing that looks finished. The checksum of the complete file is verified before HDF5 opens it (`protocol.checksums`).
+The provenance record says what made the file (name, parameters, seed), from what (digests of inputs) and with what
+(versions); a digest of content depends on arrays and provenance alone, not on how HDF5 arranges them.
 """
 
 import contextlib
@@ -23,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from protocol import checksums
 from protocol.checks import ProtocolError, need
 
 if TYPE_CHECKING:
     import h5py
 
 _CHUNK_BYTES = 1 << 20
-_BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy", "torch")
 _HINTS = {
@@ -58,8 +59,14 @@ def explained(path: str | Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | Path, *, checksum: bool = False) -> Iterator[Path]:
     """Give a temporary path beside `path`, and rename it to `path` only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : str or Path
+    checksum : bool, default=False
+        Whether to write the file's checksum next to it (`protocol.checksums.checksum_path`), as stages do.
 
     Raises
     ------
@@ -70,7 +77,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     -----
     A link is followed; what is there and is no file, a device say, is never replaced.
     """
-    path = Path(path)
+    path = named = Path(path)
     path = path.resolve() if path.is_symlink() else path
     if path.exists() and not path.is_file():
         raise ProtocolError(f"{path}: can't be written: wanted the name of a file, came a folder or a device")
@@ -83,9 +90,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
             yield Path(temporary)
             with open(temporary, "rb+") as finished:
                 os.fsync(finished.fileno())
+            digest = file_sha256(temporary) if checksum else ""
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
             temporary = None
+        if checksum:
+            with replacing(checksums.checksum_path(named)) as record:
+                record.write_text(checksums.checksum_line(named, digest), encoding="utf-8")
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
@@ -269,10 +280,12 @@ def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = F
     (6, 4) [2 2]
     """
     h5py = need("h5py", "hdf5")
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        writer = Writer(file, compress=compress)
-        yield writer
-        writer._finish(passport)
+    with replacing(path) as temporary:
+        with h5py.File(temporary, "w", userblock_size=checksums.USER_BLOCK) as file:
+            writer = Writer(file, compress=compress)
+            yield writer
+            writer._finish(passport)
+        checksums.seal(temporary)
 
 
 def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any], *, compress: bool = False) -> None:
@@ -296,54 +309,32 @@ def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
 
 @contextlib.contextmanager
 def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]":
-    """Open a file whose passport and list of arrays are those that were written, and give it with its arrays."""
+    """Verify a file, open it, and give it with its arrays; HDF5 never sees bytes that were not written here."""
     h5py = need("h5py", "hdf5")
-    if not Path(path).exists():
-        raise ProtocolError(f"{path}: no such file; run the stage that makes it")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise ProtocolError(f"{path}: not a readable HDF5 file (cut short?); delete it and run again") from error
-    with file:
-        if "digest" not in file.attrs or "passport" not in file.attrs:
-            raise ProtocolError(f"{path}: has no passport, so this project did not write it; delete it and run again")
-        arrays = _arrays_of(file)
-        digests = {name: str(array.attrs.get("sha256")) for name, array in arrays.items()}
-        if file.attrs["digest"] != _whole_digest(digests, file.attrs["passport"]):
-            raise ProtocolError(f"{path}: was altered after writing; delete the file and run again")
-        yield file, arrays
+    checksums.verify_sealed(path)
+    with h5py.File(path, "r") as file:
+        yield file, _arrays_of(file)
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
-    """Return the named arrays of a file (all if None), each checked against its digest.
+    """Return the named arrays of a file (all if None).
 
     Raises
     ------
     ProtocolError
-        If the file is missing, not HDF5, has no passport, lacks an array (the known ones are listed), or an array's
-        bytes are not those that were written.
+        If the file is missing, its bytes are not those that `writing` wrote, or it lacks an array (the known ones are
+        listed).
     """
     with _opened(path) as (_, found):
         missing = sorted(set(names or ()) - set(found))
         if missing:
             raise ProtocolError(f"{path}: has no array {missing[0]!r}; it has: {', '.join(sorted(found))}")
-        return {name: _whole(path, name, found[name]) for name in (sorted(found) if names is None else names)}
-
-
-def _whole(path: str | Path, name: str, stored: "h5py.Dataset") -> NDArray:
-    """Return a whole array, checked against its digest."""
-    try:
-        array: NDArray = stored[...]
-    except OSError as error:
-        raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
-    if array_digest(array) != stored.attrs.get("sha256"):
-        raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
-    return array
+        return {name: found[name][...] for name in (sorted(found) if names is None else names)}
 
 
 @contextlib.contextmanager
 def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
-    """Give one array of a file to be read by slices of rows, checked against its digest before; errors as `read`.
+    """Give one array of a file to be read by slices of rows; errors as `read`.
 
     The name may also be that of a group, the part before a ``/``, that holds only one array.
     """
@@ -352,17 +343,7 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
         if len(meant) != 1:
             has = f"several arrays {name!r}: {', '.join(meant)}; name one" if meant else f"no array {name!r}"
             raise ProtocolError(f"{path}: has {has}" + ("" if meant else f"; it has: {', '.join(sorted(found))}"))
-        array = found[name := meant[0]]
-        n_rows = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
-        digest = _Digest()
-        try:
-            for start in range(0, len(array), n_rows):
-                digest.update(array[start : start + n_rows])
-        except OSError as error:
-            raise ProtocolError(f"{path}: array {name!r} can't be read; delete the file and run again") from error
-        if digest.of(array) != array.attrs.get("sha256"):
-            raise ProtocolError(f"{path}: array {name!r} was altered after writing; delete the file and run again")
-        yield array
+        yield found[meant[0]]
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:
@@ -402,7 +383,7 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
         groups = grouped(found)
         if group not in groups:
             raise ProtocolError(f"{path}: expected arrays of {group!r}, got those of {', '.join(sorted(groups))}")
-        return {name: _whole(path, f"{group}/{name}", stored) for name, stored in sorted(groups[group].items())}
+        return {name: stored[...] for name, stored in sorted(groups[group].items())}
 
 
 def read_passport(path: str | Path) -> dict[str, Any]:

@@ -6,11 +6,13 @@ CSV comes from the standard library, and from pandas for data frames.
 """
 
 import csv
+import io
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.checks import need
+from protocol.checksums import verified
 from protocol.storage import replacing
 
 if TYPE_CHECKING:
@@ -21,18 +23,30 @@ DIGITS = "%.9g"
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 
 
-def write_csv(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows as CSV in UTF-8; the file appears only when it is complete."""
-    with replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
+def write_csv(
+    path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]], *, checksum: bool = False
+) -> None:
+    """Write rows as CSV in UTF-8; the file appears only when it is complete. `checksum` as in `storage.replacing`."""
+    with replacing(path, checksum=checksum) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
 
 
 def write_table(path: str | Path, table: "pd.DataFrame") -> None:
-    """Write a data frame without its index as CSV, floats with nine digits; the file appears when it is complete."""
-    with replacing(path) as temporary:
+    """Write a stage's data frame and its checksum: CSV without the index, floats with nine digits."""
+    with replacing(path, checksum=True) as temporary:
         table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
+
+
+def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
+    """Return a CSV file that a stage wrote as a data frame; its checksum is verified before pandas sees it.
+
+    `options` are those of ``pandas.read_csv``; errors as `protocol.checksums.verified`.
+    """
+    import pandas as pd
+
+    return pd.read_csv(io.BytesIO(verified(path)), **options)
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -43,9 +43,9 @@ def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | i
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV, one row each, with the file they were made in; examples are joined by commas."""
+    """Write findings as CSV, with a checksum: one row each, the file they were made in, examples joined by commas."""
     rows = [one | {"examples": ", ".join(one["examples"])} for some in findings for one in records(some)]  # type: ignore[arg-type]
-    tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows))
+    tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows), checksum=True)
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from protocol.checks import ProtocolError
+from protocol.checksums import verify
 
 CELL = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric")
 _NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float}
@@ -93,6 +94,7 @@ class Results:
 
 
 def _read_table(path: Path, rows: list[Row], statistics: dict[tuple[str, str], float]) -> None:
+    verify(path, required=False)
     try:
         with open(path, newline="", encoding="utf-8") as file:
             table = csv.DictReader(file)

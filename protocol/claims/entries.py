@@ -71,9 +71,9 @@ def judge(
     return entries
 
 
-def write_json(path: str | Path, entries: list[dict[str, str]]) -> None:
-    """Write a ledger as JSON: a list of objects with the keys `FIELDS`."""
-    with replacing(path) as temporary:
+def write_json(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
+    """Write a ledger as JSON: a list of objects with the keys `FIELDS`. `checksum` as in `storage.replacing`."""
+    with replacing(path, checksum=checksum) as temporary:
         temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, need
+from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
@@ -106,6 +107,7 @@ def read_scores(source: str | Path | Evaluation, file: str | None = None) -> lis
     path = Path(source)
     if not path.is_file():
         raise ProtocolError(f"{path}: expected a summary.csv or {_JSON}, got no such file.")
+    verify(path, required=False)
     return _of_json(path, name) if path.suffix == ".json" else _of_summary(path, name)
 
 
@@ -186,6 +188,8 @@ class _Runs:
     @functools.cached_property
     def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
         pd = need("pandas", "report")
+        for path in self._files:
+            verify(path, required=False)
         try:
             scores, runs = map(pd.read_csv, self._files)
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores

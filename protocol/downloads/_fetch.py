@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from protocol.checks import ProtocolError
+from protocol.checksums import checksum_path, verified
 from protocol.downloads._part import alone, finish
 from protocol.downloads._recorded import record, recorded
 from protocol.downloads._transfer import Patience, RefusedError, clear, origin_path, transfer
@@ -139,7 +140,7 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
                 "size": target.stat().st_size,
                 "note": _note(file, source, found),
             }
-            with replacing(place.provenance(file)) as path:
+            with replacing(place.provenance(file), checksum=True) as path:
                 path.write_text(json.dumps(provenance, indent=1))
     return provenance
 
@@ -159,9 +160,10 @@ def check_recorded(files: Iterable[File], place: Place) -> None:
 
 
 def _noted(file: File, place: Place) -> dict[str, Any]:
-    """Return what is noted of a file that is there, {} of one that is not."""
-    there = place.path(file).exists() and place.provenance(file).exists()
-    return json.loads(place.provenance(file).read_text()) if there else {}
+    """Return what is noted of a file that is there, {} of one that is not or whose job did not finish."""
+    noted = place.provenance(file)
+    finished = all(path.exists() for path in (place.path(file), noted, checksum_path(noted)))
+    return json.loads(verified(noted)) if finished else {}
 
 
 def _first_good(file: File, place: Place, part: IO[bytes], wanted: str | None, patience: Patience) -> tuple[str, str]:

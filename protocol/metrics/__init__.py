@@ -83,4 +83,5 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
 
 def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
     """Write a score table: rows of `COLUMNS` with `ITEMS` before the value, which has nine digits."""
-    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), ((*row[:-1], DIGITS % row[-1]) for row in rows))
+    written = ((*row[:-1], DIGITS % row[-1]) for row in rows)
+    write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), written, checksum=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.report.statistics import detectable_effect, effect, holm, runs_needed
+from protocol.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +22,7 @@ def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
     """Return the four scores of every run and cell, with the leak: `protocol.studies` says what it is."""
     import pandas as pd
 
-    table = pd.concat([pd.read_csv(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)
+    table = pd.concat([read_table(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)
     inside = table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]
     return table.assign(leak=inside / 2).sort_values([*_CELL, "run"], kind="stable", ignore_index=True)
 

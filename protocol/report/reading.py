@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import storage
+from protocol.checks import ProtocolError
+from protocol.checksums import verified, verify
 from protocol.report.results import Results
+from protocol.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,11 +19,13 @@ if TYPE_CHECKING:
 def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
     """Return the results of an experiment, whose images are read from their file when they are needed.
 
+    Every file that a stage wrote is verified before it is read.
+
     Parameters
     ----------
     files : mapping of str to path or paths
-        ``content``, ``labels``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``, ``published``,
-        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times``
+        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``,
+        ``published``, ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times``
         (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
@@ -29,6 +34,7 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
 
     import pandas as pd
 
+    verify(files["metrics"])  # the page names it
     passport = storage.read_passport(files["content"])
     has_images = "images" in passport["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
@@ -37,16 +43,16 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             passport=passport,
             items=storage.read(files["labels"]),
             images=images,
-            summary=pd.read_csv(files["summary"]),
-            findings=pd.read_csv(files["audit"]),
-            selection=next(map(pd.read_csv, files["selection"]), None),
+            summary=read_table(files["summary"]),
+            findings=read_table(files["audit"]),
+            selection=next(map(read_table, files["selection"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             passports={str(path): storage.read_passport(path) for path in files["provenance"]},
-            claims=json.loads(Path(files["claims"]).read_text()),
+            claims=json.loads(verified(files["claims"])),
         )
 
 
@@ -73,7 +79,7 @@ def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
     tables: dict[str, list[pd.DataFrame]] = {}
     for path in map(Path, paths):
         feature, split = path.parts[-4], path.parts[-2]
-        tables.setdefault(path.stem, []).append(pd.read_csv(path).assign(feature=feature, split=split))
+        tables.setdefault(path.stem, []).append(read_table(path).assign(feature=feature, split=split))
     # A table without rows has columns without a type, and numbers put together with it would be none any more.
     filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
     return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
@@ -85,6 +91,12 @@ def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
     rows = []
     for path in map(Path, paths):
-        for job in pd.read_csv(path, sep="\t", na_values="-").itertuples():
-            rows.append({"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss})
+        try:
+            measured = pd.read_csv(path, sep="\t", na_values="-", usecols=["s", "max_rss"], dtype=float)
+        except (OSError, ValueError) as error:  # Snakemake writes these files, without a checksum
+            raise ProtocolError(
+                f"{path}: expected Snakemake's benchmark of a job, got: {' '.join(str(error).split())}. Delete it and "
+                "run again."
+            ) from error
+        rows += [{"stage": path.stem, "seconds": job.s, "megabytes": job.max_rss} for job in measured.itertuples()]
     return pd.DataFrame(rows, columns=["stage", "seconds", "megabytes"])

@@ -13,6 +13,7 @@ from protocol import __version__, registry
 from protocol.identity import pipeline_convention
 from protocol.metrics import COLUMNS, ITEMS
 from protocol.report.display import middle
+from protocol.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +24,10 @@ _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the rows of several score tables as one, sorted, so that the order of the paths has no effect."""
+    """Return the rows of several score tables, verified, as one, sorted: the order of the paths has no effect."""
     import pandas as pd
 
-    table = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    table = pd.concat([read_table(path) for path in paths], ignore_index=True)
     return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
 
 

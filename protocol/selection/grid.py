@@ -106,7 +106,7 @@ def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
     ``chosen`` the one that is taken.
     """
     rows = sorted((row for file in selections for row in _rows(file)), key=lambda row: row[: COLUMNS.index("options")])
-    write_csv(path, COLUMNS, rows)
+    write_csv(path, COLUMNS, rows, checksum=True)
 
 
 def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:

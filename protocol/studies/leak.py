@@ -135,4 +135,5 @@ def rankings(
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows in the order of `COLUMNS` as CSV; the four scores, last in a row, with nine digits."""
     n = len(RANKINGS)
-    write_csv(path, COLUMNS, ((*row[:-n], *(DIGITS % score for score in row[-n:])) for row in rows))
+    written = ((*row[:-n], *(DIGITS % score for score in row[-n:])) for row in rows)
+    write_csv(path, COLUMNS, written, checksum=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from protocol import checks, claims, registry
+from protocol import checks, claims, registry, storage
 from protocol.claims import _claim, ramap, render, talr
 from protocol.claims._results import CELL
 from protocol.hashers.ranking.objectives import ap_s
@@ -384,6 +384,9 @@ def test_the_pipeline_writes_the_same(root, tmp_path, kept_tables, with_kept_tab
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     own = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
+    content = own.read_text()
+    with storage.replacing(own, checksum=True) as path:
+        path.write_text(content)
     files = SimpleNamespace(summary=own, reference=kept_tables)
     script.main(SimpleNamespace(input=files, output=SimpleNamespace(claims=tmp_path / "claims.json")))
     assert json.loads((tmp_path / "claims.json").read_text()) == list(with_kept_tables.values())

@@ -15,6 +15,7 @@ from protocol.comparison.reading import read_scores
 from protocol.evaluation import write_json, write_per_query
 from protocol.identity import PROTOCOL
 from protocol.report.figure import ABSENT
+from protocol.storage import replacing
 
 CODES = np.random.default_rng(0).integers(0, 2, (40, 8))
 LABELS = {"query_labels": np.arange(10) % 3, "database_labels": np.arange(30) % 3}
@@ -177,3 +178,20 @@ def test_a_field_of_another_kind_is_refused(codes, change, message):
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(ProtocolError, match=rf"a.json: expected the JSON of `protocol evaluate --json`, {message}\."):
         read_scores(path)
+
+
+@pytest.mark.parametrize("name", ["summary.csv", "metrics.csv", "runs.csv"])
+def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
+    """Tables that somebody sent come without checksums; where one is there, it has to agree."""
+    path = experiment("a", {"values": [0.1, 0.3]})
+    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    table = path.with_name(name)
+    content = table.read_bytes()
+    with replacing(table, checksum=True) as temporary:
+        temporary.write_bytes(content)
+    assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.3]
+    table.write_bytes(content.replace(b"1", b"2"))
+    with pytest.raises(ProtocolError) as error:
+        read_scores(path)[0].values()
+    assert str(error.value).startswith(f"{table}: altered since it was written (expected sha256 ")
+    assert str(error.value).endswith("). Delete it and run again.")

@@ -46,7 +46,7 @@ def test_a_connection_that_drops_at_random_bytes(server, official, place, patien
     file = official(server.gives(*broken, Answer(ranges=ranges)))
     assert fetch(file, place, patience=patience)["sha256"] == digest(CONTENT)
     assert place.path(file).read_bytes() == CONTENT
-    assert left(place, file) == ["data.bin", "data.bin.json"]
+    assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
 def test_a_rest_is_asked_for_from_the_byte_where_it_broke_off(server, official, place, patience):
@@ -351,7 +351,7 @@ def test_two_processes_fetch_the_same_file_once(server, official, place, patienc
         other.join()
     assert len(server.requests) == 2
     assert place.path(file).read_bytes() == CONTENT
-    assert left(place, file) == ["data.bin", "data.bin.json"]
+    assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
 def test_a_proxy_from_the_environment_is_used(server, official, place, patience, monkeypatch):

@@ -51,7 +51,8 @@ def test_a_file_that_is_there_is_left_alone(server, official, place, patience):
     after = place.path(file).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert len(server.requests) == 1
-    assert sorted(path.name for path in place.path(file).parent.iterdir()) == ["data.bin", "data.bin.json"]
+    left = sorted(path.name for path in place.path(file).parent.iterdir())
+    assert left == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
 def test_a_damaged_file_under_the_final_name_is_replaced(server, official, place, patience):

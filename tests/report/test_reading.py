@@ -1,6 +1,10 @@
 """What is read for the page: tables of several places, and times."""
 
+import pytest
+
+from protocol.checks import ProtocolError
 from protocol.report.reading import displayed, times
+from protocol.storage import replacing
 
 HEADER = "hasher,n_bits,code,items\n"
 
@@ -14,7 +18,8 @@ def test_tables_carry_their_feature_and_split_and_numbers_stay_numbers_beside_a_
     ):
         folder = tmp_path / feature / "display" / split
         folder.mkdir(parents=True)
-        (folder / "histogram.csv").write_text(HEADER + rows)
+        with replacing(folder / "histogram.csv", checksum=True) as path:
+            path.write_text(HEADER + rows)
         paths.append(folder / "histogram.csv")
     table = displayed(paths)["histogram"]
     assert table.to_numpy().tolist() == [["lsh", 8, 3, 5, "gist", "improved"]]
@@ -40,3 +45,11 @@ def test_a_stage_is_the_name_of_its_benchmark_file(tmp_path):
     assert found["megabytes"].isna().all()
     assert times([]).empty
     assert list(times([])) == ["stage", "seconds", "megabytes"]
+
+
+@pytest.mark.parametrize("content", [b"", b"s\th:m:s\n1.5\t0:00:01\n", b"s\tmax_rss\nx\t3\n", b"s\tmax_rss\n\xff\t3\n"])
+def test_a_damaged_benchmark_file_is_one_clear_error(tmp_path, content):
+    (tmp_path / "model.tsv").write_bytes(content)
+    with pytest.raises(ProtocolError, match=r"model.tsv: expected Snakemake's benchmark of a job, got: ") as error:
+        times([tmp_path / "model.tsv"])
+    assert "\n" not in str(error.value)

@@ -10,6 +10,7 @@ import pytest
 from protocol import storage
 from protocol.checks import ProtocolError
 
+ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). Delete it and run again."
 PASSPORT = storage.passport("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
 
 
@@ -61,7 +62,7 @@ def test_altered_array_is_refused(tmp_path):
     storage.write(path, {"x": np.arange(3)}, PASSPORT)
     with h5py.File(path, "r+") as file:
         file["x"][1] = 9
-    with pytest.raises(ProtocolError, match="array 'x' was altered"):
+    with pytest.raises(ProtocolError, match=ALTERED):
         storage.read(path)
 
 
@@ -75,7 +76,7 @@ def test_an_altered_passport_or_a_lost_array_is_refused(tmp_path, harm):
         else:
             del file["y"]
     for read in (storage.read, storage.read_passport):
-        with pytest.raises(ProtocolError, match="was altered after writing"):
+        with pytest.raises(ProtocolError, match=ALTERED):
             read(path)
 
 
@@ -84,13 +85,13 @@ def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
     storage.write(path, {"x": np.arange(30_000)}, PASSPORT)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ProtocolError, match=r"a\.h5: not a readable HDF5 file \(cut short\?\)"):
+    with pytest.raises(ProtocolError, match=rf"a\.h5: {ALTERED}"):
         storage.read(path)
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
         file["x"] = 1
-    with pytest.raises(ProtocolError, match="has no passport"):
+    with pytest.raises(ProtocolError, match=r"expected its sha256 in the first 512 bytes, got something else there"):
         storage.read(tmp_path / "foreign.h5")
-    with pytest.raises(ProtocolError, match="no such file"):
+    with pytest.raises(ProtocolError, match="expected a file that a stage wrote, got no such file"):
         storage.read(tmp_path / "missing.h5")
 
 
@@ -194,7 +195,7 @@ def test_streaming_checks_what_it_reads(tmp_path):
         pass
     with h5py.File(path, "r+") as file:
         file["X"][7] = 0
-    with pytest.raises(ProtocolError, match="altered"), storage.streamed(path, "X"):
+    with pytest.raises(ProtocolError, match=ALTERED), storage.streamed(path, "X"):
         pass
 
 
@@ -236,5 +237,5 @@ def test_a_group_is_read_without_its_name_and_checked(tmp_path):
     place = content.find(np.arange(3).tobytes())
     content[place] ^= 1
     path.write_bytes(content)
-    with pytest.raises(ProtocolError, match="array 'a/x' was altered after writing"):
+    with pytest.raises(ProtocolError, match=ALTERED):
         storage.read_group(path, "a")

@@ -17,6 +17,7 @@ rule audit:
             category="Tables",
             labels={"table": "findings of the audit"},
         ),
+        checksums=checksums("<results>/audit.csv"),
     log:
         "<logs>/audit.log",
     benchmark:

@@ -31,9 +31,11 @@ rule claims:
     """Judge the claims of the papers on the experiment's rows, and where it has none on the stored reference results."""
     input:
         summary="<results>/summary.csv",
+        checksums=checksums("<results>/summary.csv"),
         reference=[source(path) for path in REFERENCE_TABLES if is_there(path)],
     output:
         claims="<results>/claims.json",
+        checksums=checksums("<results>/claims.json"),
     log:
         "<logs>/claims.log",
     benchmark:

@@ -94,6 +94,11 @@ def source(path):
     return sourcecache_entry(str(workflow.source_path(f"../../{path}")), path)
 
 
+def checksums(*files):
+    """The checksums of CSV, JSON and text files, next to them. A rule that reads such a file declares its checksum."""
+    return [f"{file}.sha256" for file in files]
+
+
 def is_there(path):
     """Whether the project has a file: a copy of a checkout may lack the stored results."""
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
@@ -514,15 +519,22 @@ def extended_hasher(wildcards):
 # The report
 
 # What the figures are drawn from besides the summary, by feature and split.
-DISPLAYED = ("radii", "conventions", "buckets", "histogram", "retrieved")
+DISPLAYED = [
+    "<results>/{feature}/display/{split}/radii.csv",
+    "<results>/{feature}/display/{split}/conventions.csv",
+    "<results>/{feature}/display/{split}/buckets.csv",
+    "<results>/{feature}/display/{split}/histogram.csv",
+    "<results>/{feature}/display/{split}/retrieved.csv",
+    "<benchmarks>/{feature}/display/{split}/lookups.csv",
+]
 
 
 def displayed():
     """The tables of the rule `display`."""
     files = []
-    for name in DISPLAYED:
-        files += each(f"<results>/{{feature}}/display/{{split}}/{name}.csv")
-    return [*files, *each("<benchmarks>/{feature}/display/{split}/lookups.csv")]
+    for pattern in DISPLAYED:
+        files += each(pattern)
+    return files
 
 
 # The leak study

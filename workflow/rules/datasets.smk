@@ -4,6 +4,7 @@ rule download:
     output:
         file="<downloads>/{sha256}/{file}",
         provenance="<downloads>/{sha256}/{file}.json",
+        checksums=checksums("<downloads>/{sha256}/{file}.json"),
     log:
         "<downloads>/{sha256}/logs/{file}.log",
     benchmark:
@@ -38,6 +39,7 @@ rule dataset:
     input:
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
+        checksums=checksums(*rules.downloads.input.provenance),
         user=user_files,
     output:
         content="<data>/content.h5",

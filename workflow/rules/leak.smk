@@ -78,6 +78,7 @@ rule leak_score:
         ground_truth="<results>/leak/run{run}/{feature}/ground_truth.h5",
     output:
         scores="<results>/leak/run{run}/{feature}/{hasher}.csv",
+        checksums=checksums("<results>/leak/run{run}/{feature}/{hasher}.csv"),
     log:
         "<logs>/leak/run{run}/{feature}/{hasher}.log",
     benchmark:
@@ -104,16 +105,26 @@ rule leak_score:
         "../scripts/leak_score.py"
 
 
+LEAK_SCORES = each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=False)
+
+
 rule leak:
     """Gather the scores of the leak study into tables, a text and a figure."""
     input:
         labels="<data>/items.h5",
-        scores=each("<results>/leak/run{run}/{feature}/{hasher}.csv", finished=False),
+        scores=LEAK_SCORES,
+        checksums=checksums(*LEAK_SCORES),
     output:
         leaks="<results>/leak.csv",
         summary="<results>/leak_summary.csv",
         text="<results>/leak.md",
         figure="<results>/leak.svg",
+        checksums=checksums(
+            "<results>/leak.csv",
+            "<results>/leak_summary.csv",
+            "<results>/leak.md",
+            "<results>/leak.svg",
+        ),
     log:
         "<logs>/leak.log",
     benchmark:

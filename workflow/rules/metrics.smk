@@ -40,6 +40,7 @@ rule score:
         counts=counts_of_hasher,
     output:
         scores="<results>/{feature}/scores/{hasher}.csv",
+        checksums=checksums("<results>/{feature}/scores/{hasher}.csv"),
     log:
         "<logs>/{feature}/scores/{hasher}.log",
     benchmark:
@@ -61,10 +62,14 @@ rule score:
         "../scripts/score.py"
 
 
+SCORES = each("<results>/{feature}/scores/{hasher}.csv")
+
+
 rule metrics:
     """Gather the scores into metrics.csv, their means over the runs into summary.csv, the runs' items into runs.csv."""
     input:
-        scores=each("<results>/{feature}/scores/{hasher}.csv"),
+        scores=SCORES,
+        checksums=checksums(*SCORES),
     output:
         metrics="<results>/metrics.csv",
         runs="<results>/runs.csv",
@@ -73,6 +78,9 @@ rule metrics:
             caption="../report/summary.rst",
             category="Tables",
             labels={"table": "every metric, mean over the runs"},
+        ),
+        checksums=checksums(
+            "<results>/metrics.csv", "<results>/runs.csv", "<results>/summary.csv"
         ),
     log:
         "<logs>/metrics.log",

@@ -46,6 +46,7 @@ rule selection_table:
         selections=SELECTIONS,
     output:
         table="<results>/selection.csv",
+        checksums=checksums("<results>/selection.csv"),
     log:
         "<logs>/selection.log",
     benchmark:

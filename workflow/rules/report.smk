@@ -27,6 +27,15 @@ TIMED = [
     *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
+# What the page and the paper read of CSV and JSON that stages wrote.
+TABLES = [
+    "<results>/metrics.csv",
+    "<results>/summary.csv",
+    "<results>/audit.csv",
+    "<results>/claims.json",
+    *SELECTION_TABLE,
+    *displayed(),
+]
 # What the page and the paper are made from.
 REPORTED = {
     "content": "<data>/content.h5",
@@ -44,6 +53,7 @@ REPORTED = {
         "<results>/{feature}/{draw}/run{run}/{hasher}/models.h5", finished=False
     ),
     "times": TIMED,
+    "checksums": checksums(*TABLES),
 }
 # Where files come from makes no result.
 REPORTED_CONFIG = {
@@ -75,6 +85,7 @@ rule display:
         retrieved="<results>/{feature}/display/{split}/retrieved.csv",
         # Times differ from one run of the project to the next, so they stand with the benchmarks.
         lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
+        checksums=checksums(*DISPLAYED),
     log:
         "<logs>/{feature}/display/{split}.log",
     benchmark:
@@ -107,6 +118,7 @@ rule report:
             category="Report",
             labels={"content": "the whole report"},
         ),
+        checksums=checksums("<results>/report.html"),
     log:
         "<logs>/report.log",
     benchmark:

@@ -1,11 +1,13 @@
 """Judge the claims of the papers on the experiment's rows, and on the stored reference results."""
 
+from protocol.checksums import verify
 from protocol.claims import Results, judge, write_json
 
 
 def main(job):
-    """Write the ledger."""
-    write_json(job.output.claims, judge(Results([job.input.summary, *job.input.reference])))
+    """Write the ledger; the stored reference results belong to the project and have no checksums."""
+    verify(job.input.summary)
+    write_json(job.output.claims, judge(Results([job.input.summary, *job.input.reference])), checksum=True)
 
 
 if __name__ == "__main__":

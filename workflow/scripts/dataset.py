@@ -6,12 +6,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 from protocol import storage
+from protocol.checksums import verified
 from protocol.datasets import blocks, load
 
 
 def main(job):
     """Load the dataset from its files; what did not come from the official ones is noted."""
-    fetched = [json.loads(Path(path).read_text()) for path in job.input.provenance]
+    fetched = [json.loads(verified(path)) for path in job.input.provenance]
     name, options = job.params.dataset, job.params.options
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
     notes = [*data.notes, *(file["note"] for file in fetched if file["note"])]

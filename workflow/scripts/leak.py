@@ -13,7 +13,7 @@ def main(job):
     passport = storage.read_passport(job.input.labels)
     text = leak_text(table, summary, passport=passport, experiment=p.experiment, study=p.study)
     for path, content in ((job.output.text, text), (job.output.figure, leak_figure(summary))):
-        with storage.replacing(path) as temporary:
+        with storage.replacing(path, checksum=True) as temporary:
             temporary.write_text(content)
 
 

@@ -8,7 +8,7 @@ def main(job):
     """Gather the experiment's results and render the page."""
     with reading(dict(job.input.items()), config=job.params.config) as results:
         html = page(results)
-    with storage.replacing(job.output.report) as path:
+    with storage.replacing(job.output.report, checksum=True) as path:
         path.write_text(html)
 
 

@@ -1,0 +1,143 @@
+"""Checksums of the files that stages write, which are verified before any parser sees a file.
+
+HDF5 files carry the SHA-256 of everything after their first 512 bytes in these bytes: HDF5 leaves such a user block to
+the writer, and every reader skips it (MATLAB's files have one, too). So the file and its checksum are copied, linked,
+cached and uploaded as one. ``tail -c +513 FILE | sha256sum`` computes it by hand.
+
+CSV, JSON and other text have no place for a checksum that other programs would skip. Theirs stands in a file next to
+them, ``<name>.sha256``, as ``sha256sum`` writes it; ``sha256sum -c summary.csv.sha256`` verifies it by hand.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+from typing import NoReturn
+
+from protocol.checks import ProtocolError
+
+SUFFIX = ".sha256"
+USER_BLOCK = 512
+_LABEL = b"hashing-protocol: SHA-256 of all bytes after the first 512 (tail -c +513 FILE | sha256sum)\n"
+_RECORDED = re.compile(rb"[0-9a-f]{64}")
+
+
+def checksum_path(path: str | Path) -> Path:
+    """Return the path of the checksum of a CSV, JSON or text file.
+
+    Examples
+    --------
+    >>> checksum_path("results/digits/summary.csv").name
+    'summary.csv.sha256'
+    """
+    return Path(f"{path}{SUFFIX}")
+
+
+def checksum_line(path: str | Path, digest: str) -> str:
+    """Return the content of the checksum file of `path`, in the format of ``sha256sum``."""
+    return f"{digest}  {Path(path).name}\n"
+
+
+def verify(path: str | Path, *, required: bool = True) -> None:
+    """Raise ProtocolError unless a CSV, JSON or text file has the bytes that were written.
+
+    Parameters
+    ----------
+    path : str or Path
+    required : bool, default=True
+        Whether the checksum must be there. Stages require it; a user's file, for example a ``summary.csv`` that a
+        colleague sent, may come without it.
+    """
+    if required or checksum_path(path).exists():
+        verified(path)
+
+
+def verified(path: str | Path) -> bytes:
+    """Return the content of a CSV, JSON or text file that a stage wrote, verified against the checksum next to it.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is missing or can't be read, its checksum is missing, or the two do not agree.
+    """
+    content = _content(path)
+    recorded = checksum_path(path)
+    if not recorded.is_file():
+        _refuse(path, f"its sha256 in {recorded.name}", "no such file")
+    line, found = _content(recorded), hashlib.sha256(content).hexdigest()
+    if line != os.fsencode(checksum_line(path, found)):
+        _refuse(path, *_difference(line, found, recorded.name))
+    return content
+
+
+def seal(path: str | Path) -> None:
+    """Write the checksum of a closed HDF5 file, created with a user block of `USER_BLOCK` bytes, into that block."""
+    digest = _sha256_after_user_block(path)
+    with open(path, "rb+") as file:
+        file.write(_user_block(digest))
+
+
+def verify_sealed(path: str | Path) -> None:
+    """Raise ProtocolError unless an HDF5 file has the bytes that were written.
+
+    A process hashes a file once, and again if its inode, size or time of modification or status change has changed.
+    """
+    with _opened(path) as file:
+        block, status = file.read(USER_BLOCK), os.fstat(file.fileno())
+    state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    found = _sha256_of_state(os.path.abspath(path), state)
+    if block != _user_block(found):
+        _refuse(path, *_difference(block, found, f"the first {USER_BLOCK} bytes"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _sha256_of_state(path: str, state: tuple[int, ...]) -> str:
+    """Return the checksum of an HDF5 file; `state` is the part of its status that changes when it is written."""
+    return _sha256_after_user_block(path)
+
+
+def _sha256_after_user_block(path: str | Path) -> str:
+    with _opened(path) as file:
+        file.seek(USER_BLOCK)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _user_block(digest: str) -> bytes:
+    return (_LABEL + digest.encode() + b"\n").ljust(USER_BLOCK, b"\0")
+
+
+def _difference(record: bytes, found: str, where: str) -> tuple[str, str]:
+    """Return what was expected and what was found, given the record of the checksum, which may be damaged itself."""
+    digests = [digest.decode() for digest in _RECORDED.findall(record)]
+    if len(digests) == 1 and digests[0] != found:
+        return f"sha256 {digests[0]}", found
+    return f"its sha256 in {where}", "something else there" if record.strip(b"\0") else "nothing"
+
+
+def _refuse(path: str | Path, expected: str, got: str) -> NoReturn:
+    raise ProtocolError(
+        f"{path}: altered since it was written (expected {expected}, got {got}). Delete it and run again."
+    )
+
+
+def _content(path: str | Path) -> bytes:
+    with _opened(path) as file:
+        return file.read()
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> Iterator[BufferedReader]:
+    """Open a regular file, and no pipe or device, which would have to be waited for."""
+    path = Path(path)
+    if not path.is_file():
+        got = "a folder or a device" if path.exists() else "no such file"
+        raise ProtocolError(f"{path}: expected a file that a stage wrote, got {got}. Run the stage that writes it.")
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        raise ProtocolError(f"{path}: expected a readable file, got: {error.strerror or error}.") from error

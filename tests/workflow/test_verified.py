@@ -1,0 +1,64 @@
+"""Files that are altered between two stages: the next stage refuses them in one line, and deleting them is enough."""
+
+import pytest
+from kills import TABLES
+
+pytestmark = pytest.mark.workflow
+RESULTS = "results/small"
+SCORES = "gist/scores/itq.csv"
+CODES = "gist/thesis/run0/itq/codes.h5"
+
+
+def another_value(content):
+    """Return a table with another last digit in its last row."""
+    line, _, end = content.rstrip(b"\n").rpartition(b"\n")
+    return line + b"\n" + end[:-1] + (b"1" if end[-1:] != b"1" else b"2") + b"\n"
+
+
+def half(content):
+    return content[: len(content) // 2]
+
+
+def header(content):
+    return content.splitlines(keepends=True)[0]
+
+
+def zeroed_end(content):
+    return half(content) + b"\0" * (len(content) - len(half(content)))
+
+
+# What was altered, how, and the stage that is to be run. Last stages first: an altered file is newer than what was made
+# from it, and Snakemake makes all of that again.
+ALTERED = [
+    ("metrics.csv", another_value, "report"),
+    ("audit.csv", header, "report"),
+    ("claims.json", lambda _: b"[]\n", "report"),
+    ("claims.json", lambda _: b"{", "report"),
+    ("gist/display/improved/radii.csv", half, "report"),
+    ("summary.csv", another_value, "claims"),
+    ("summary.csv", half, "report"),
+    (SCORES, another_value, "metrics"),
+    (SCORES, half, "metrics"),
+    (CODES, zeroed_end, "counts"),
+]
+
+
+def test_an_altered_file_is_refused_in_one_line_and_made_again_once_it_is_deleted(small, ran):
+    results = ran.folder / RESULTS
+    for name, alter, target in ALTERED:
+        content = (results / name).read_bytes()
+        (results / name).write_bytes(alter(content))
+        done = ran.run(target)
+        said = (done.stdout + done.stderr).splitlines()
+        assert done.returncode != 0, name
+        (line,) = (line for line in said if line.startswith("error: "))
+        assert line.startswith(f"error: {RESULTS}/{name}: altered since it was written (expected sha256 "), line
+        assert line.endswith("). Delete it and run again.")
+        assert not any("Traceback" in line for line in said)
+        (results / name).write_bytes(content)
+    (results / SCORES).unlink()
+    (results / CODES).unlink()
+    done = ran.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in (*TABLES, SCORES, CODES, "claims.json"):
+        assert (results / name).read_bytes() == (small.folder / RESULTS / name).read_bytes(), name
