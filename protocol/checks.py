@@ -212,11 +212,11 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
     if len(array) != n_items:
         raise ProtocolError(f"{name}: expected {n_items}, one per item, got {len(array)}.")
     if array.ndim == 2:
-        if array.size and not np.isin(array, (0, 1)).all():
+        if array.dtype != bool and array.size and (array.min() < 0 or array.max() > 1):
             raise ProtocolError(
                 f"{name}: expected a matrix of 0 and 1, got values from {array.min()} to {array.max()}."
             )
-        array = array.astype(bool)
+        array = array.astype(bool, copy=False)
     return array
 
 

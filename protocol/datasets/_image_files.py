@@ -51,19 +51,22 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 def files_below(folder: str | Path) -> list[str]:
     """Return the files below a folder, links followed: their paths relative to it, with ``/``, sorted.
 
+    Hidden files and folders, whose names begin with a dot, are left out: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
+
     Raises
     ------
     ProtocolError
         If a folder is found twice, which a link can do, or a name is no text.
     """
     found, seen = [], set()
-    for path, _, names in os.walk(folder, followlinks=True):
+    for path, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if not name.startswith(".")]
         real = os.path.realpath(path)
         if real in seen:
             raise ProtocolError(f"{path}: a link leads to a folder that is there already, {real}; remove the link")
         seen.add(real)
         below = Path(path).relative_to(folder)
-        found += [(below / name).as_posix() for name in names]
+        found += [(below / name).as_posix() for name in names if not name.startswith(".")]
     broken = next((name for name in found if not _is_text(name)), None)
     if broken is not None:
         raise ProtocolError(f"{folder}: wanted file names in UTF-8, came {broken!a}; rename the file")

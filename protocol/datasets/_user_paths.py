@@ -81,7 +81,10 @@ def count_files(folder: str | Path, *, at_most: int = 1_000_000) -> int:
 
 
 def _listings(folder: str | Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Yield each folder below a folder, itself included, and its files; links are followed, but none twice."""
+    """Yield each folder below a folder, itself included, and its files; links are followed, but none twice.
+
+    Hidden files and folders, whose names begin with a dot, are left out, as by the loader.
+    """
     folders, seen = [os.fspath(folder)], set()
     while folders:
         path = folders.pop()
@@ -91,7 +94,7 @@ def _listings(folder: str | Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]
         seen.add(real)
         try:
             with os.scandir(path) as entries:
-                found = list(entries)
+                found = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             raise ProtocolError(f"{path}: expected a folder that can be listed, got: {error.strerror}.") from error
         folders += sorted((entry.path for entry in found if entry.is_dir()), reverse=True)

@@ -11,6 +11,7 @@ from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows
 from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array
+from protocol.formats.text import lines, string_array
 from protocol.registry import DatasetRecord
 
 _TEXT = (".txt", ".csv", ".tsv")
@@ -54,10 +55,7 @@ def _ids(file: str) -> NDArray[np.str_]:
     path = path_of(file)
     if path.suffix.lower() not in _TEXT:
         return as_integers(read_array(file), file).ravel().astype(str)
-    try:
-        return np.array(path.read_text(encoding="utf-8-sig").splitlines())
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{file}: wanted an id a line, which it can't be read as: {error}") from error
+    return string_array([line.rstrip("\n") for line in lines(path, "an id on each line")], file)
 
 
 @DatasetRecord(

@@ -10,7 +10,7 @@ import numpy as np
 from protocol.checks import ProtocolError
 from protocol.datasets import Data
 from protocol.datasets._image_files import files_below, image_rows, squares_of
-from protocol.formats.images import EXTENSIONS
+from protocol.formats.images import EXTENSIONS, OTHER_EXTENSIONS
 from protocol.registry import DatasetRecord
 
 
@@ -25,7 +25,7 @@ def _has_folders(folder: str) -> bool:
     """Return whether a folder may hold classes; of one that can't be looked into, nothing is known."""
     try:
         with os.scandir(folder) as entries:
-            return any(entry.is_dir() for entry in entries)
+            return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
     except OSError:
         return True
 
@@ -47,6 +47,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         Not used: nothing is downloaded.
     folder : str
         Its sub-folders are the classes; images may lie deeper in them. Without sub-folders there are no labels.
+        Hidden files and folders, whose names begin with a dot, are left out.
     image_size : int, default=128
         Pixels a side of the central square that is taken of each image.
 
@@ -59,16 +60,24 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     Raises
     ------
     ProtocolError
-        If no folder is named, it has no image, or has images both in sub-folders and beside them; when rows are read,
-        if an image is damaged: it is named.
+        If no folder is named; if it has no image, an image of a format that is not read, such as GIF, or images both
+        in sub-folders and next to them; when rows are read, if an image is damaged or too large: it is named.
     """
     if folder is None:
         raise ProtocolError("dataset 'image_folder': name the folder of the images, dataset_options: {folder: ...}")
     files = files_below(folder)
+    other = next((name for name in files if PurePosixPath(name).suffix.lower() in OTHER_EXTENSIONS), None)
+    known = ", ".join(sorted(EXTENSIONS))
+    if other is not None:
+        kind = PurePosixPath(other).suffix[1:].upper()
+        raise ProtocolError(
+            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not read. Convert it to PNG, "
+            "or remove it."
+        )
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
     if not images:
         raise ProtocolError(
-            f"{folder}: wanted images ({', '.join(sorted(EXTENSIONS))}), came {len(files):,} files of other kinds"
+            f"{folder}: expected images ({known}), got {len(files):,} files of other kinds."
         )
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     beside = [name for name in images if "/" not in name]

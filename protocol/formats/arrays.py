@@ -1,7 +1,7 @@
-"""Arrays from a user's files: refused where they are not what they say, and nothing in them is ever run.
+"""Arrays from a user's files: refused if they are not what they declare, and nothing in them is ever run.
 
-A file may come from anywhere. So nothing is unpickled, and what a file declares is held against a limit, and against
-what it has, before any memory is taken: a few kilobytes of zip or HDF5 can unpack to terabytes.
+A file may come from anywhere. So nothing is unpickled, HDF5 is read by another process, and the declared size is
+compared with a limit and with the file before any memory is allocated: a few kilobytes can unpack to terabytes.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError, need
-from protocol.formats import big_ann, matlab
+from protocol.formats import big_ann, hdf5, matlab, text
 
 LIMIT = 4 << 30
 """Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
@@ -50,7 +50,7 @@ def read_array(file: str | Path) -> NDArray:
     ------
     ProtocolError
         If there is no such file or key (the known ones are listed), the file is damaged, larger than `LIMIT` once
-        unpacked, or holds something else than an array of numbers. Says which file, what was wanted and what came.
+        unpacked, or holds something other than an array of numbers. The message names the file.
     """
     path, key = _split(file)
     return _numbers(_reader(path)(path, key), file)
@@ -73,7 +73,7 @@ def read_labels(file: str | Path) -> NDArray:
         words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
         if not words:
             raise
-        return np.array(words)
+        return text.string_array(words, str(file))
     return array if array.dtype.kind in "US" and array.size else _numbers(array, file)
 
 
@@ -97,15 +97,15 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
         missing = {"indptr", "indices", "shape"} - set(keys)
         if missing:
             raise ProtocolError(
-                f"{path}: wanted compressed sparse rows, arrays indptr, indices and shape, came {_listed(keys)}"
+                f"{path}: expected compressed sparse rows, arrays indptr, indices and shape, got {_listed(keys)}."
             )
-        wanted = ("indptr", "indices", "shape", "format", "data")
-        arrays = {key: _npz_array(archive, path, key) for key in wanted if key in keys}
+        parts = ("indptr", "indices", "shape", "format", "data")
+        arrays = {key: _npz_array(archive, path, key) for key in parts if key in keys}
     kind = arrays.pop("format", np.array(b"csr")).item()
     kind = kind.decode(errors="replace") if isinstance(kind, bytes) else kind
     shape = arrays.pop("shape")
     if kind != "csr" or shape.shape != (2,) or shape.dtype.kind not in "iu":
-        raise ProtocolError(f"{path}: wanted compressed sparse rows (csr) of a matrix, came {kind} of shape {shape}")
+        raise ProtocolError(f"{path}: expected compressed sparse rows (csr) of a matrix, got {kind} of shape {shape}.")
     return arrays, (int(shape[0]), int(shape[1]))
 
 
@@ -119,15 +119,14 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
     """
     path = _existing(Path(file))
     lists = []
-    with _reading(path, "text"), open(path, encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
-            except (ValueError, OverflowError) as error:
-                came = textwrap.shorten(line, 40)
-                raise ProtocolError(f"{path}: line {number}: wanted database positions, came {came!r}") from error
+    for number, line in enumerate(text.lines(path, "lists of database positions"), start=1):
+        try:
+            lists.append(np.array(re.split(r"[\s,;]+", line.strip()) if line.strip() else [], dtype=np.int64))
+        except (ValueError, OverflowError) as error:
+            got = textwrap.shorten(line, 40)
+            raise ProtocolError(f"{path}: line {number}: expected database positions, got {got!r}.") from error
     if not lists:
-        raise ProtocolError(f"{path}: wanted a line of database positions for every query, came an empty file")
+        raise ProtocolError(f"{path}: expected a line of database positions for every query, got an empty file.")
     return lists
 
 
@@ -156,13 +155,10 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
                 return _header(stream, path)[0]
         case ".npz":
             with _reading(_existing(path), "an .npz file"), zipfile.ZipFile(path) as archive:
-                name = _chosen(path, key, _npz_keys(archive))
-                with archive.open(name if name in archive.namelist() else f"{name}.npy") as stream:
+                with archive.open(_npz_member(archive, path, _chosen(path, key, _npz_keys(archive)))) as stream:
                     return _header(stream, path)[0]
         case ".h5" | ".hdf5":
-            h5py = need("h5py", "hdf5")
-            with _reading(_existing(path), "an HDF5 file"), h5py.File(path, "r") as opened:
-                return tuple(_dataset(opened, path, key).shape or ())
+            return _from_hdf5(hdf5.shape, _existing(path), key)
         case suffix if suffix in big_ann.TYPES:
             return big_ann.shape(_existing(path))
         case _:
@@ -222,9 +218,11 @@ def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
 
 def _numbers(array: NDArray, file: str | Path) -> NDArray:
     if array.dtype.kind not in "biuf":
-        raise ProtocolError(f"{file}: wanted an array of numbers, came dtype {array.dtype}")
+        raise ProtocolError(f"{file}: expected an array of numbers, got dtype {array.dtype}.")
     if array.size == 0:
-        raise ProtocolError(f"{file}: wanted an array of numbers, came an empty one, shape {array.shape}")
+        raise ProtocolError(f"{file}: expected an array of numbers, got an empty one, shape {array.shape}.")
+    if array.dtype == bool and array.view(np.uint8).max() > 1:
+        raise ProtocolError(f"{file}: expected 0 and 1 as Boolean values, got the byte {array.view(np.uint8).max()}.")
     return array
 
 
@@ -237,10 +235,10 @@ def _split(file: str | Path) -> tuple[Path, str | None]:
 def _existing(path: Path) -> Path:
     with _reading(path, "a file"):
         if not path.is_file():
-            came = "a folder" if path.is_dir() else "something else" if path.exists() else "no such file"
-            raise ProtocolError(f"{path}: wanted a file, came {came}")
+            got = "a folder" if path.is_dir() else "no regular file" if path.exists() else "no such file"
+            raise ProtocolError(f"{path}: expected a file, got {got}.")
         if path.stat().st_size == 0:
-            raise ProtocolError(f"{path}: wanted an array, came an empty file")
+            raise ProtocolError(f"{path}: expected an array, got an empty file.")
     return path
 
 
@@ -254,8 +252,8 @@ def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
 
 
 @contextlib.contextmanager
-def _reading(path: Path, wanted: str) -> Iterator[None]:
-    """Turn what a reader says of a damaged file into one line, and let it warn of nothing."""
+def _reading(path: Path, expected: str) -> Iterator[None]:
+    """Turn any error of a reader into one line, and suppress its warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -265,13 +263,14 @@ def _reading(path: Path, wanted: str) -> Iterator[None]:
     except Exception as error:  # a parser may raise anything on a damaged file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160) or type(error).__name__
-        raise ProtocolError(f"{path}: wanted {wanted}, which it can't be read as: {reason}") from error
+        raise ProtocolError(f"{path}: expected {expected}, got one that can't be read: {reason}") from error
 
 
 def _listed(keys: Iterable[str]) -> str:
     """Return the first keys in a line, whatever characters they are made of."""
     ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
-    return ", ".join(ordered[:_MOST_KEYS]) + (", ..." if len(ordered) > _MOST_KEYS else "") or "nothing"
+    more = len(ordered) - _MOST_KEYS
+    return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
@@ -279,17 +278,17 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
     if key is None and len(keys) == 1:
         return keys[0]
     if key is None:
-        raise ProtocolError(f"{path}: wanted {path.name}:KEY, came no key; it has: {_listed(keys)}")
+        raise ProtocolError(f"{path}: expected {path.name}:KEY, got no key; it has: {_listed(keys)}.")
     if key not in keys:
-        raise ProtocolError(f"{path}: wanted the array {key!r}, came a file without; it has: {_listed(keys)}")
+        raise ProtocolError(f"{path}: expected the array {key!r}, got a file without it; it has: {_listed(keys)}.")
     return key
 
 
 def _within_limit(path: Path, n_bytes: int) -> None:
     if n_bytes > LIMIT:
         raise ProtocolError(
-            f"{path}: wanted at most {LIMIT / 2**30:.3g} GiB unpacked, came {n_bytes / 2**30:.3g} GiB; "
-            "save a larger array as .npy"
+            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB unpacked, got {n_bytes / 2**30:.3g} GiB. "
+            "Save a larger array as .npy."
         )
 
 
@@ -297,10 +296,10 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
     """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
     shape, dtype = _header(stream, path)
     if dtype.hasobject:
-        raise ProtocolError(f"{path}: wanted an array of numbers, came pickled Python objects, which are never loaded")
-    declared, came = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
-    if declared != came or min(shape, default=0) < 0:
-        raise ProtocolError(f"{path}: wanted {declared} bytes of data as shape {shape} says, came {came}")
+        raise ProtocolError(f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded.")
+    declared, found = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+    if declared != found or min(shape, default=0) < 0:
+        raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {found}.")
     stream.seek(0)
 
 
@@ -329,11 +328,24 @@ def _npz_keys(archive: zipfile.ZipFile) -> list[str]:
 
 
 def _npz_array(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray:
-    names = set(archive.namelist())
-    member = archive.getinfo(key if key in names else f"{key}.npy")
+    member = _npz_member(archive, path, key)
     _within_limit(path, member.file_size)
     with archive.open(member) as stream:
-        return _numpy_array(stream, path, member.file_size)  # a stream ends where the member says, whatever follows
+        array = _numpy_array(stream, path, member.file_size)
+        stream.read(1)  # its checksum is checked at its end
+        return array
+
+
+def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipInfo:
+    """Return the member of an archive that holds an array; refuse what NumPy doesn't write."""
+    found = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
+    if len(found) > 1:
+        raise ProtocolError(f"{path}: expected one array {key!r}, got {len(found)}.")
+    if found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ProtocolError(
+            f"{path}: expected arrays that are stored or deflated, got the compression {found[0].compress_type}."
+        )
+    return found[0]
 
 
 def _npz(path: Path, key: str | None) -> NDArray:
@@ -342,21 +354,16 @@ def _npz(path: Path, key: str | None) -> NDArray:
 
 
 def _hdf5(path: Path, key: str | None) -> NDArray:
-    h5py = need("h5py", "hdf5")
-    with _reading(path, "an HDF5 file"), h5py.File(path, "r") as file:
-        dataset = _dataset(file, path, key)
-        if dataset.dtype.kind not in "biuf":
-            raise ProtocolError(f"{path}: wanted an array of numbers, came dtype {dataset.dtype}")
-        _within_limit(path, prod(dataset.shape or ()) * dataset.dtype.itemsize)
-        return np.asarray(dataset[()])
+    return _from_hdf5(hdf5.read, path, key)
 
 
-def _dataset(file: Any, path: Path, key: str | None) -> Any:
-    """Return the dataset of an open HDF5 file that a key names."""
-    h5py = need("h5py", "hdf5")
-    found: dict[str, Any] = {}
-    file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
-    return found[_chosen(path, key.strip("/") if key else None, list(found))]
+def _from_hdf5(ask: Callable[..., Any], path: Path, key: str | None) -> Any:
+    """Return what another process reads of an HDF5 file; name the arrays that the file has where the key is wrong."""
+    with _reading(path, "an HDF5 file"):
+        try:
+            return ask(path, key, limit=LIMIT)
+        except hdf5.Keys as found:
+            return ask(path, _chosen(path, key, found.keys), limit=LIMIT)
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:
@@ -375,7 +382,7 @@ def _text(path: Path, key: str | None) -> NDArray:
     with _reading(path, "numbers as text"), open(path, encoding="utf-8-sig") as lines:
         first = next((line for line in lines if line.strip()), "")
         if not first:
-            raise ProtocolError(f"{path}: wanted numbers as text, came blank lines")
+            raise ProtocolError(f"{path}: expected numbers as text, got blank lines.")
         delimiter = next((mark for mark in ",;" if mark in first), None)
         lines.seek(0)
         numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
@@ -384,7 +391,8 @@ def _text(path: Path, key: str | None) -> NDArray:
 
 def _words(path: Path) -> list[str]:
     """Return the labels of a text with one a line, or [] if it is something else."""
-    with _reading(path, "labels as text"), open(path, encoding="utf-8-sig", newline="") as lines:
+    with _reading(path, "labels as text"):
+        lines = text.lines(path, "a label on each line")
         rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]
     one_each = all(len(row) == 1 for row in rows) and any(map(str.isalpha, "".join(row[0] for row in rows)))
     return [row[0].strip() for row in rows] if one_each else []

@@ -1,14 +1,22 @@
 """Images from files, and the central square that stands for one where all must have the same size."""
 
 import functools
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
+from protocol.formats.image_headers import image_size
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
+OTHER_EXTENSIONS = frozenset((".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr"))
+"""Of images that are not read."""
+
+MOST_PIXELS = 100_000_000
+"""An image with more is refused before it is decoded: a few kilobytes of PNG can unpack to gigabytes."""
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:
@@ -20,21 +28,33 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
     Raises
     ------
     ProtocolError
-        If the file can't be read, or is not a whole image.
+        If the file can't be read, is not a complete image of a format in `EXTENSIONS`, or has more than `MOST_PIXELS`.
     """
     import cv2
 
     try:
-        content = np.fromfile(path, dtype=np.uint8)
+        content = _content(Path(path))
+        size = image_size(content.data)
+        if size is not None and size[0] * size[1] > MOST_PIXELS:
+            raise ProtocolError(
+                f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}."
+            )
         # From memory: then OpenCV refuses a file that is cut short, where it would give what there is of it else.
-        decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if content.size else None
-    except (OSError, cv2.error) as error:
-        raise ProtocolError(
-            f"{path}: wanted an image, which it can't be read as: {error}".replace("\n", " ")
-        ) from error
+        decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
+    except (OSError, MemoryError, cv2.error) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ProtocolError(f"{path}: expected an image, got a file that can't be read ({reason}).") from error
     if decoded is None:
-        raise ProtocolError(f"{path}: wanted an image, but it is none that can be read, or is cut short or damaged")
+        raise ProtocolError(f"{path}: expected a complete JPEG, PNG, BMP, TIFF, WebP or PNM image, got another file.")
     return cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB)  # type: ignore[return-value]
+
+
+def _content(path: Path) -> NDArray[np.uint8]:
+    """Return the bytes of a regular file; opening a pipe or a device may wait for ever."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise ProtocolError(f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}.")
+    return np.fromfile(path, dtype=np.uint8)
 
 
 @functools.lru_cache(maxsize=64)

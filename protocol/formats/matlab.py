@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _HEADER = 128
+_TAG, _ALIGNMENT = 8, 8
 _HEAD = 4096  # bytes that hold a variable's class, shape and name: MATLAB's names have 63 characters
 _MATRIX, _COMPRESSED, _OPAQUE = 14, 15, 17
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -48,12 +49,26 @@ class Variable(NamedTuple):
             raise ValueError(f"the variable is {_OTHERS.get(kind, 'complex or of another class')}")
         content = self.content
         if self.compressed:
-            content = _inflated(content, self.head + self.n_bytes + 16)
-        stored, part, _ = _element(content, self.head, self.order)
+            content = self._unpacked()
+        stored, part, end = _element(content, self.head, self.order)
         if stored not in _STORED:
             raise ValueError(f"numbers of unknown type {stored}")
+        if not 0 <= end - len(content) < _ALIGNMENT:  # a last element may be without its padding
+            raise ValueError(f"the variable has {len(content) - end} bytes after its numbers")
         numbers = np.frombuffer(part, dtype=self.order + _STORED[stored])
         return numbers.reshape(self.shape, order="F").astype(_CLASSES[kind])
+
+    def _unpacked(self) -> memoryview:
+        """Return the bytes of a compressed matrix with its tag, to the end, where its checksum is."""
+        kind, size = struct.unpack_from(f"{self.order}II", _inflated(self.content, _TAG))
+        if kind != _MATRIX or size > self.head + self.n_bytes + _TAG + _ALIGNMENT:
+            raise ValueError(f"a variable of {size} bytes for {prod(self.shape)} numbers")
+        unpacking = zlib.decompressobj()
+        content = unpacking.decompress(self.content, _TAG + size)
+        rest = unpacking.decompress(unpacking.unconsumed_tail, _ALIGNMENT)
+        if len(content) != _TAG + size or rest or not unpacking.eof or unpacking.unused_data:
+            raise ValueError(f"a compressed variable is not {size} bytes long, or is cut short")
+        return memoryview(content)
 
 
 def variables(content: memoryview) -> dict[str, Variable]:

@@ -1,7 +1,7 @@
 """Which database items are relevant to a query, and how much: given a query at a time, never as a whole matrix."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, labels, rows
 from protocol.identity import OF_LABELS
+
+_BLOCK_BYTES = 32 << 20
 
 
 class Relevance(Protocol):
@@ -62,15 +64,15 @@ class LabelRelevance:
         self._groups, group = np.unique(query, axis=0, return_inverse=True)
         self.group = group.reshape(-1)
         """Number of each query's labels among `n_groups` different ones, (n_queries,)."""
-        self._database = database
         if query.ndim == 1:
+            self._database = database
             self.levels = np.ones(1, dtype=np.int64)
             self._positions = np.argsort(database, kind="stable")
             classes, starts = np.unique(database[self._positions], return_index=True)
             stops = np.append(starts[1:], len(database))
             self._members = {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True)}
         else:
-            self._by_class = np.ascontiguousarray(database.T)
+            self._by_class = np.ascontiguousarray(np.packbits(database, axis=0).T)  # 1,000 classes take 1 GB as bytes
             most = min(int(side.sum(axis=1).max(initial=0)) for side in (query, database))
             self.levels = np.arange(1, max(most, 1) + 1)
 
@@ -83,21 +85,40 @@ class LabelRelevance:
         positions = np.flatnonzero(shared)
         return positions, shared[positions].astype(np.int64)
 
-    def canonical(self) -> tuple[NDArray, NDArray]:
-        """Return the labels of the queries and of the database, numbered or sorted in a way that ignores their names.
+    def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
+        """Yield the labels of the queries and of the database, numbered or sorted in a way that ignores their names.
 
-        A class that no query has is -1 in the database; a column of the label matrix that one side lacks is left out.
+        Each as the dtype and shape of an array and its rows, some at a time. A class that no query has is -1 in the database; a
+        column of the label matrix that one side lacks is left out.
         """
         if self._query.ndim == 1:
             classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
             number = np.argsort(np.argsort(first))  # of each class, in the order in which the queries name them
             place = np.minimum(np.searchsorted(classes, self._database), len(classes) - 1)
             known = classes[place] == self._database
-            return number[query.reshape(-1)].astype("<i8"), np.where(known, number[place], -1).astype("<i8")
-        used = self._query.any(axis=0) & self._database.any(axis=0)
-        both = np.packbits(np.concatenate([self._query[:, used], self._database[:, used]]), axis=0)
-        order = np.lexsort(both) if both.shape[1] else np.empty(0, dtype=np.int64)
-        return self._query[:, used][:, order], self._database[:, used][:, order]
+            for numbers in (number[query.reshape(-1)], np.where(known, number[place], -1)):
+                yield "<i8", numbers.shape, [numbers.astype("<i8")]
+            return
+        used = np.flatnonzero(self._query.any(axis=0) & self._by_class.any(axis=1))
+        columns = used[self._sorted(used)]
+        yield "|b1", (self.n_queries, len(columns)), [self._query[:, columns]]
+        yield "|b1", (self.n_database, len(columns)), self._rows(columns)
+
+    def _sorted(self, used: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the order of columns by their bits, the queries' first, in bytes of which the last counts most."""
+        keys = [
+            np.packbits(np.concatenate([self._query[:, label], self._of_class(label)]))[::-1].tobytes()
+            for label in used.tolist()
+        ]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+    def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
+        """Yield the labels of the database, the rows in order, some at a time."""
+        step = max(1, _BLOCK_BYTES // (8 * max(1, len(columns))))
+        packed = self._by_class[columns]
+        for start in range(0, packed.shape[1], step):
+            count = min(8 * step, self.n_database - 8 * start)
+            yield np.unpackbits(packed[:, start : start + step], axis=1, count=count).T.view(bool)
 
     @property
     def n_groups(self) -> int:
@@ -117,16 +138,29 @@ class LabelRelevance:
 
     def labelled(self, label: int) -> NDArray[np.bool_]:
         """Return which database items have a label, (n_database,)."""
-        return self._database == label if self._query.ndim == 1 else self._by_class[label]
+        return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
 
     @property
     def side_by_side(self) -> NDArray[np.int64]:
         """The database positions in an order that has items of equal labels side by side, (n_database,)."""
-        return self._positions if self._query.ndim == 1 else np.lexsort(self._by_class)
+        if self._query.ndim == 1:
+            return self._positions
+        order = np.arange(self.n_database)
+        for label in range(len(self._by_class)):  # as np.lexsort, which needs all labels unpacked
+            has = self._of_class(label)[order].view(bool)
+            order = np.concatenate([order[~has], order[has]])
+        return order
+
+    def _of_class(self, label: int) -> NDArray[np.uint8]:
+        """Return 1 for each database item that has a label, else 0, (n_database,)."""
+        return np.unpackbits(self._by_class[label], count=self.n_database)
 
     def _shared(self, query: NDArray[np.bool_]) -> NDArray[np.unsignedinteger]:
         """Return the number of labels that each database item shares with a query, (n_database,)."""
-        return self._by_class[query].sum(axis=0, dtype=np.min_scalar_type(query.size))
+        shared = np.zeros(self.n_database, dtype=np.min_scalar_type(query.size))
+        for label in np.flatnonzero(query).tolist():
+            shared += self._of_class(label)
+        return shared
 
 
 class NeighbourRelevance:
@@ -234,16 +268,18 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     False
     """
     digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
-    for array in _canonical(relevance):
-        digest.update(f" {array.dtype.str} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+    for dtype, shape, blocks in _canonical(relevance):
+        digest.update(f" {dtype} {shape} ".encode())
+        for rows in blocks:
+            digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()
 
 
-def _canonical(relevance: Relevance) -> Iterator[NDArray]:
-    """Yield arrays that are the same for ground truths in which the same items are relevant."""
+def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
+    """Yield arrays that are the same for ground truths in which the same items are relevant: dtype, shape, rows."""
     if isinstance(relevance, LabelRelevance):
         yield from relevance.canonical()
         return
     for query in range(relevance.n_queries):
-        yield from (array.astype("<i8", copy=False) for array in relevance.row(query))
+        for array in relevance.row(query):
+            yield "<i8", array.shape, [array.astype("<i8", copy=False)]

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from protocol.report.drawing import pictures
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -117,9 +119,8 @@ class Figure:
     @property
     def svg(self) -> str:
         """The figure as it is drawn first, in the colours of the text around it."""
-        import vl_convert
-
-        return _scaling(vl_convert.vegalite_to_svg(self.static))
+        (picture,) = pictures([self.static])
+        return scaling(picture["svg"].decode())
 
     @property
     def numbers(self) -> list[str]:
@@ -299,7 +300,7 @@ def _inked(value: Any) -> Any:
     return "black" if value == "currentColor" else value
 
 
-def _scaling(svg: str) -> str:
+def scaling(svg: str) -> str:
     """Return an SVG that shrinks with the page: its size is that of its `viewBox` at the most."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
     return sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.report.drawing import pictures
 from protocol.report.statistics import detectable_effect, effect, holm, runs_needed
 from protocol.tables import read_table
 
@@ -225,7 +226,6 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     Panels side by side have one scale, so that sizes can be compared.
     """
     import altair as alt
-    import vl_convert
 
     named = summary.assign(
         hasher=summary["hasher"].where(~summary["control"], summary["hasher"] + " (control)"),
@@ -247,4 +247,5 @@ def leak_figure(summary: "pd.DataFrame") -> str:
         panels.append(
             layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))
         )
-    return vl_convert.vegalite_to_svg(alt.vconcat(*panels).to_json())
+    (picture,) = pictures([alt.vconcat(*panels).to_dict()])
+    return picture["svg"].decode()

@@ -1,13 +1,18 @@
 """The page: one HTML file that opens offline, with what was run, how, and what came out."""
 
 import functools
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from protocol.report.figure import Section
+from protocol.report.drawing import DrawingFailed, pictures
+from protocol.report.figure import Figure, Section, scaling
 from protocol.report.results import Results
 from protocol.report.sections import sections
+
+_NOT_DRAWN = "The static pictures could not be drawn where this page was made: its charts need JavaScript."
+_log = logging.getLogger(__name__)
 
 
 def page(results: Results) -> str:
@@ -17,8 +22,27 @@ def page(results: Results) -> str:
 
 
 def render(title: str, parts: Sequence[Section], *, notes: Sequence[str] = ()) -> str:
-    """Return a page of sections; `notes` stand at the top."""
-    return _environment().get_template("page.html.j2").render(title=title, sections=parts, notes=notes, vega=_vega())
+    """Return a page of sections, with `notes` at the top.
+
+    Where static pictures can't be drawn, the page has the charts that a browser draws, and a note.
+    """
+    drawn = _drawn([figure for part in parts for figure in part.figures])
+    notes = notes if drawn is not None else (*notes, _NOT_DRAWN)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(title=title, sections=parts, notes=notes, pictures=drawn or {}, vega=_vega())
+    )
+
+
+def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
+    """Return the static pictures by the figures' names, or None if this machine can't draw them; the log says why."""
+    try:
+        made = pictures([figure.static for figure in figures])
+    except DrawingFailed as error:
+        _log.warning("%s The page is written without static pictures; its charts are drawn by a browser.", error)
+        return None
+    return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}
 
 
 def _environment() -> Any:

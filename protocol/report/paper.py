@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from protocol.report.drawing import pictures
 from protocol.report.results import Results
 from protocol.report.sections import sections
 from protocol.storage import explained
@@ -22,14 +23,12 @@ def write_figures(folder: str | Path, results: Results) -> None:
 
     The folder appears only when it is whole.
     """
-    import vl_convert
-
+    figures = [figure for section in sections(results) for figure in section.figures]
+    drawn = pictures([figure.printed for figure in figures], ("svg", "pdf", "png"), scale=_SCALE)
     with _new_folder(folder) as path:
-        for figure in (figure for section in sections(results) for figure in section.figures):
-            spec = figure.printed
-            (path / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(spec))
-            (path / f"{figure.name}.pdf").write_bytes(vl_convert.vegalite_to_pdf(spec))
-            (path / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(spec, scale=_SCALE))
+        for figure, made in zip(figures, drawn, strict=True):
+            for extension, content in made.items():
+                (path / f"{figure.name}.{extension}").write_bytes(content)
 
 
 def write_tables(folder: str | Path, results: Results) -> None:

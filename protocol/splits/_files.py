@@ -7,8 +7,6 @@ the columns' names; or row numbers in an array.
 """
 
 import csv
-import gzip
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -18,10 +16,9 @@ from numpy.typing import NDArray
 from protocol import storage
 from protocol.checks import ProtocolError, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
+from protocol.formats.text import lines as text_lines
+from protocol.formats.text import string_array
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
-
-LIMIT = 1 << 30
-"""Bytes of text that a list may have, unpacked."""
 
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("partition", "id")
@@ -71,7 +68,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged or empty, or a line has other labels than 0 and 1, or another number of them
+        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has other labels than 0 and 1, or another number of them
         than the first.
     """
     path = path_of(file)
@@ -96,25 +93,12 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         raise ProtocolError(f"{path}: wanted an item a line, came none")
     width = len(flags[0])
     matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), width) == ord("1")
-    return np.array(ids), matrix if width else None
-
-
-def _text(path: Path) -> str:
-    if not path.is_file():
-        raise ProtocolError(f"{path}: wanted a list of items, came no such file")
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
-            content = stream.read(LIMIT + 1)
-        if len(content) > LIMIT:
-            raise ProtocolError(f"{path}: wanted a list of at most {LIMIT >> 20} MiB, came more")
-        return content.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: wanted a list of items, which it can't be read as: {error}") from error
+    return string_array(ids, str(path)), matrix if width else None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not blank."""
-    text = io.StringIO(_text(path), newline=None)
+    text = text_lines(path, "a list of items")
     is_table = path.suffix.lower() == ".csv"
     lines: Iterable[list[str]] = csv.reader(text, strict=True) if is_table else (line.split() for line in text)
     try:
@@ -122,7 +106,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             if fields and not (is_table and number == 1 and fields[0] in _HEADER):
                 yield number, fields
     except csv.Error as error:
-        raise ProtocolError(f"{path}: wanted lines with commas, which it can't be read as: {error}") from error
+        raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
 
 
 def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
@@ -339,4 +323,4 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
         items.setdefault(fields[0], []).append(fields[1])
     if not items:
         raise ProtocolError(f"{path}: wanted a line partition,id for each item, came none")
-    return {name: np.array(own) for name, own in items.items()}
+    return {name: string_array(own, f"{path}: {name}") for name, own in items.items()}

@@ -211,7 +211,7 @@ def test_as_a_user_runs_it(folder):
     assert [cell.strip() for cell in rows[0].split("|")[1:4]] == ["error", "`query-in-database`", "2"]
     missing = run("--query", "none.txt", "--database", "database.txt", "--json", "y.json")
     assert (missing.returncode, missing.stdout) == (2, "")
-    assert missing.stderr == "protocol: none.txt: wanted a list of items, came no such file\n"
+    assert missing.stderr == "protocol: none.txt: expected a list of items, got no such file.\n"
     assert not Path("y.json").exists()
 
 
@@ -246,7 +246,7 @@ def array(values):
 
 
 BAD = {
-    "no file": ("query.txt", Path.unlink, "query.txt: wanted a list of items, came no such file"),
+    "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
     "empty": ("query.txt", text(""), "query.txt: wanted an item a line, came none"),
     "labels": (
         "query.txt",
@@ -262,7 +262,7 @@ BAD = {
     "binary": (
         "train.txt",
         lambda path: path.write_bytes(b"\xff\xfe\x00"),
-        "train.txt: wanted a list of items, which it",
+        "train.txt: expected a list of items, got a file that can't be read",
     ),
     "mixed": (
         "train.npy",
@@ -273,7 +273,7 @@ BAD = {
     "not whole": ("rows", array([0.5]), "query.npy: expected integers, got 0.5"),
     "NaN rows": ("rows", array([np.nan]), "query.npy: expected integers, got nan"),
     "matrix": ("rows", array([[1, 2]]), r"query.npy: wanted row numbers \(n,\), came shape \(1, 2\)"),
-    "no row": ("rows", array(np.arange(0)), "query.npy: wanted an array of numbers, came an empty one"),
+    "no row": ("rows", array(np.arange(0)), "query.npy: expected an array of numbers, got an empty one"),
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: expected integers, got nan"),
     "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),

@@ -263,14 +263,14 @@ def folder_called(name):
 NO_LABELS = {"query_labels": None, "database_labels": None}
 HUGE = (10**12, 64)
 BAD = {
-    "no such file": (lambda: {"query_codes": "none.npy"}, "none.npy: wanted a file, came no such file"),
-    "a folder": (lambda: {"query_codes": folder_called("f.npy")}, "f.npy: wanted a file, came a folder"),
-    "an empty file": (lambda: {"query_codes": written("e.npy", b"")}, "e.npy: wanted an array, came an empty file"),
+    "no such file": (lambda: {"query_codes": "none.npy"}, "none.npy: expected a file, got no such file"),
+    "a folder": (lambda: {"query_codes": folder_called("f.npy")}, "f.npy: expected a file, got a folder"),
+    "an empty file": (lambda: {"query_codes": written("e.npy", b"")}, "e.npy: expected an array, got an empty file"),
     "an empty text": (
         lambda: {"database_labels": written("e.csv", b"\n\n")},
-        "e.csv: wanted numbers as text, came blank",
+        "e.csv: expected numbers as text, got blank",
     ),
-    "no rows": (lambda: {"query_codes": saved("z.npy", QUERY[:0])}, r"z.npy: wanted an array .*shape \(0, 12\)"),
+    "no rows": (lambda: {"query_codes": saved("z.npy", QUERY[:0])}, r"z.npy: expected an array .*shape \(0, 12\)"),
     "unknown extension": (
         lambda: {"query_codes": written("q.pt", b"x")},
         "q.pt: expected a file F.npy, .*got the extension '.pt'",
@@ -279,12 +279,12 @@ BAD = {
         lambda: {"query_codes": written("codes", b"x")},
         "codes: expected a file F.npy, .*got the extension ''",
     ),
-    "no npy inside": (lambda: {"query_codes": written("x.npy", b"text")}, "x.npy: wanted an .npy file"),
-    "cut short": (lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])}, "c.npy: wanted 48 bytes"),
+    "no npy inside": (lambda: {"query_codes": written("x.npy", b"text")}, "x.npy: expected an .npy file"),
+    "cut short": (lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])}, "c.npy: expected 48 bytes"),
     "text for numbers": (lambda: {"query_codes": written("t.csv", b"a,b\n")}, "t.csv: .*could not convert string 'a'"),
     "ragged text": (lambda: {"query_codes": written("r.csv", b"0,1\n0\n")}, "r.csv: .*number of columns changed"),
-    "strings": (lambda: {"query_codes": saved("s.npy", np.array([["0", "1"]]))}, "s.npy: wanted an array of numbers"),
-    "complex numbers": (lambda: {"query_codes": saved("i.npy", QUERY * 1j)}, "i.npy: .*came dtype complex128"),
+    "strings": (lambda: {"query_codes": saved("s.npy", np.array([["0", "1"]]))}, "s.npy: expected an array of numbers"),
+    "complex numbers": (lambda: {"query_codes": saved("i.npy", QUERY * 1j)}, "i.npy: .*got dtype complex128"),
     "a list of codes": (lambda: {"query_codes": saved("l.npy", QUERY[0])}, r"l.npy: query codes: .*got shape \(12,\)"),
     "3-d codes": (
         lambda: {"query_codes": saved("3.npy", QUERY[None])},
@@ -320,22 +320,22 @@ BAD = {
     "bit order": (lambda: {"bit_order": "middle"}, "bit_order: expected .*, got 'middle'"),
     "missing key": (
         lambda: {"query_codes": npz("k.npz", B=QUERY) + ":A"},
-        "k.npz: wanted the array 'A', came a file without; it has: B",
+        "k.npz: expected the array 'A', got a file without it; it has: B",
     ),
     "no key": (
         lambda: {"query_codes": npz("k.npz", A=QUERY, B=QUERY)},
-        "k.npz: wanted k.npz:KEY, came no key; .*: A, B",
+        "k.npz: expected k.npz:KEY, got no key; .*: A, B",
     ),
-    "no zip": (lambda: {"query_codes": written("x.npz", b"text") + ":A"}, "x.npz: wanted an .npz file"),
-    "no HDF5": (lambda: {"query_codes": written("x.h5", b"text") + ":A"}, "x.h5: wanted an HDF5 file"),
-    "no MATLAB": (lambda: {"query_codes": written("x.mat", b"text" * 99) + ":A"}, "x.mat: wanted "),
+    "no zip": (lambda: {"query_codes": written("x.npz", b"text") + ":A"}, "x.npz: expected an .npz file"),
+    "no HDF5": (lambda: {"query_codes": written("x.h5", b"text") + ":A"}, "x.h5: expected an HDF5 file"),
+    "no MATLAB": (lambda: {"query_codes": written("x.mat", b"text" * 99) + ":A"}, "x.mat: expected "),
     "a header that lies": (
         lambda: {"query_codes": written("h.npy", declaring(HUGE))},
-        "h.npy: wanted 64000000000000 bytes",
+        "h.npy: expected 64000000000000 bytes",
     ),
     "a zip that lies": (
         lambda: {"query_codes": zipped("b.npz", "B.npy", declaring(HUGE) + bytes(10**6))},
-        "b.npz: wanted 64000000000000 bytes of data .* came 1000000",
+        "b.npz: expected 64000000000000 bytes of data .* got 1000000",
     ),
     "labels too few": (
         lambda: {"query_labels": saved("y.npy", OF_QUERY[1:])},
@@ -386,13 +386,13 @@ BAD = {
     ),
     "no CSR": (
         lambda: NO_LABELS | {"relevance": npz("o.npz", B=QUERY)},
-        "o.npz: wanted compressed sparse rows, .*came B",
+        "o.npz: expected compressed sparse rows, .*got B",
     ),
     "lists too few": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n")},
         "o.txt: relevance: .*4 queries, got 1",
     ),
-    "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
+    "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*got 'cat"),
     "unknown metric": (lambda: {"metric": "mAO"}, "metric: expected .*, got 'mAO'"),
     "a cutoff of zero": (lambda: {"metric": "mAP@0[all]"}, r"metric 'mAP@0\[all\]': expected an integer >= 1"),
     "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "radius: expected an integer from 0 to 12, got 13"),
@@ -446,7 +446,7 @@ def test_there_are_thirty():
 def test_a_file_that_may_not_be_read(folder, capsys):
     Path("q.npy").chmod(0)
     assert main(command()) == 2
-    assert "q.npy: wanted an .npy file, which it can't be read as: Permission denied" in capsys.readouterr().err
+    assert "q.npy: expected an .npy file, got one that can't be read: Permission denied" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["p.npy", "p.npz", "p.csv", "p.mat", "p.h5"])
@@ -483,7 +483,7 @@ def test_a_refusal_in_a_process_of_its_own(folder):
         [sys.executable, "-m", "protocol", *command(query_codes="none.npy")], capture_output=True, text=True, cwd=folder
     )
     assert done.returncode == 2
-    assert done.stderr == "protocol: none.npy: wanted a file, came no such file\n"
+    assert done.stderr == "protocol: none.npy: expected a file, got no such file.\n"
 
 
 def test_progress_is_shown_to_a_terminal_after_two_seconds(folder, capsys, monkeypatch):

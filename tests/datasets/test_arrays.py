@@ -81,14 +81,14 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
     ("options", "message"),
     [
         ({}, "name the file of the features"),
-        ({"features": "x.npz"}, "wanted x.npz:KEY, came no key; it has: train, y"),
+        ({"features": "x.npz"}, "expected x.npz:KEY, got no key; it has: train, y"),
         ({"features": "x.npz:y"}, "wanted features (n, d), came shape (6,)"),
         ({"features": "x.npy", "labels": "short.txt"}, "short.txt: expected 6, one per item, got 2"),
         ({"features": "x.npy", "labels": "half.txt"}, "half.txt: expected integers, got 0.5"),
         ({"features": "x.npy", "ids": "short.txt"}, "n = 2; came shape (6, 4)"),
         ({"features": "x.npy", "ids": "same.txt"}, "ids: '1' names 6 items; wanted unique ids"),
-        ({"features": "broken.npy"}, "broken.npy: wanted"),
-        ({"features": "pickled.npy"}, "came pickled Python objects, which are never loaded"),
+        ({"features": "broken.npy"}, "broken.npy: expected"),
+        ({"features": "pickled.npy"}, "got pickled Python objects, which are never loaded"),
     ],
 )
 def test_what_does_not_fit_is_one_line(files, options, message):

@@ -63,7 +63,7 @@ def test_grey_and_transparent_images_become_three_channels(folder):
 
 def test_other_files_are_skipped_and_counted(folder):
     write(folder / "a" / "x.png", picture())
-    for name in ("Thumbs.db", "a/notes.txt", "b/.DS_Store"):
+    for name in ("Thumbs.db", "a/notes.txt", "b/index.html", "b/.DS_Store"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("no image")
     data = load({}, folder=str(folder))
@@ -84,7 +84,7 @@ def test_a_broken_image_is_named_when_it_is_read(folder):
     broken.write_bytes(broken.read_bytes()[:200])
     images = load({}, folder=str(folder), image_size=8).images
     assert images[:1].shape == (1, 8, 8, 3)
-    with pytest.raises(ProtocolError, match=r"cat/b\.jpg: wanted an image"):
+    with pytest.raises(ProtocolError, match=r"cat/b\.jpg: expected a complete JPEG"):
         images[1:]
 
 
@@ -100,7 +100,7 @@ def test_links_to_folders_are_followed_but_not_in_circles(folder, tmp_path):
 
 def test_what_is_no_folder_of_images_is_refused(folder):
     folder.mkdir()
-    with pytest.raises(ProtocolError, match=r"wanted images .* came 0 files of other kinds"):
+    with pytest.raises(ProtocolError, match=r"expected images .* got 0 files of other kinds"):
         load({}, folder=str(folder))
     with pytest.raises(ProtocolError, match="name the folder of the images"):
         load({})

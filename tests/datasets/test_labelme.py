@@ -72,8 +72,8 @@ def test_the_matrix_of_distances_is_never_unpacked(tmp_path, writer, monkeypatch
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"gist": None}, "wanted the array 'gist', came a file without; it has: "),
-        ({"ndxtest": None}, "wanted the array 'ndxtest'"),
+        ({"gist": None}, "expected the array 'gist', got a file without it; it has: "),
+        ({"ndxtest": None}, "expected the array 'ndxtest'"),
         ({"ndxtest": np.array([[1.5, 2.0]])}, "ndxtest: expected integers, got 1.5"),
         ({"ndxtest": np.array([[0.0, 2.0]])}, "partition 'test': expected row numbers from 0 to 21, got -1 to 1"),
         ({"ndxtrain": np.array([[4.0, 23.0]])}, "partition 'train': expected row numbers from 0 to 21, got 3 to 22"),

@@ -119,8 +119,8 @@ def labels_but(**changed):
         ({"labels": labels_but(concept07="0\n" * 29 + "-1130179\n")}, "for each of 30 images, came '-1130179'"),
         ({"concepts": "sky\nsea\n"}, "wanted 81 concepts, one a line, came 2"),
         ({"words": "1 2\n" * 29}, "BoW_int.dat: wanted a line for each of 30 images, came 29"),
-        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: wanted whole numbers of int16 as text"),
-        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: wanted whole numbers of int16 as text"),
+        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: expected whole numbers of int16 as text"),
+        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: expected whole numbers of int16 as text"),
         (
             {"tags": f"{PHOTOS[0]} tag1\n" * 30},
             "All_Tags.txt: wanted the 30 photos of ImageList.zip in its order, came 30",

@@ -50,7 +50,7 @@ def test_no_header_and_no_vectors(tmp_path):
     (tmp_path / "a.fbin").write_bytes(b"1234567")
     with pytest.raises(ProtocolError, match=r"a\.fbin: expected a header of 8 bytes, got 7"):
         read_array(tmp_path / "a.fbin")
-    with pytest.raises(ProtocolError, match=r"b\.fbin: wanted an array of numbers, came an empty one, shape \(0, 3\)"):
+    with pytest.raises(ProtocolError, match=r"b\.fbin: expected an array of numbers, got an empty one, shape \(0, 3\)"):
         read_array(written(tmp_path / "b.fbin", VECTORS[:0], "<f4", header=(0, 3)))
 
 
@@ -87,5 +87,5 @@ def test_labels_that_are_words(tmp_path):
     (tmp_path / "ragged.csv").write_text("0,1\n0\n")
     with pytest.raises(ProtocolError, match=r"ragged\.csv: .*number of columns changed"):
         read_labels(tmp_path / "ragged.csv")
-    with pytest.raises(ProtocolError, match=r"words\.npy: wanted an array of numbers, came dtype <U3"):
+    with pytest.raises(ProtocolError, match=r"words\.npy: expected an array of numbers, got dtype <U3"):
         read_array(tmp_path / "words.npy")

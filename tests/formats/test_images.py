@@ -48,14 +48,14 @@ def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
         path.write_bytes(whole[:left])
         with pytest.raises(ProtocolError) as error:
             read_image(path)
-        assert str(error.value).startswith(f"{path}: wanted an image, ")
+        assert str(error.value).startswith(f"{path}: expected a")
         assert "\n" not in str(error.value)
 
 
 def test_no_file_and_no_image(tmp_path):
     (tmp_path / "a.jpg").write_text("<html>Not found</html>")
     for name in ("a.jpg", "none.jpg"):
-        with pytest.raises(ProtocolError, match=f"{name}: wanted an image"):
+        with pytest.raises(ProtocolError, match=f"{name}: expected a"):
             read_image(tmp_path / name)
 
 

@@ -170,7 +170,7 @@ LISTS = {
     "class numbers": (b"a 7\n", "line 1: wanted an id and labels, 0 or 1, came 'a' \\['7'\\]"),
     "two digits": (b"a 0 1\nb 10\n", "line 2: wanted an id and 2 labels, 0 or 1, came 'b' \\['10'\\]"),
     "blank": (b"\n \n", "wanted an item a line, came none"),
-    "bytes": (b"\xff\xfe\x00", "wanted a list of items, which it can't be read as"),
+    "bytes": (b"\xff\xfe\x00", "expected a list of items, got a file that can't be read"),
 }
 
 
@@ -187,12 +187,12 @@ def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
     packed = gzip.compress(b"image/003.png 0 1\n" * 100)
     for content in (packed[:-4], b"plain text"):
         (tmp_path / "list.txt.gz").write_bytes(content)
-        with pytest.raises(ProtocolError, match="can't be read as"):
+        with pytest.raises(ProtocolError, match="can't be read"):
             read_list(tmp_path / "list.txt.gz")
     (tmp_path / "list.csv").write_text('"open quote\n')
-    with pytest.raises(ProtocolError, match="wanted lines with commas"):
+    with pytest.raises(ProtocolError, match="expected lines with commas"):
         read_list(tmp_path / "list.csv")
-    with pytest.raises(ProtocolError, match="came no such file"):
+    with pytest.raises(ProtocolError, match="got no such file"):
         read_list(tmp_path / "none.txt")
     np.save(tmp_path / "rows.npy", np.eye(3))
     with pytest.raises(ProtocolError, match=r"wanted row numbers \(n,\), came shape \(3, 3\)"):

@@ -1,0 +1,83 @@
+"""Lines of text from others' files, also packed with gzip: a megabyte can unpack to gigabytes, so both have limits."""
+
+import gzip
+import os
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+
+BYTES = 1 << 30
+"""Bytes of text that a file may have, unpacked."""
+
+LINES = 10_000_000
+LINE_BYTES = 64 << 20
+STRINGS_BYTES = 4 << 30
+"""Bytes of an array of strings, which NumPy stores at four bytes for each character of the longest one."""
+
+
+def lines(path: Path, what: str) -> Iterator[str]:
+    """Yield the lines of a text in UTF-8, with their ends.
+
+    Parameters
+    ----------
+    path : Path
+        If its name ends with ``.gz``, it is unpacked as it is read.
+    what : str
+        What the file is expected to be, for errors: "a list of items".
+
+    Raises
+    ------
+    ProtocolError
+        If it is no regular file, can't be read, or has more than `BYTES`, `LINES` or `LINE_BYTES` in a line.
+    """
+    n_bytes = 0
+    try:
+        check_regular(path, what)
+        with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
+            number = 0
+            while line := stream.readline(LINE_BYTES + 1):
+                number, n_bytes = number + 1, n_bytes + len(line)
+                if len(line) > LINE_BYTES:
+                    raise ProtocolError(f"{path}: line {number}: expected at most {LINE_BYTES >> 20} MiB, got more.")
+                if number > LINES:
+                    raise ProtocolError(f"{path}: expected {what} of at most {LINES:,} lines, got more.")
+                if n_bytes > BYTES:
+                    raise ProtocolError(f"{path}: expected {what} of at most {BYTES >> 20:,} MiB, got more.")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield from _divided(text) if "\r" in text else (text,)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        reason = " ".join(str(error).split())
+        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({reason}).") from error
+
+
+def _divided(text: str) -> list[str]:
+    """Return lines that end as on an old Mac, or as on Windows."""
+    return [f"{line}\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")]
+
+
+def check_regular(path: Path, what: str) -> None:
+    """Raise ProtocolError unless a path leads to a regular file: opening a pipe or a device may wait for ever."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError as error:
+        raise ProtocolError(f"{path}: expected {what}, got no such file.") from error
+    if not stat.S_ISREG(mode):
+        got = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise ProtocolError(f"{path}: expected {what}, got {got}.")
+
+
+def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
+    """Return strings as an array; ProtocolError if one long string makes an array of many of them too large."""
+    longest = max(map(len, strings), default=0)
+    if 4 * longest * len(strings) > STRINGS_BYTES:
+        raise ProtocolError(
+            f"{name}: expected at most {STRINGS_BYTES // 4 // len(strings):,} characters in each of {len(strings):,} "
+            f"lines, got {longest:,}."
+        )
+    return np.array(strings, dtype=np.str_)

@@ -1,0 +1,86 @@
+"""Charts as static pictures, drawn by a process of its own.
+
+vl-convert draws with V8, which reserves far more address space than it uses: where that is limited (``ulimit -v``, as on
+some clusters), V8 ends its process.
+"""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from protocol.checks import ProtocolError, need
+
+_CHILD = Path(__file__).with_name("_drawing_child.py")
+
+
+class DrawingFailed(ProtocolError):
+    """Pictures can't be drawn here, whatever they show."""
+
+
+def pictures(
+    specs: Sequence[Mapping[str, Any]], formats: Sequence[str] = ("svg",), *, scale: float = 1
+) -> list[dict[str, bytes]]:
+    """Return charts as pictures.
+
+    Parameters
+    ----------
+    specs : sequence of mapping
+        Vega-Lite specifications with their data.
+    formats : sequence of {"svg", "pdf", "png"}
+    scale : float, default=1
+        Of PNG: pixels per point.
+
+    Returns
+    -------
+    list of dict of str to bytes
+        By format, in the order of `specs`.
+
+    Raises
+    ------
+    DrawingFailed
+        If the process that draws ends: mostly for lack of address space.
+    ProtocolError
+        If a specification can't be drawn.
+    """
+    need("vl_convert", "report")
+    if not specs:
+        return []
+    requests = [{"spec": spec, "formats": list(formats), "scale": scale} for spec in specs]
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(  # noqa: S603 - this interpreter and a file of this package
+        [sys.executable, "-P", str(_CHILD)],
+        input=json.dumps(requests).encode(),
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    error = next((reply["error"] for reply in replies if "error" in reply), None)
+    if error is not None:
+        raise ProtocolError(f"figure {len(replies)}: expected a chart that can be drawn, got: {error}.")
+    if done.returncode or len(replies) < len(specs):
+        raise DrawingFailed(f"pictures: expected static pictures from vl-convert, got {_ended(done.returncode)}.")
+    return [{name: base64.b64decode(content) for name, content in reply.items()} for reply in replies]
+
+
+def _ended(code: int) -> str:
+    """Return how the process that draws ended, and the limit that is the likely reason."""
+    how = f"its end by {signal.Signals(-code).name}" if code < 0 else f"its end with exit code {code}"
+    limit = _address_space()
+    return how if limit is None else f"{how}: the address space is limited to {limit / 2**30:.3g} GiB (ulimit -v)"
+
+
+def _address_space() -> int | None:
+    """Return the limit of the address space in bytes; None if there is none."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
