@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-SHARED = {"checks", "identity", "registry", "reuse", "seeds", "sources", "storage", "tables"}
+SHARED = {"checks", "compiled", "identity", "registry", "reuse", "seeds", "sources", "storage", "tables"}
 # A package may import the shared modules, itself, and the packages named here.
 MAY_IMPORT = {
     "shared": set(),
