@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "configuration": {"datasets", "formats", "metrics", "selection", "splits"},
+    "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",

@@ -120,7 +120,7 @@ def _explained(error: BaseException) -> str:
             return f"input: expected text in UTF-8, got other bytes ({error})."
         case OSError():
             return str(error)
-    return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback, which --debug prints."
+    return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."
 
 
 def _say(message: str, *, prog: str = "protocol") -> int:

@@ -417,6 +417,8 @@ def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -
     if kind == "repeated":
         return f"{where}: {message}."
     expected = message.removeprefix("expected ") if kind in ("reserved", "none") else _expected(place)
+    if place[0] == "mirror" and isinstance(value, list | dict):  # it may hold credentials
+        return f"{where}: expected {expected}, got {type(value).__name__}."
     return f"{where}: expected {expected}, got {shown(value)}."
 
 

@@ -67,8 +67,8 @@ AUDIT = ["audit", "--query", "q.txt", "--database", "d.txt"]
             ZeroDivisionError(f"by\n{ESCAPE}zero"),
             2,
             (
-                "protocol: unexpected ZeroDivisionError: by\\n\\x1b[31mzero. Please report it with the traceback, which "
-                "--debug prints.\n"
+                "protocol: unexpected ZeroDivisionError: by\\n\\x1b[31mzero. Please report it with the traceback of "
+                "--debug.\n"
             ),
         ),
     ],
