@@ -376,6 +376,8 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that names the key, what was expected and the value.
     """
     for key in config:
+        if not isinstance(key, str):
+            raise ProtocolError(f"config file: expected names as keys, got {shown(key)}.")
         if key == "preprocessing":
             raise ProtocolError(
                 "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
@@ -396,6 +398,9 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
     """Raise ProtocolError about an unknown key first, which may be a required one misspelt; missing keys together."""
+    for own in errors:
+        if own["loc"][-1] == "[key]":
+            raise ProtocolError(_of_value(own["loc"], own["type"], own["msg"], own["input"]))
     unknown = [own for own in errors if own["type"] == "extra_forbidden"]
     missing = [own for own in errors if own["type"] == "missing"]
     if unknown:
@@ -430,7 +435,12 @@ def _expected(place: Sequence[int | str]) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as a message shows it: its representation, cut where it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} with too many levels"
+    except ValueError:  # Python converts no integer of more than 4,300 digits
+        return f"a {type(value).__name__} that is too long"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
 
