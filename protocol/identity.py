@@ -6,7 +6,8 @@ PROTOCOL = ("dataset", "ground_truth", "relevance", "split", "n_queries", "n_dat
 """The fields that describe how a score was computed, apart from its code length and its metric.
 
 dataset, ground_truth, split
-    Names: those of a config file, or those that a user gives to `protocol evaluate`.
+    Names: those of a config file, or those that a user gives to `protocol evaluate`. In a comparison, a ground truth
+    that was made from the distances of a feature is called, for example, "epsilon_ball of gist".
 relevance
     What makes a database item relevant: "class labels", "shared labels", "neighbours" or "graded neighbours".
 n_queries, n_database
@@ -16,6 +17,9 @@ empty
 ties
     How the metric orders items at one distance.
 """
+
+OF_LABELS = ("class labels", "shared labels")
+"""The kinds of relevance that labels alone determine; the others depend on the feature whose distances were taken."""
 
 SCORE = (*PROTOCOL, "n_bits", "metric")
 """All fields in which two scores must agree to be compared."""

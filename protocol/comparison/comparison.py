@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from protocol.checks import one_of, positive_number
+from protocol.checks import need, one_of, positive_number
 from protocol.comparison.differences import Differences, differences
 from protocol.comparison.matching import Assumed, assumptions, match
 from protocol.comparison.reading import Score, read_sources
@@ -63,8 +63,6 @@ class Comparison:
         Columns: ``section``, ``method``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``, ``metric``,
         ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the assumed fields.
         """
-        import pandas as pd
-
         rows = [
             {"section": section, "method": score.method, "file": score.file}
             | protocol_of(score)
@@ -73,12 +71,10 @@ class Comparison:
             | {"assumed": " ".join(assumed)}
             for section, score, assumed in self.scores
         ]
-        return pd.DataFrame(rows)
+        return need("pandas", "report").DataFrame(rows)
 
     def differences_to_frame(self) -> "pd.DataFrame":
         """Return the paired differences: a row per metric, method and code length; p-values are corrected."""
-        import pandas as pd
-
         rows = [
             {"section": section, "metric": metric, "reference": of_table.reference, "method": one.method}
             | {"n_bits": one.n_bits, "unit": one.pairs.unit, "n_pairs": one.pairs.one.size}
@@ -86,7 +82,7 @@ class Comparison:
             for section, metric, of_table in self.differences
             for one in of_table.found
         ]
-        return pd.DataFrame(rows)
+        return need("pandas", "report").DataFrame(rows)
 
     def to_html(self) -> str:
         """Return a page that opens offline, with the tables and a figure for each section."""
@@ -196,6 +192,10 @@ def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
     sentences = []
     for reason, found in missing.items():
         methods, metrics = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
-        few = f"{', '.join(metrics[:_FEW])} and {len(metrics) - _FEW} more" if len(metrics) > _FEW else listed(metrics)
-        sentences.append(f"No paired differences for {listed(methods)} ({few}): {reason}.")
+        sentences.append(f"No paired differences for {_few(methods)} ({_few(metrics)}): {reason}.")
     return sentences
+
+
+def _few(names: list[str]) -> str:
+    """Return the first names in words, and how many more there are."""
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more" if len(names) > _FEW else listed(names)

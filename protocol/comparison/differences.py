@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from protocol import registry
+from protocol.checks import need
 from protocol.comparison.reading import Score
 from protocol.comparison.values import Pairs, pair
 from protocol.report.statistics import CONFIDENCE, holm
@@ -146,9 +147,7 @@ def outcome(values: ArrayLike, *, level: float, margin: float | None = None, bet
         above, below = (float(not mean > -margin), float(not mean < margin)) if margin else (nan, nan)
         interval, p = (mean, mean), float(mean == 0)
     else:
-        from statsmodels.stats.weightstats import DescrStatsW
-
-        described = DescrStatsW(x)
+        described = need("statsmodels.stats.weightstats", "report").DescrStatsW(x)
         interval, p = described.tconfint_mean(1 - level), float(described.ttest_mean(0)[1])
         above = below = nan
         if margin:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol import __version__, registry
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
-from protocol.identity import PROTOCOL
+from protocol.identity import OF_LABELS, PROTOCOL
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def _known(value: Any) -> str | None:
 
 
 def _of_summary(path: Path, file: str) -> list[Score]:
-    import pandas as pd
-
+    pd = need("pandas", "report")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (ValueError, UnicodeDecodeError) as error:
@@ -128,6 +127,7 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
     runs = _Runs(path, file)
     columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
+    columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
     protocols = zip(*columns.values(), strict=True)
     return [
         Score(
@@ -147,10 +147,14 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     ]
 
 
+def _ground_truth(name: str, relevance: str | None, feature: str) -> str:
+    """Return the name of a ground truth, with the feature whose distances it was made from, if it was."""
+    return name if relevance in OF_LABELS or name == "class_label" else f"{name} of {feature}"
+
+
 def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
     """Return the table with numbers in the columns of numbers; a mean or its deviation may be empty."""
-    import pandas as pd
-
+    pd = need("pandas", "report")
     for column in (*_INTEGERS, "mean", "std"):
         numbers = pd.to_numeric(table[column].replace("", None), errors="coerce").astype(np.float64)
         right = numbers % 1 == 0 if column in _INTEGERS else numbers.notna() | (table[column] == "")
@@ -181,8 +185,7 @@ class _Runs:
 
     @functools.cached_property
     def _table(self) -> "tuple[pd.DataFrame, Mapping[Any, Any]]":
-        import pandas as pd
-
+        pd = need("pandas", "report")
         try:
             scores, runs = map(pd.read_csv, self._files)
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
@@ -251,8 +254,7 @@ class _PerQuery:
 
     @functools.cached_property
     def _table(self) -> "pd.DataFrame | Why":
-        import pandas as pd
-
+        pd = need("pandas", "report")
         path = self._path.parent / self._recorded["file"]
         if not path.is_file():
             return f"{self._file} names {path.name}, which is missing"

@@ -143,9 +143,10 @@ def differences_table(name: str, metric: str, found: Differences, margin: float 
     """Return the differences from the reference, at least one, as a table."""
     header = ["method", "bits", "difference", "interval", "p", "pairs"]
     if margin is not None:
-        header += [f"no worse by {margin:g}", f"equal within {margin:g}"]
+        header += ["no worse", "equal"]
     chosen = "" if found.chosen else ", the method with the best mean of this table"
-    caption = f"{metric}: differences from {found.reference}{chosen}; {counted(len(found.found), 'comparison')}."
+    caption = f"{metric}: differences from {found.reference}{chosen}; {counted(len(found.found), 'comparison')}"
+    caption += "." if margin is None else f", margin {margin:g}."
     rows = [_row(one, margin) for one in found.found]
     return Table(f"{name}-{metric}-differences", caption, header, rows, n_labels=1)
 
@@ -176,10 +177,8 @@ def figure(name: str, scores: "pd.DataFrame") -> Figure:
     shows = f"{metric} is undefined in all of them."
     if len(here):
         best, worst = here.loc[[here["mean"].idxmax(), here["mean"].idxmin()]].itertuples()
-        shows = (
-            f"{metric} at {n_bits} bits ranges from {worst.mean:.4f} ({worst.method}, {worst.file}) to {best.mean:.4f} "
-            f"({best.method}, {best.file})."
-        )
+        ends = [f"{end.mean:.4f} ({end.method})" for end in (worst, best)]
+        shows = f"{metric} at {n_bits} bits ranges from {' to '.join(ends)}."
     files = list(dict.fromkeys(rows["file"]))
     scale = alt.Scale(domain=files, range=[COLOURS[i % len(COLOURS)] for i in range(len(files))])
     chart = (

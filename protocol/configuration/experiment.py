@@ -36,6 +36,7 @@ class FinishedCodes:
     splits: list[str]
     n_bits: list[int]
     bit_order: str
+    binarize: str | None = None
 
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
         """Return the files of the codes of ``query`` and ``database`` by code length."""

@@ -80,6 +80,7 @@ def _method(
         splits=[split for split in feature.splits if split in (own["splits"] or feature.splits)],
         n_bits=sorted(own["n_bits"] or feature.n_bits),
         bit_order=own["bit_order"],
+        binarize=own["binarize"],
     )
     for role in ROLES:
         _check_pattern(getattr(method, role), f"{where}.{role}")

@@ -237,8 +237,19 @@ class FinishedCodesKeys(_Model):
         ]
         | None
     ) = Field(None, description="The code lengths for which there are codes; by default all of the feature.")
-    bit_order: Literal["little", "big"] = Field(
-        "little", description="Of packed codes: the first bit of a byte has weight 1 (little) or 128 (big)."
+    bit_order: Literal["little", "big", "big-128"] = Field(
+        "little",
+        description=(
+            "Of packed codes: the first bit of a byte has weight 1 (little) or 128 (big); big-128: 128, and 128 is "
+            "subtracted from each byte."
+        ),
+    )
+    binarize: Literal["sign", "median"] | None = Field(
+        None,
+        description=(
+            "For files of real values: bit j is 1 where value j is above 0 (sign), or above the median of value j over "
+            "the database (median)."
+        ),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
-from protocol.evaluation.inputs import codes_from, named
+from protocol.evaluation.inputs import code_pair, named
 
 
 def finished_codes(
@@ -16,6 +16,7 @@ def finished_codes(
     *,
     name: str,
     bit_order: str = "little",
+    binarize: str | None = None,
 ) -> dict[str, NDArray]:
     """Return the codes of one split as `protocol.codes.of_split` reads them.
 
@@ -23,13 +24,13 @@ def finished_codes(
     ----------
     files : mapping of int to mapping of str to path or array_like
         By code length, the codes of ``query`` and ``database`` or their files, in any form that
-        `protocol.evaluation.inputs.codes_from` reads.
+        `protocol.evaluation.inputs.code_pair` reads.
     parts : mapping of str to ndarray of int64
         Row numbers of ``query`` and ``database``; the rows of a file are in their order.
     name : str
         What errors call the method.
-    bit_order : {"little", "big"}, default="little"
-        Of packed codes.
+    bit_order, binarize : str
+        As of `protocol.evaluation.inputs.code_pair`.
 
     Raises
     ------
@@ -38,13 +39,15 @@ def finished_codes(
     """
     arrays: dict[str, NDArray] = {"image": parts["database"]}
     for n_bits, of_role in files.items():
-        for role, stored in (("query", "query"), ("database", "items")):
-            given, what = of_role[role], f"{name}: {role} codes"
-            packed, _ = codes_from(given, what, n_bits=n_bits, bit_order=bit_order)
+        try:
+            query, database, _ = code_pair(**of_role, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
+        except ProtocolError as error:
+            raise ProtocolError(f"{name}: {error}") from error
+        for role, packed in (("query", query), ("database", database)):
             if len(packed) != len(parts[role]):
                 raise ProtocolError(
-                    f"{named(given, what)}: expected {len(parts[role])} rows, one for each row number of `{role}` in "
-                    f"splits.h5, got {len(packed)}."
+                    f"{name}: {named(of_role[role], f'{role} codes')}: expected {len(parts[role])} rows, one for each "
+                    f"row number of `{role}` in splits.h5, got {len(packed)}."
                 )
-            arrays[f"{n_bits}/{stored}"] = packed
+        arrays |= {f"{n_bits}/query": query, f"{n_bits}/items": database}
     return arrays

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import ProtocolError, labels, rows
+from protocol.identity import OF_LABELS
 
 
 class Relevance(Protocol):
@@ -56,7 +57,7 @@ class LabelRelevance:
                 f"labels: wanted the same kind for queries and database, came shapes {query.shape} and {database.shape}"
             )
         self.n_queries, self.n_database = len(query), len(database)
-        self.kind = "class labels" if query.ndim == 1 else "shared labels"
+        self.kind = OF_LABELS[query.ndim - 1]
         self._query = query
         self._groups, group = np.unique(query, axis=0, return_inverse=True)
         self.group = group.reshape(-1)

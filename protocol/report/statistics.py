@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocol.checks import need
+
 CONFIDENCE = 0.95
 POWER = 0.8
 
@@ -64,10 +66,10 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
     >>> holm([0.03, 0.01, 0.04])
     array([0.06, 0.03, 0.06])
     """
-    from statsmodels.stats.multitest import multipletests
-
     values = np.asarray(p, dtype=np.float64)
-    return np.asarray(multipletests(values, method="holm")[1]) if values.size else values
+    if not values.size:
+        return values
+    return np.asarray(need("statsmodels.stats.multitest", "report").multipletests(values, method="holm")[1])
 
 
 def detectable_effect(std: float, n_runs: int, *, level: float) -> float:

@@ -41,7 +41,7 @@ def test_scores_of_one_protocol_are_in_one_table(experiment):
     ("change", "reason"),
     [
         ({"dataset": "cifar10"}, "differ in dataset (digits; cifar10)."),
-        ({"ground_truth": "epsilon_ball"}, "differ in ground_truth (class_label; epsilon_ball)."),
+        ({"ground_truth": "other_labels"}, "differ in ground_truth (class_label; other_labels)."),
         ({"relevance": "neighbours"}, "differ in relevance (class labels; neighbours)."),
         ({"split": "improved"}, "differ in split (standard; improved)."),
         ({"n_queries": 1000}, "differ in n_queries (100; 1000)."),
@@ -57,6 +57,14 @@ def test_a_recorded_difference_is_refused_whatever_is_assumed(experiment, capsys
     line = refused(capsys, experiment("a"), experiment("b", change), *assume)
     assert line.startswith("nothing to compare: ")
     assert reason in line
+
+
+def test_neighbours_by_another_feature_are_another_ground_truth(experiment, capsys):
+    near = {"ground_truth": "epsilon_ball", "relevance": "neighbours"}
+    line = refused(capsys, experiment("a", near), experiment("b", near | {"feature": "sift"}))
+    assert "differ in ground_truth (epsilon_ball of gist; epsilon_ball of sift)." in line
+    found = compare(experiment("c", near), experiment("d", near | {"hasher": "lsh"}))
+    assert ", ground truth epsilon_ball of gist, " in found.sections[1].title
 
 
 # The three cases in which numbers of different protocols once stood in one table.

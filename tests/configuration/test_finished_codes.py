@@ -137,8 +137,12 @@ def test_names_that_are_taken(here, name, message):
         ({"query": "{run:no}"}, "codes.mine.query: expected the name of a file, with placeholders in braces, got "),
         ({"splits": ["improve"]}, "codes.mine.splits: expected improved or standard, got 'improve'. Did you mean"),
         ({"n_bits": [16, 64]}, "codes.mine.n_bits: expected 16 or 8, got '64'."),
-        ({"bit_order": "middle"}, "codes.mine.bit_order: expected 'little' or 'big', got 'middle'."),
-        ({"queries": "x"}, "key in codes.mine: expected bit_order, database, feature, n_bits, query or splits, got"),
+        ({"bit_order": "middle"}, "codes.mine.bit_order: expected 'little', 'big' or 'big-128', got 'middle'."),
+        ({"binarize": "mean"}, "codes.mine.binarize: expected 'sign' or 'median', got 'mean'."),
+        (
+            {"queries": "x"},
+            "key in codes.mine: expected binarize, bit_order, database, feature, n_bits, query or splits, got",
+        ),
     ],
 )
 def test_values_that_can_not_be_used(here, changes, message):

@@ -28,6 +28,15 @@ def test_codes_are_what_counting_reads(tmp_path):
         np.testing.assert_array_equal(codes.unpack(pair["database"], 3), DATABASE)
 
 
+@pytest.mark.parametrize(("binarize", "first"), [("sign", [[1, 0]]), ("median", [[0, 1]])])
+def test_real_values_are_binarised_as_requested(binarize, first):
+    outputs = {"query": np.array([[0.2, -0.1], [1.0, 2.0]]), "database": np.array([[0.3, -2.0], [0.9, -1.0], [0.1, 5]])}
+    found = finished_codes({2: outputs}, PARTS, name="codes.mine", binarize=binarize)
+    assert codes.unpack(found["2/query"][:1], 2).astype(int).tolist() == first
+    with pytest.raises(ProtocolError, match=r"^codes.mine: query codes: expected bits.*binarize="):
+        finished_codes({2: outputs}, PARTS, name="codes.mine")
+
+
 def test_another_number_of_rows():
     with pytest.raises(ProtocolError) as error:
         finished_codes({3: {"query": QUERY, "database": QUERY}}, PARTS, name="codes.mine")
@@ -38,5 +47,5 @@ def test_another_number_of_rows():
 
 def test_another_code_length(tmp_path):
     np.save(tmp_path / "query.npy", QUERY)
-    with pytest.raises(ProtocolError, match=r"query.npy: codes.mine: query codes: .* 4 columns of bits"):
+    with pytest.raises(ProtocolError, match=r"^codes.mine: .*query.npy: query codes: .* 4 columns of bits"):
         finished_codes({4: {"query": tmp_path / "query.npy", "database": DATABASE}}, PARTS, name="codes.mine")

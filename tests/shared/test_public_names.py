@@ -7,7 +7,12 @@ import pytest
 
 import protocol as hp
 
-NAMES = {"evaluate": "protocol.evaluation", "get": "protocol.registry", "names": "protocol.registry"}
+NAMES = {
+    "evaluate": "protocol.evaluation",
+    "get": "protocol.registry",
+    "load_split": "protocol.splits",
+    "names": "protocol.registry",
+}
 
 
 def test_the_import_loads_nothing_but_the_standard_library():

@@ -198,7 +198,7 @@ def test_another_number_of_rows_is_one_line_of_the_job(changed):
     assert done.returncode != 0
     said = done.stdout + done.stderr
     assert (
-        "error: codes/improved/run0/itq/database_16.npy: codes.mine, improved split, run 0: database codes: expected "
+        "error: codes.mine, improved split, run 0: codes/improved/run0/itq/database_16.npy: database codes: expected "
         "1297 rows, one for each row number of `database` in splits.h5, got 1296." in said
     )
     assert "Traceback" not in said

@@ -443,8 +443,10 @@ def finished_paths(wildcards):
     return [on_this_machine(path) for path in dict.fromkeys(paths)]
 
 
-def finished_bit_order(wildcards):
-    return EXPERIMENT.codes[wildcards.hasher].bit_order
+def finished_options(wildcards):
+    """How a method's files are read."""
+    method = EXPERIMENT.codes[wildcards.hasher]
+    return {"bit_order": method.bit_order, "binarize": method.binarize}
 
 
 # Counts and scores

@@ -131,7 +131,7 @@ rule finished_codes:
         runtime=minutes("finished_codes"),
     params:
         files=finished_files,
-        bit_order=finished_bit_order,
+        options=finished_options,
         code=code("finished_codes.py"),
     message:
         "finished codes: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"

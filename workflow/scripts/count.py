@@ -12,13 +12,13 @@ def main(job):
     for split, path in zip(p.splits, job.input.splits, strict=True):
         chosen = storage.read(path, ["query", "database"])
         digests = {part: storage.array_digest(items) for part, items in chosen.items()}
-        n_database, own = len(chosen["database"]), storage.grouped(rules[split])
+        pairs = codes.of_split(stored, chosen["database"], split)
+        n_database, own = len(next(iter(pairs.values()))["database"]), storage.grouped(rules[split])
         truths = {truth: relevance_from_arrays(rule, n_database) for truth, rule in own.items()}
         described[split] = {
             truth: {"relevance": kind.kind, "items": items_sha256(**digests, ground_truth=ground_truth_sha256(kind))}
             for truth, kind in truths.items()
         }
-        pairs = codes.of_split(stored, chosen["database"], split)
         calls = len(p.splits) * len(pairs) * len(p.extensions)
         for n_bits, pair in pairs.items():
             for extension, s in p.extensions:

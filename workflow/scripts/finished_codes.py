@@ -12,12 +12,12 @@ def main(job):
     for split, files in p.files.items():
         parts = storage.read(splits[split], ["query", "database"])
         where = f"codes.{wc.hasher}, {split} split, run {wc.run}"
-        arrays[split] = finished_codes(files, parts, name=where, bit_order=p.bit_order)
+        arrays[split] = finished_codes(files, parts, name=where, **p.options)
     named = sorted({path for files in p.files.values() for roles in files.values() for path in roles.values()})
     passport = storage.passport(
         "finished codes",
         parameters={
-            "bit_order": p.bit_order,
+            **p.options,
             "files": {path: storage.file_sha256(path_of(path)) for path in named},
         },
         inputs=splits,
