@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import numbers
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,8 +33,36 @@ _EXTRAS = {
 """By module: the smallest extra of this package that installs it. A test compares it with ``pyproject.toml``."""
 
 
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u061c\u200e\u200f\u2066-\u2069\ud800-\udfff]")
+"""Control characters, those that reorder text among them, and the surrogates that stand for undecodable bytes."""
+
+
+def printable(text: str, *, keep: str = "") -> str:
+    r"""Return text with control characters escaped: names in a file may hold codes that steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+    keep : str, default=""
+        Control characters that stay, such as the end of a line.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31mb\n")
+    'a\\x1b[31mb\\n'
+    """
+    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
 class ProtocolError(ValueError):
-    """Input that can't be used; its message is one line a user can act on."""
+    """Input that can't be used; its message is one line a user can act on, without control characters."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 def need(module: str, extra: str) -> Any:

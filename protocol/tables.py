@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from protocol.checks import need
+from protocol.checks import need, printable
 from protocol.checksums import verified
 from protocol.storage import replacing
 
@@ -59,7 +59,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lsh     0.1000
     pca_rr  0.25
     """
-    lines = [header, *rows]
+    lines = [list(map(printable, line)) for line in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
@@ -86,7 +86,7 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: C
     row = library.DataRow("| ", " | ", " |")
     line = library.Line(f"|{rule}|", "", "", "")
     layout = library.TableFormat(None, line, None, None, row, row, padding=0, with_header_hide=None)
-    cells = [[cell.replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
+    cells = [[printable(cell, keep="\n").replace("|", r"\|").replace("\n", "<br>") for cell in one] for one in rows]
     return library.tabulate(cells, header, tablefmt=layout, disable_numparse=True, stralign=None)
 
 

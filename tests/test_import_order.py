@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-SHARED = {"checks", "checksums", "identity", "registry", "reuse", "seeds", "sources", "storage", "tables"}
+SHARED = {"checks", "checksums", "compiled", "identity", "registry", "reuse", "seeds", "sources", "storage", "tables"}
 # A package may import the shared modules, itself, and the packages named here.
 MAY_IMPORT = {
     "shared": set(),
@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "configuration": {"datasets", "formats", "metrics", "selection", "splits"},
+    "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from protocol import tables
 from protocol.auditing.findings import Finding
 from protocol.auditing.kinds import KINDS
+from protocol.checks import printable
 from protocol.storage import replacing
 
 COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "treatment")
@@ -79,7 +80,7 @@ def text(
 
     parts = []
     for file, made in findings.items():
-        parts += [painted(file, _BOLD), *(_paragraph(line, 2) for line in about.get(file, ()))]
+        parts += [painted(printable(file), _BOLD), *(_paragraph(line, 2) for line in about.get(file, ()))]
         parts += [] if made else [f"  {painted('clean', _COLOURS['clean'])}"]
         for _, one in ordered({file: made}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
@@ -94,7 +95,7 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
     """Return findings for a pull request: a table a file, the sum at the end; parameters as `text`."""
     parts = []
     for file, made in findings.items():
-        parts += [f"### `{file}`\n", *(f"{line}\n" for line in about.get(file, ()))]
+        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in about.get(file, ()))]
         if not made:
             parts.append("Clean.\n")
             continue
@@ -110,14 +111,14 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     """Return findings for a notebook: a table a file, the sum at the end; parameters as `text`."""
     parts = []
     for file, made in findings.items():
-        parts.append(_element("p", _element("b", escape(file))))
-        parts += [_element("p", escape(line)) for line in about.get(file, ())]
+        parts.append(_element("p", _element("b", escape(printable(file)))))
+        parts += [_element("p", escape(printable(line))) for line in about.get(file, ())]
         rows = [
             (one.severity, one.name, f"{one.count:,}", _named(one), one.consequence, one.treatment)
             for _, one in ordered({file: made})
         ]
         head = _element("tr", "".join(_element("th", name) for name in _HEADER))
-        body = [_element("tr", "".join(_element("td", escape(cell)) for cell in row)) for row in rows]
+        body = [_element("tr", "".join(_element("td", escape(printable(cell))) for cell in row)) for row in rows]
         parts.append(_element("table", "\n".join([head, *body])) if rows else _element("p", "clean"))
     return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
 
@@ -143,14 +144,13 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
 def _named(finding: Finding) -> str:
     """Return the examples in one line, with dots where there are more."""
     more = ", ..." if finding.count > len(finding.examples) > 0 else ""
-    # What comes from a file could hold codes that move a terminal's cursor.
-    return ", ".join(name if name.isprintable() else ascii(name) for name in finding.examples) + more
+    return ", ".join(map(printable, finding.examples)) + more
 
 
 def _paragraph(words: str, indent: int) -> str:
     margin = " " * indent
     return textwrap.fill(
-        words,
+        printable(words),
         _WIDTH,
         initial_indent=margin,
         subsequent_indent=margin,

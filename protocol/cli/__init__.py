@@ -1,26 +1,34 @@
-"""The command line: `protocol`, or `python -m protocol`; a file for each command."""
+"""The command line: `protocol`, or `python -m protocol`; a file for each command.
+
+Nothing of the package is imported before `main` runs, so that an interruption or an error ends in one line from the
+first import on.
+"""
 
 import argparse
+import os
 import sys
 import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from protocol import __version__
-from protocol.checks import ProtocolError, missing_extra
-from protocol.cli import audit, check, claims, compare, evaluate, snakefile
-from protocol.cli import list as list_
+_REFUSED = 2
+_INTERRUPTED, _CLOSED_PIPE = 130, 141  # as of a process that SIGINT or SIGPIPE ends
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that refuses in one line, as everything else here does."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        _say(f"{message} (see {self.prog} --help)", prog=self.prog)
+        self.exit(_REFUSED)
 
 
 def _parser() -> argparse.ArgumentParser:
+    from protocol import __version__
+    from protocol.cli import audit, check, claims, compare, evaluate, snakefile
+    from protocol.cli import list as list_
+
     parser = _Parser(
         prog="protocol",
         description="Reproduce, audit and compare the evaluation protocols of learning to hash.",
@@ -47,39 +55,90 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
+    parser.add_argument("--debug", action="store_true", help="print the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (list_, check, evaluate, compare, audit, claims, snakefile):
         command.add(commands)
+    for own in commands.choices.values():
+        own.add_argument(
+            "--debug", action="store_true", default=argparse.SUPPRESS, help="print the traceback of an error"
+        )
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit status: 0, or 2 after one line on standard error where the input can't be used."""
-    parsed = _parser().parse_args(arguments)
+    """Run a command; return its exit status.
+
+    That is 0, or 1 for an audit with errors. It is 2 after one line on standard error if the input can't be used or
+    anything else fails, 130 if the user interrupts, and 141 if the reader of standard output has closed it.
+    """
+    parsed = argparse.Namespace(debug=False)
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open to the end
     try:
+        if sys.stdout is None:
+            return _say("standard output: expected an open stream, got a closed one.")
+        parsed = _parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             status = parsed.run(parsed) or 0
         sys.stdout.flush()
-    except ProtocolError as error:
-        sys.stderr.write(f"protocol: {error}\n")
-        return 2
-    except ModuleNotFoundError as error:
-        explained = missing_extra(error)
-        if explained is None:
-            raise
-        sys.stderr.write(f"protocol: {explained}\n")
-        return 2
     except BrokenPipeError:  # `protocol list | head`
-        sys.stderr.close()
-        return 0
-    except OSError as error:  # the disk behind standard output is full, say
-        sys.stderr.write(f"protocol: {error}\n")
-        sys.stdout = None  # or else the interpreter would try to write the rest once more
-        return 2
-    return status
+        sys.stdout = None
+        return _CLOSED_PIPE
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - one line, whatever it is
+        if parsed.debug:
+            import traceback
+
+            traceback.print_exc()
+        _give_up_full_output()
+        _say(_explained(error))
+        return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _REFUSED
+    return int(status)
+
+
+def _explained(error: BaseException) -> str:
+    """Return what an error means to a user."""
+    from protocol.checks import ProtocolError, missing_extra
+
+    match error:
+        case ProtocolError():
+            return str(error)
+        case KeyboardInterrupt():
+            return "interrupted."
+        case ModuleNotFoundError() if explained := missing_extra(error):
+            return str(explained)
+        case MemoryError():
+            return f"memory: expected enough for this input, got too little ({error or 'nothing is left'})."
+        case UnicodeEncodeError():
+            character = error.object[error.start]
+            return (
+                f"output: expected an encoding with the character {character!a}, got {error.encoding}. Set "
+                "PYTHONIOENCODING=utf-8."
+            )
+        case UnicodeError():
+            return f"input: expected text in UTF-8, got other bytes ({error})."
+        case OSError():
+            return str(error)
+    return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."
+
+
+def _say(message: str, *, prog: str = "protocol") -> int:
+    """Print one line on standard error; return the exit status of a refusal."""
+    from protocol.checks import printable
+
+    sys.stderr.write(f"{prog}: {printable(message)}\n")
+    return _REFUSED
+
+
+def _give_up_full_output() -> None:
+    """Drop what standard output can't take, for example on a full disk: the interpreter would try to write it again."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        sys.stdout = None
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one line, without the place in the code that it comes from."""
-    sys.stderr.write(f"protocol: {message}\n")
+    _say(str(message))

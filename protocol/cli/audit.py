@@ -4,10 +4,12 @@ import argparse
 import os
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import number
+from protocol.cli._output import check_outputs, show
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
 _KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
@@ -16,6 +18,7 @@ _KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
 def _audit(arguments: argparse.Namespace) -> int:
     from protocol.auditing import audit
 
+    check_outputs({"--json": arguments.json}, _inputs(arguments))
     if arguments.json:
         from protocol.storage import check_writable
 
@@ -26,9 +29,20 @@ def _audit(arguments: argparse.Namespace) -> int:
 
         write_json(arguments.json, audited.findings)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    shown = audited.to_markdown() if arguments.markdown else audited.to_text(colour=colour)
-    sys.stdout.write(shown + "\n")
+    if colour and not arguments.markdown:
+        sys.stdout.write(audited.to_text(colour=True) + "\n")
+    else:
+        show(audited.to_markdown() if arguments.markdown else audited.to_text())
     return 1 if audited.n_errors else 0
+
+
+def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
+    """Yield the files that the audit may read: those of the options, and the dataset of a split of the pipeline."""
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_KNOWN) if name not in ("distance", "protocol"))
+    for split in arguments.splits:
+        yield split
+        for folder in Path(split).parents:
+            yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

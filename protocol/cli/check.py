@@ -1,7 +1,6 @@
 """`protocol check`: what a config file would run, without running it."""
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import registry
 from protocol.checks import ProtocolError
+from protocol.cli._output import show
 
 if TYPE_CHECKING:
     from protocol.configuration import Experiment
@@ -23,7 +23,7 @@ def _check(arguments: argparse.Namespace) -> None:
     for changes in [*map(configuration.read, arguments.files), dict(map(_change, arguments.config))]:
         config = _changed(config, changes)
     experiment = configuration.load(config, from_file=bool(arguments.files))
-    sys.stdout.write("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)) + "\n")
+    show("\n".join(f"{title:<11}{line}".rstrip() for title, line in _rows(experiment)))
 
 
 def _change(text: str) -> tuple[str, Any]:

@@ -1,11 +1,11 @@
 """`protocol claims`: what the papers state, and what of it holds."""
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
+from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import progress
 
 
@@ -14,6 +14,8 @@ def _claims(arguments: argparse.Namespace) -> None:
     from protocol.checks import one_of
     from protocol.storage import check_writable
 
+    folder = arguments.results or Path("results")
+    check_outputs({"--json": arguments.json}, folder.rglob("*.csv") if arguments.json else ())
     for status in arguments.status:
         one_of(status, claims.STATUSES, "status")
     if arguments.json:
@@ -29,7 +31,7 @@ def _claims(arguments: argparse.Namespace) -> None:
         text = "\n\n".join(map(claims.full, entries))
     else:
         text = claims.table(entries)
-    sys.stdout.write(text + "\n")
+    show(text)
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

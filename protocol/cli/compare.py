@@ -1,17 +1,23 @@
 """`protocol compare`: the scores of experiments, or of a user's own codes, side by side."""
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
+from protocol.cli._output import check_outputs, show
 from protocol.identity import PROTOCOL
 
 
 def _compare(arguments: argparse.Namespace) -> None:
     from protocol.comparison import compare
 
+    if arguments.html:
+        from protocol.storage import check_writable
+
+        tables = (Path(file).with_name(name) for file in arguments.files for name in ("metrics.csv", "runs.csv"))
+        check_outputs({"--html": arguments.html}, [*arguments.files, *tables])
+        check_writable(arguments.html.parent)
     found = compare(
         *arguments.files,
         metrics=arguments.metric,
@@ -24,7 +30,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
         with replacing(arguments.html) as path:
             path.write_text(found.to_html())
-    sys.stdout.write(f"{found!r}\n")
+    show(f"{found!r}")
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -1,21 +1,27 @@
 """`protocol evaluate`: scores of anyone's codes."""
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import progress
 
 if TYPE_CHECKING:
     from protocol.evaluation.trec import TrecOptions
 
+_INPUTS = ("query_codes", "database_codes", "query_labels", "database_labels", "relevance")
+_OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
+
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from protocol import evaluation
 
-    for path in filter(None, (arguments.json, arguments.per_query, arguments.pr_curves, arguments.top_n_curves)):
+    files = {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in _OUTPUTS}
+    trec = {f"--trec {name}": arguments.trec and arguments.trec / name for name in ("run", "qrels")}
+    check_outputs(files | trec, [getattr(arguments, name) for name in _INPUTS])
+    for path in filter(None, files.values()):
         from protocol.storage import check_writable
 
         check_writable(path.parent)  # now, not after minutes of counting
@@ -50,7 +56,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         evaluation.write_pr_curves(arguments.pr_curves, found)
     if arguments.top_n_curves:
         evaluation.write_top_n_curves(arguments.top_n_curves, found)
-    sys.stdout.write(evaluation.table(found) + "\n")
+    show(evaluation.table(found))
 
 
 def _trec_options(arguments: argparse.Namespace) -> "TrecOptions | None":

@@ -2,13 +2,13 @@
 
 import argparse
 import dataclasses
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry, tables
 from protocol.checks import missing_extra, one_of
+from protocol.cli._output import show
 
 if TYPE_CHECKING:
     from protocol.auditing import Kind
@@ -120,11 +120,11 @@ def _options(kind: str, name: str) -> list[str]:
 
 def _list(arguments: argparse.Namespace) -> None:
     if arguments.name is not None:
-        sys.stdout.write(page(_LISTS[arguments.what], arguments.name) + "\n")
+        show(page(_LISTS[arguments.what], arguments.name))
         return
     kinds = [_LISTS[arguments.what]] if arguments.what else list(_LISTS.values())
     text = "\n\n".join(map(markdown, kinds)) if arguments.markdown else listing(kinds)
-    sys.stdout.write(text + "\n")
+    show(text)
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

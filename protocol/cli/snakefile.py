@@ -1,12 +1,12 @@
 """`protocol snakefile`: where the pipeline is."""
 
 import argparse
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import ProtocolError
+from protocol.cli._output import show
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -29,7 +29,7 @@ def path() -> Path:
 
 
 def _snakefile(arguments: argparse.Namespace) -> None:
-    sys.stdout.write(f"{path()}\n")
+    show(str(path()))
 
 
 def add(commands: "argparse._SubParsersAction[Any]") -> None:

@@ -10,6 +10,7 @@ from protocol import registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
+from protocol.downloads import redacted
 from protocol.metrics import ALL, keywords
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
@@ -58,7 +59,9 @@ def check(experiment: Experiment) -> None:
 def _check_mirror(config: Mapping[str, Any]) -> None:
     mirror = config["mirror"]
     if mirror is not None and "://" not in mirror and not Path(mirror).is_dir():
-        raise ProtocolError(f"mirror: expected a URL or an existing folder, got {mirror!r} (looked in {Path.cwd()}).")
+        raise ProtocolError(
+            f"mirror: expected a URL or an existing folder, got {redacted(mirror)!r} (looked in {Path.cwd()})."
+        )
     files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")

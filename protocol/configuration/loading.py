@@ -40,7 +40,16 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     >>> experiment.name, experiment.features["gist"].runs
     ('digits', 2)
     """
-    filled = _canonical(schema.checked(config if from_file else _changed_default(config)))
+    try:
+        return _loaded(config if from_file else _changed_default(config))
+    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # by a value that no check foresees
+        reason = " ".join(str(error).split()) or "no more is known"
+        raise ProtocolError(f"config file: expected usable values, got {type(error).__name__} ({reason}).") from error
+
+
+def _loaded(config: Mapping[str, Any]) -> Experiment:
+    """Return the checked experiment of a complete configuration."""
+    filled = _canonical(schema.checked(config))
     one_of(filled["dataset"], registry.names("dataset"), "dataset", listing="protocol list datasets")
     checks.check_metrics(filled)
     if ALL in filled["metrics"]:
@@ -99,6 +108,10 @@ def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
         registry.get("feature", plugin)(**filled)
     except ProtocolError as error:
         raise ProtocolError(f"feature {name!r}: {error}") from error
+    except (ArithmeticError, MemoryError) as error:
+        raise ProtocolError(
+            f"feature {name!r}: expected options of usable sizes, got {schema.shown(filled)}."
+        ) from error
     return {"use": plugin, **own, "options": filled}
 
 

@@ -387,6 +387,8 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         With one line that names the key, what was expected and the value.
     """
     for key in config:
+        if not isinstance(key, str):
+            raise ProtocolError(f"config file: expected names as keys, got {shown(key)}.")
         if key == "preprocessing":
             raise ProtocolError(
                 "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
@@ -407,6 +409,9 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
     """Raise ProtocolError about an unknown key first, which may be a required one misspelt; missing keys together."""
+    for own in errors:
+        if own["loc"][-1] == "[key]":
+            raise ProtocolError(_of_value(own["loc"], own["type"], own["msg"], own["input"]))
     unknown = [own for own in errors if own["type"] == "extra_forbidden"]
     missing = [own for own in errors if own["type"] == "missing"]
     if unknown:
@@ -428,6 +433,8 @@ def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -
     if kind == "repeated":
         return f"{where}: {message}."
     expected = message.removeprefix("expected ") if kind in ("reserved", "none") else _expected(place)
+    if place[0] == "mirror" and isinstance(value, list | dict):  # it may hold credentials
+        return f"{where}: expected {expected}, got {type(value).__name__}."
     return f"{where}: expected {expected}, got {shown(value)}."
 
 
@@ -439,7 +446,12 @@ def _expected(place: Sequence[int | str]) -> str:
 
 def shown(value: Any) -> str:
     """Return a value as a message shows it: its representation, cut where it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} with too many levels"
+    except ValueError:  # Python converts no integer of more than 4,300 digits
+        return f"a {type(value).__name__} that is too long"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
 

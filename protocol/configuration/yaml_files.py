@@ -14,6 +14,8 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         first: dict[Any, int] = {}
+        if not isinstance(node, yaml.MappingNode):  # a tag such as !!map before something else
+            return super().construct_mapping(node, deep=deep)
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
                 continue
@@ -61,8 +63,14 @@ def parse(text: str, where: str) -> Any:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         problem = " ".join((error.problem or "not YAML").split())
         raise ProtocolError(f"{where}{line}: expected YAML, got: {problem}.") from error
+    except RecursionError as error:
+        raise ProtocolError(f"{where}: expected YAML, got too many levels of lists or mappings.") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's own, of a tag's wrong value
+        raise ProtocolError(
+            f"{where}: expected values that fit their tags, got {type(error).__name__}: {error}."
+        ) from error
 
 
 def check_files(paths: Iterable[str | Path]) -> None:

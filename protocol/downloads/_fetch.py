@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from protocol.checks import ProtocolError
 from protocol.checksums import checksum_path, verified
+from protocol.downloads._credentials import redacted
 from protocol.downloads._part import alone, finish
 from protocol.downloads._recorded import record, recorded
 from protocol.downloads._transfer import Patience, RefusedError, clear, origin_path, transfer
@@ -135,7 +136,7 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
             origin_path(part).unlink(missing_ok=True)
             provenance = {
                 "file": file.name,
-                "source": source,
+                "source": _shown(source, file) if source else None,
                 "sha256": found,
                 "size": target.stat().st_size,
                 "note": _note(file, source, found),
@@ -172,9 +173,9 @@ def _first_good(file: File, place: Place, part: IO[bytes], wanted: str | None, p
     tried = []
     for source in place.sources(file):
         try:
-            return source, _from(source, part, wanted, size, patience)
+            return source, _from(source, _shown(source, file), part, wanted, size, patience)
         except RefusedError as error:
-            tried.append(f"{source}: {error}")
+            tried.append(f"{_shown(source, file)}: {error}")
     hint = ""
     if wanted is not None and place.sha256(file) is None:
         hint = (
@@ -187,11 +188,12 @@ def _first_good(file: File, place: Place, part: IO[bytes], wanted: str | None, p
     raise ProtocolError(f"{file.name}: {outcome}. {_instruction(file, place)}{hint}")
 
 
-def _from(source: str, part: IO[bytes], wanted: str | None, size: int | None, patience: Patience) -> str:
+def _from(source: str, shown: str, part: IO[bytes], wanted: str | None, size: int | None, patience: Patience) -> str:
     """Fetch from one source; return the checksum of the bytes if they are the wanted ones."""
     url = source if "://" in source else Path(source).resolve().as_uri()
+    origin = shown if "://" in source else url
     for _ in range(2):
-        joined = transfer(url, part, checked=wanted is not None, size=size, patience=patience)
+        joined = transfer(url, part, origin=origin, checked=wanted is not None, size=size, patience=patience)
         found, came = file_sha256(part.name), os.fstat(part.fileno()).st_size
         if wanted in (None, found) and size in (None, came):
             return found
@@ -200,6 +202,11 @@ def _from(source: str, part: IO[bytes], wanted: str | None, size: int | None, pa
             break  # else it may be wrong where each answer was right: once more, from the start
     asked = " and ".join([f"{size:,} bytes"] * (size is not None) + [f"sha256 {wanted}"] * (wanted is not None))
     raise RefusedError(f"wanted {asked}, came sha256 {found} ({came:,} bytes)")
+
+
+def _shown(source: str, file: File) -> str:
+    """Return a source as messages and records name it: an official one as it is, a mirror without credentials."""
+    return source if source in file.urls else redacted(source)
 
 
 def require_local(files: Iterable[File], place: Place) -> None:

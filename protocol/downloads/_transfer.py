@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from protocol.checks import ProtocolError
+from protocol.downloads._credentials import without_credentials
 
 if TYPE_CHECKING:
     import pycurl
@@ -74,7 +75,7 @@ def clear(part: IO[bytes]) -> None:
     origin_path(Path(part.name)).unlink(missing_ok=True)
 
 
-def transfer(url: str, part: IO[bytes], *, checked: bool, size: int | None, patience: Patience) -> bool:
+def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, patience: Patience) -> bool:
     """Bring `part` to the whole of what `url` gives, going on with what is there if it has the same origin.
 
     Parameters
@@ -82,6 +83,8 @@ def transfer(url: str, part: IO[bytes], *, checked: bool, size: int | None, pati
     url : str
     part : binary file
         Open for reading and writing.
+    origin : str
+        The address without credentials, as it is noted next to the part.
     checked : bool
         Whether a checksum will tell a wrong file. If not, bytes are appended only where the server vouches that they
         are of the same version, and an answer whose end can't be told from a lost connection is refused.
@@ -103,7 +106,7 @@ def transfer(url: str, part: IO[bytes], *, checked: bool, size: int | None, pati
     """
     failures, furthest = 0, 0
     while True:
-        answer = _Answer(url, part, checked=checked, size=size)
+        answer = _Answer(url, part, origin=origin, checked=checked, size=size)
         try:
             answer.receive(patience)
         except _BrokenError as error:
@@ -121,8 +124,9 @@ def transfer(url: str, part: IO[bytes], *, checked: bool, size: int | None, pati
 class _Answer:
     """The answer to one request, written into the part as it comes."""
 
-    def __init__(self, url: str, part: IO[bytes], *, checked: bool, size: int | None) -> None:
-        self._url, self._part, self._checked, self._size = url, part, checked, size
+    def __init__(self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None) -> None:
+        self._url, self._name, self._part = url, origin, part
+        self._checked, self._size = checked, size
         self._fields: dict[str, str] = {}
         self._status: int | None = None  # of http; the other protocols have none
         self._bar: Any = None
@@ -137,7 +141,7 @@ class _Answer:
         except (OSError, ValueError):
             return {}
         vouched = origin["etag"] or origin["modified"]
-        return origin if origin["url"] == self._url and (vouched or self._checked) else {}
+        return origin if origin["url"] == self._name and (vouched or self._checked) else {}
 
     def receive(self, patience: Patience) -> None:
         """Ask for what is missing, and append it."""
@@ -220,7 +224,7 @@ class _Answer:
         total = int(length) if length and length.isdecimal() else None
         etag = fields.get("etag", "")
         origin = {
-            "url": self._url,
+            "url": self._name,
             "etag": etag if etag.startswith('"') else "",  # a weak one does not vouch for every byte
             "modified": fields.get("last-modified", ""),
             "size": total,
@@ -279,7 +283,7 @@ class _Answer:
         """Return what to raise for an error of libcurl: a broken transfer where asking again may help."""
         import pycurl
 
-        status = curl.getinfo(pycurl.RESPONSE_CODE)
+        status, text = curl.getinfo(pycurl.RESPONSE_CODE), without_credentials(text, self._url)
         if code == pycurl.E_HTTP_RETURNED_ERROR:
             text = f"HTTP status {status}"
         if status == 416 or code in (pycurl.E_BAD_DOWNLOAD_RESUME, pycurl.E_FTP_COULDNT_USE_REST):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, registry, tables
+from protocol.checks import printable
 from protocol.evaluation.conventions import find
 from protocol.identity import NOTED, SCORE
 from protocol.storage import file_sha256, replacing
@@ -69,7 +70,9 @@ def html_table(evaluation: "Evaluation") -> str:
     if rules.not_copied:
         lines = "".join(f"<li>{escape(line)}</li>" for line in rules.not_copied)
         parts.append(f"<p>not copied from the original:</p><ul>{lines}</ul>")
-    parts += [f"<p>{escape(title)}:</p>{_html(header, cells)}" for title, header, cells in _more_tables(evaluation)]
+    parts += [
+        f"<p>{escape(printable(title))}:</p>{_html(header, cells)}" for title, header, cells in _more_tables(evaluation)
+    ]
     return "\n".join(["<div>", *parts, "</div>"])
 
 
@@ -268,6 +271,6 @@ def _trec(trec: "Trec") -> _Table:
 
 def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in cells)
+    lines = ("".join(f"<td>{escape(printable(cell))}</td>" for cell in row) for row in cells)
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"

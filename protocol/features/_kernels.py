@@ -7,8 +7,8 @@ of the loops are constants, too.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from protocol.compiled import compiled
 from protocol.features._sift_layout import CELLS, CLIP, LENGTH, ORIENTATIONS, STEPS
 
 _FAST = {"reassoc", "nsz", "contract"}
@@ -17,7 +17,7 @@ _CLIP, _STEPS, _LARGEST = np.float32(CLIP), np.float32(STEPS), np.float32(255)
 _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def share(angle: Any, magnitude: Any, shared: Any) -> None:
     """Share each pixel's gradient magnitude linearly between the two nearest orientations.
 
@@ -41,7 +41,7 @@ def share(angle: Any, magnitude: Any, shared: Any) -> None:
                     row[x] = max(_ONE - away, _ZERO) * magnitudes[x]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def _length(histogram: Any) -> Any:
     squares = _ZERO
     for place in range(LENGTH):
@@ -49,7 +49,7 @@ def _length(histogram: Any) -> Any:
     return np.sqrt(squares)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@compiled(fastmath=_FAST)
 def normalise(cells: Any, descriptors: Any) -> None:
     """Gather each patch's histogram, scale it to unit length, clip it, scale it again, and round it.
 

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types, uint64
+from numba import types, uint64
 from numba.extending import intrinsic
+
+from protocol.compiled import compiled
 
 TILE = 232
 """Words of a bit plane worked on at a time: a multiple of the vector length; long, for what is done once a tile not to
@@ -34,14 +36,14 @@ _popcount: Any = intrinsic(_ctpop)
 """The number of ones of a 64-bit word, which numba has no function for."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add(a: Any, b: Any, c: Any) -> Any:
     """Add three bits: return the sum's ones and its twos."""
     differs = a ^ b
     return differs ^ c, (a & b) | (differs & c)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add_eight(ones: Any, twos: Any, fours: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
     """Add eight bits to a sum's lower digits: return them, and the carried eights."""
     ones, two_of_b = _add(ones, a, b)
@@ -54,7 +56,7 @@ def _add_eight(ones: Any, twos: Any, fours: Any, a: Any, b: Any, c: Any, d: Any,
     return ones, twos, fours, eights
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_planes(planes: Any, flips: Any, digits: Any, carry: Any) -> None:
     """Add sixteen planes, xored with the query's bits, to the five lowest digits; leave what they carry."""
     f0, f1, f2, f3, f4, f5, f6, f7 = flips[0], flips[1], flips[2], flips[3], flips[4], flips[5], flips[6], flips[7]
@@ -100,7 +102,7 @@ def _add_planes(planes: Any, flips: Any, digits: Any, carry: Any) -> None:
         digits[4 * TILE + w], carry[w] = digits[4 * TILE + w] ^ sixteens, digits[4 * TILE + w] & sixteens
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_carry(digit: Any, carry: Any) -> None:
     """Add `carry` to a digit, and leave there what is carried on."""
     for w in range(TILE):
@@ -109,7 +111,7 @@ def _add_carry(digit: Any, carry: Any) -> None:
         carry[w] = both
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> bool:
     """Keep the items whose digit, xored with `flip`, is 1; return whether there are any."""
     some = uint64(0)
@@ -119,7 +121,7 @@ def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> bool:
     return some != 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@compiled(forceinline=True)
 def _count_lowest(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
     """Add up the items of a mask that have each set of the three lowest digits, whatever their others; in some words.
 
@@ -140,19 +142,19 @@ def _count_lowest(items: Any, mask: Any, digits: Any, first: int, stop: int, cou
         counts[value] += np.int64(found)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count_tile(items: Any, mask: Any, digits: Any, counts: Any) -> None:
     """Add up the items of a whole tile: a loop of known length, which the compiler does much better."""
     _count_lowest(items, mask, digits, 0, TILE, counts)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count_part(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
     """Add up the items of some words of a tile."""
     _count_lowest(items, mask, digits, first, stop, counts)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _measure_tile(planes: Any, flips: Any, tile: int, query: int, digits: Any, scratch: Any) -> None:
     """Write the binary digits of the distances of a tile's items from a query."""
     lowest, carry = digits[:5].reshape(-1), scratch[0]
@@ -165,7 +167,7 @@ def _measure_tile(planes: Any, flips: Any, tile: int, query: int, digits: Any, s
             digit += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _tell_apart(counts: Any) -> None:
     """Turn what `_count_lowest` added up into the items that have a set of the three digits and no other of them."""
     for octave in range(len(counts)):
@@ -175,7 +177,7 @@ def _tell_apart(counts: Any) -> None:
                     counts[octave, value] -= counts[octave, value | digit]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _find_octave(octave: int, digits: Any, kept: Any, found: Any) -> bool:
     """Write the items at distances 8 * octave, ..., 8 * octave + 7 to the first row of `kept`, if there are any.
 
@@ -189,7 +191,7 @@ def _find_octave(octave: int, digits: Any, kept: Any, found: Any) -> bool:
     return found[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any, scratch: Any, counts: Any) -> None:
     """Count the items of each query's masks by distance.
 
@@ -228,7 +230,7 @@ def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any,
     _tell_apart(counts.reshape(-1, 8))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _measure(query: Any, database: Any, distances: Any) -> None:
     """Write the Hamming distances of the database (n_words, n_items) from a query (n_words,)."""
     for word in range(len(query)):
@@ -241,7 +243,7 @@ def _measure(query: Any, database: Any, distances: Any) -> None:
                 distances[item] += _popcount(column[item] ^ bits)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
     """Write the size of the largest bucket within each radius, where that is a bucket of several items.
 
@@ -270,7 +272,7 @@ def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
                     break
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sum_of_precisions(
     query: Any, database: Any, positions: Any, before: Any, relevant_before: Any, distances: Any
 ) -> float:

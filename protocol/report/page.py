@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from protocol.checks import printable
 from protocol.report.drawing import DrawingFailed, pictures
 from protocol.report.figure import Figure, Section, scaling
 from protocol.report.results import Results
@@ -52,9 +53,15 @@ def _environment() -> Any:
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_finalized,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _finalized(value: Any) -> Any:
+    """Return a value for the page, text with control characters escaped: names in it may come from anybody's files."""
+    return printable(value, keep="\n\t") if type(value) is str else value
 
 
 @functools.cache

@@ -1,0 +1,46 @@
+"""What commands write: text on standard output, and files that must not be their own inputs."""
+
+import contextlib
+import itertools
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from protocol.checks import ProtocolError, printable
+
+
+def show(text: str) -> None:
+    """Print lines of text on standard output, with control characters escaped."""
+    sys.stdout.write(printable(text, keep="\n\t") + "\n")
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:
+    """Raise ProtocolError if an output file is one of the inputs, or two outputs are one file.
+
+    Parameters
+    ----------
+    outputs : mapping of str to Path or None
+        By option; None where it is not given.
+    inputs : iterable of str, Path or None
+        Files as the user named them; a key as in ``F.npz:key`` is ignored.
+    """
+    given = {option: path for option, path in outputs.items() if path is not None}
+    if not given:
+        return
+    from protocol.formats.arrays import path_of
+
+    files = [path for name in inputs if name is not None for path in (Path(name), path_of(name))]
+    for option, path in given.items():
+        if any(_is_same(path, file) for file in files):
+            raise ProtocolError(f"{option}: expected a file that is not an input, got {path}, which would be replaced.")
+    for (option, path), (other, second) in itertools.combinations(given.items(), 2):
+        if _is_same(path, second):
+            raise ProtocolError(f"{option} and {other}: expected two files, got {path} for both.")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Return whether two names are those of one file, which need not exist."""
+    with contextlib.suppress(OSError):
+        return os.path.samefile(one, other)
+    return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,234 @@
+"""Whatever goes wrong ends in one line and an exit status other than 0; nothing that is read is overwritten."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from protocol.auditing import audit
+from protocol.checks import ProtocolError, printable
+from protocol.cli import main
+from protocol.evaluation import evaluate
+from protocol.evaluation.results import html_table
+
+ESCAPE = "\x1b[31m"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with codes, labels and lists."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, size in (("q", 4), ("d", 20)):
+        np.save(f"{name}.npy", rng.random((size, 8)) > 0.5)
+        np.save(f"{name}_labels.npy", np.arange(size) % 2)
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name}{item}\n" for item in range(size)))
+    np.savez("d.npz", codes=np.load("d.npy"))
+    return tmp_path
+
+
+CODES = ["--query-codes", "q.npy", "--database-codes", "d.npy"]
+EVALUATE = ["evaluate", *CODES, "--query-labels", "q_labels.npy", "--database-labels", "d_labels.npy"]
+AUDIT = ["audit", "--query", "q.txt", "--database", "d.txt"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (KeyboardInterrupt(), 130, "protocol: interrupted.\n"),
+        (
+            MemoryError("Unable to allocate 8 TiB"),
+            2,
+            "protocol: memory: expected enough for this input, got too little (Unable to allocate 8 TiB).\n",
+        ),
+        (
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+            2,
+            (
+                "protocol: input: expected text in UTF-8, got other bytes ('utf-8' codec can't decode byte 0xff in "
+                "position 0: invalid start byte).\n"
+            ),
+        ),
+        (
+            UnicodeEncodeError("ascii", "\xe4", 0, 1, "ordinal not in range(128)"),
+            2,
+            (
+                "protocol: output: expected an encoding with the character '\\xe4', got ascii. Set "
+                "PYTHONIOENCODING=utf-8.\n"
+            ),
+        ),
+        (ProtocolError(f"a\n{ESCAPE}b"), 2, "protocol: a\\n\\x1b[31mb\n"),
+        (
+            ZeroDivisionError(f"by\n{ESCAPE}zero"),
+            2,
+            (
+                "protocol: unexpected ZeroDivisionError: by\\n\\x1b[31mzero. Please report it with the traceback of "
+                "--debug.\n"
+            ),
+        ),
+    ],
+    ids=["interrupted", "memory", "decoding", "encoding", "refused", "unexpected"],
+)
+def test_every_error_is_one_line(capsys, monkeypatch, error, status, line):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.setattr("protocol.cli.snakefile._snakefile", fail)
+    assert main(["snakefile"]) == status
+    assert capsys.readouterr().err == line
+    for arguments in (["--debug", "snakefile"], ["snakefile", "--debug"]):
+        assert main(arguments) == status
+        err = capsys.readouterr().err
+        assert err.startswith("Traceback")
+        assert err.endswith(line)
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.4, 1.5])
+def test_an_interruption_ends_with_one_line_and_status_130(tmp_path, delay):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "codes.npy", rng.random((40_000, 64)) > 0.5)
+    np.save(tmp_path / "labels.npy", rng.integers(0, 10, 40_000))
+    codes = [f"--{side}-codes={tmp_path / 'codes.npy'}" for side in ("query", "database")]
+    labels = [f"--{side}-labels={tmp_path / 'labels.npy'}" for side in ("query", "database")]
+    # A shell's background jobs ignore the signal, and so would their children.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print(flush=True); "
+        "from protocol.cli import main; raise SystemExit(main())"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "evaluate", *codes, *labels, "--metric", "all", "--spread"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "protocol: interrupted.\n")
+
+
+@pytest.mark.parametrize("redirection", [">&-", ">&- 2>&-", "2>&-"])
+def test_closed_output(redirection):
+    command = f"{sys.executable} -m protocol list splits {redirection}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    message = "protocol: standard output: expected an open stream, got a closed one.\n"
+    assert done.returncode == (2 if ">&-" in redirection.split() else 0)
+    assert done.stderr == (message if redirection == ">&-" else "")
+
+
+def test_a_reader_that_stops_reading_ends_the_command_as_it_ends_other_tools():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "protocol", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+def test_output_in_an_encoding_without_a_character():
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "protocol", "list"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "PYTHONIOENCODING=utf-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option", "file"),
+    [
+        ([*EVALUATE, "--json", "q_labels.npy"], "--json", "q_labels.npy"),
+        ([*EVALUATE, "--per-query", "./q.npy"], "--per-query", "q.npy"),
+        ([*EVALUATE, "--pr-curves", "link"], "--pr-curves", "link"),
+        ([*EVALUATE, "--top-n-curves", "hard"], "--top-n-curves", "hard"),
+        (
+            ["evaluate", "--query-codes", "q.npy", "--database-codes", "d.npz:codes", "--json", "d.npz"],
+            "--json",
+            "d.npz",
+        ),
+        ([*EVALUATE, "--trec", "trec"], "--trec qrels", "trec/qrels"),
+        ([*AUDIT, "--json", "q.txt"], "--json", "q.txt"),
+        (["audit", "runs/s.npz", "--json", "items.h5"], "--json", "items.h5"),
+        (["compare", "a.json", "b.json", "--html", "b.json"], "--html", "b.json"),
+        (["compare", "summary.csv", "b.json", "--html", "runs.csv"], "--html", "runs.csv"),
+        (["claims", "--results", "results", "--json", "results/x/summary.csv"], "--json", "results/x/summary.csv"),
+    ],
+)
+def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, file):
+    (here / "link").symlink_to("q.npy")
+    os.link("d_labels.npy", "hard")
+    (here / "trec").mkdir()
+    (here / "trec" / "qrels").symlink_to(here / "d.npy")
+    (here / "results" / "x").mkdir(parents=True)
+    for name in ("results/x/summary.csv", "items.h5", "a.json", "b.json", "summary.csv", "runs.csv"):
+        (here / name).write_text("kept")
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    assert main(arguments) == 2
+    expected = f"protocol: {option}: expected a file that is not an input, got {file}, which would be replaced.\n"
+    assert capsys.readouterr().err == expected
+    assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "file"),
+    [
+        (["--json", "x", "--per-query", "./x"], "--json and --per-query", "x"),
+        (["--trec", "new", "--json", "new/run"], "--json and --trec run", "new/run"),
+    ],
+)
+def test_two_outputs_of_one_name_are_refused(here, capsys, arguments, options, file):
+    assert main([*EVALUATE, *arguments]) == 2
+    assert capsys.readouterr().err == f"protocol: {options}: expected two files, got {file} for both.\n"
+    assert not (here / file).exists()
+
+
+@pytest.mark.parametrize("how", [[], ["--markdown"]])
+def test_control_characters_in_ids_and_file_names_are_escaped(here, capsys, how):
+    (here / f"q{ESCAPE}.txt").write_text(f"d0{ESCAPE}\n")
+    (here / f"d{ESCAPE}.txt").write_text(f"d0{ESCAPE}\n\u202ed1\n")
+    assert main(["audit", "--query", f"q{ESCAPE}.txt", "--database", f"d{ESCAPE}.txt", *how]) == 1
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "d0\\x1b[31m" in shown
+    assert "q\\x1b[31m.txt" in shown
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["audit"], ["check"], ["evaluate", "--database-codes", "d.npy", "--query-codes"], ["claims", "--results"]],
+)
+def test_control_characters_in_an_error_are_escaped(here, capsys, command):
+    assert main([*command, f"{ESCAPE}\n.csv"]) == 2
+    err = capsys.readouterr().err
+    assert (err.count("\n"), err.count("\x1b")) == (1, 0)
+    assert "\\x1b[31m\\n.csv" in err
+
+
+def test_control_characters_in_an_argument_are_escaped(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["list", "splits", "--", "standard", f"{ESCAPE}\n"])
+    assert stopped.value.code == 2
+    err = capsys.readouterr().err
+    assert (err.count("\n"), err.count("\x1b")) == (1, 0)
+
+
+def test_control_characters_are_escaped_in_html_too(here):
+    query = [f"d0{ESCAPE}\n", "q1"]
+    audited = audit(query=query, database=[f"d0{ESCAPE}\n", "d1"])
+    for shown in (audited.to_text(), audited.to_text(colour=False), audited.to_markdown(), audited._repr_html_()):
+        assert ESCAPE not in shown
+        assert printable(query[0]) in shown
+    found = evaluate(np.load("q.npy"), np.load("d.npy"), query_labels=[0, 1, 0, 1], database_labels=[0, 1] * 10)
+    assert "\x1b" not in html_table(found)
+
+
+def test_a_file_name_that_is_no_text_is_escaped(here, capsys):
+    name = os.fsdecode(b"q\xff.txt")
+    shutil.copy("q.txt", name)
+    assert main(["audit", "--query", name, "--database", "d.txt"]) == 0
+    assert "q\\udcff.txt" in capsys.readouterr().out
