@@ -57,6 +57,15 @@ class Evaluation:
         machine, not a metric.
     trec : Trec or None
         The TREC files that were written, and how far trec_eval's order of ties moves their mAP.
+    queries_without_relevant : int
+        The number of queries that no database item is relevant to.
+    labels_not_in_database : tuple of int or str, or None
+        The labels of queries that no database item has, ascending; columns of a label matrix by their number, from 0.
+        None if relevance was given in place of labels.
+    relevant_per_query : tuple of int
+        The smallest and the largest number of database items that are relevant to a query.
+    levels : tuple of int
+        The smallest and the largest level of relevance; a larger one is more relevant.
     binarize : str or None
         How real-valued outputs became codes; None if codes were given.
     name, dataset, split, ground_truth : str or None
@@ -75,6 +84,10 @@ class Evaluation:
     undefined: dict[str, int]
     pr_curves: dict[str, scoring.PRCurve]
     top_n: scoring.TopNCurve
+    queries_without_relevant: int
+    labels_not_in_database: tuple[int | str, ...] | None
+    relevant_per_query: tuple[int, int]
+    levels: tuple[int, int]
     spread: tuple[SpreadRow, ...] = ()
     bucket_search: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     lookup_seconds: tuple[float, ...] = ()
@@ -153,7 +166,8 @@ def evaluate(
         `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given.
     query_labels, database_labels : array_like, str or Path, optional
         Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a label are
-        relevant to each other; the level of relevance is the number of labels they share.
+        relevant to each other; the level of relevance is the number of labels they share. At least one query has to
+        share a label with a database item.
     relevance : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path, optional
         In place of labels: a matrix (n_queries, n_database), Boolean or of levels with a ``tocsr`` method; or each
         query's relevant database positions, from 0.
@@ -168,7 +182,8 @@ def evaluate(
         a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
         is 0. Codes are not binarised unless this is given.
     metrics : sequence of str, optional
-        Registered metrics, for example ``["mAP", "precision@r2"]``, or ``["all"]``: every one, with K = 1000 and
+        Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`, or ``["all"]``: every
+        one, with K = 1000 and
         R = 0, 1, 2. Those of the convention if None. Of the last two, without the ones with a radius above `n_bits`.
     convention : str, default="protocol"
         Decides how undefined values count, and the metrics by default; ``protocol list conventions`` lists them.
@@ -215,11 +230,11 @@ def evaluate(
     query, database, length = code_pair(
         query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
     )
-    truth = _truth(query_labels, database_labels, relevance, len(query), len(database))
+    names = _named(chosen, rules, length)
+    truth, lacking = _truth(query_labels, database_labels, relevance, len(query), len(database))
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    names = _named(chosen, rules, length)
     counts = count(
         query,
         database,
@@ -229,6 +244,9 @@ def evaluate(
         threads=threads,
         progress=_told(progress, len(query)) if progress else None,
     )["truth"]
+    n_relevant = counts.n_relevant
+    if not n_relevant.any():
+        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
     values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
     return Evaluation(
         n_queries=len(query),
@@ -244,6 +262,10 @@ def evaluate(
             for average in scoring.AVERAGES
         },
         top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
+        queries_without_relevant=int((n_relevant == 0).sum()),
+        labels_not_in_database=lacking,
+        relevant_per_query=(int(n_relevant.min()), int(n_relevant.max())),
+        levels=_levels(counts),
         spread=spread_of(counts) if spread else (),
         bucket_search={
             str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
@@ -263,8 +285,23 @@ def evaluate(
 def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
     """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
     if chosen is None:
-        return [name for name in rules.metrics if scoring.keywords(name).get("radius", 0) <= n_bits]
+        return [name for name in rules.metrics if _radius(name) <= n_bits]
+    for name in chosen:
+        if name != scoring.ALL and _radius(name) > n_bits:
+            raise ProtocolError(
+                f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {_radius(name):g}."
+            )
     return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
+
+
+def _radius(metric: str) -> float:
+    return scoring.keywords(metric).get("radius", 0)
+
+
+def _levels(counts: HammingCounts) -> tuple[int, int]:
+    """Return the smallest and the largest level that some item has for some query."""
+    occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
+    return int(occurring.min()), int(occurring.max())
 
 
 def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
@@ -286,15 +323,18 @@ def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int],
     return add
 
 
-def _truth(query_labels: Any, database_labels: Any, relevance: Any, n_queries: int, n_database: int) -> Relevance:
-    """Return the ground truth, of which there must be one."""
+def _truth(
+    query_labels: Any, database_labels: Any, relevance: Any, n_queries: int, n_database: int
+) -> tuple[Relevance, tuple[int | str, ...] | None]:
+    """Return the ground truth, of which there must be one, and which labels of queries the database lacks."""
     inputs = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
     given = [role for role, values in inputs.items() if values is not None]
     if given == ["relevance"]:
-        return relevance_from(relevance, n_queries, n_database)
+        return relevance_from(relevance, n_queries, n_database), None
     if given != ["query labels", "database labels"]:
         raise ProtocolError(
             "ground truth: expected query labels and database labels, or relevance, "
             f"got {' and '.join(given) or 'none'}."
         )
-    return LabelRelevance(*label_pair(query_labels, database_labels, n_queries, n_database))
+    of_query, of_database, lacking = label_pair(query_labels, database_labels, n_queries, n_database)
+    return LabelRelevance(of_query, of_database), lacking

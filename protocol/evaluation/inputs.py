@@ -15,6 +15,11 @@ from protocol.ranking import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
+_MOST_LEVELS = 255
+_MASK = (0, 255)
+_MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
+_SURE = 64
+"""So many bytes that are all 0 or 255 are a mask, not packed codes."""
 _HINT = 'Choose how to binarise them: binarize="sign" or "median".'
 
 
@@ -101,7 +106,7 @@ def codes_from(
             f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
             f"{array.dtype}."
         )
-    return codes.pack(_bits(array, name)), array.shape[1]
+    return codes.pack(_bits(array, name, n_bits)), array.shape[1]
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -119,8 +124,9 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
     Raises
     ------
     ProtocolError
-        If the sizes don't fit, a position is outside the database or listed twice, or a level is not an integer; if
-        integers 0 and 1, (n_queries, n_database), may be a matrix as well as positions.
+        If the sizes don't fit, a position is outside the database or listed twice, or a level is not an integer from 1
+        to 255; if integers 0 and 1, (n_queries, n_database), may be a matrix as well as positions; if nothing is
+        relevant to any query, or everything to every query at one level.
     """
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if isinstance(values, (str, Path)):
@@ -219,6 +225,8 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
     if bit_order == "big-128":
         array = array.astype(np.int16) + 128
     packed = array.astype(np.uint8, copy=False)
+    if packed.size >= _SURE and packed.min() < packed.max() and _is_mask(packed):
+        raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
     if bit_order == "little":
         return packed
     every = np.arange(256, dtype=np.uint8)[:, None]
@@ -226,7 +234,12 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
     return turned[packed]
 
 
-def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
+def _is_mask(array: NDArray) -> bool:
+    """Return whether all values are 0 or 255, as in images of bits."""
+    return bool(np.isin(array, _MASK).all())
+
+
+def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bool_]:
     """Return what is above 0, if the values are two, 0 and 1 or -1 and +1."""
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
@@ -240,9 +253,11 @@ def _bits(array: NDArray, name: str) -> NDArray[np.bool_]:
             'binarize="sign" makes them the bit 0.'
         )
     got = f"values from {array.min():.6g} to {array.max():.6g}"
+    if _is_mask(array):
+        raise ProtocolError(f"{expected}, got 0 and 255. {_MASK_HINT}")
     if array.dtype.kind == "f":
         raise ProtocolError(f"{expected}, got real {got}. {_HINT}")
-    hint = "Packed codes need n_bits." if array.min() >= 0 else _HINT
+    hint = "Packed codes need n_bits." if array.min() >= 0 and n_bits is None else _HINT
     raise ProtocolError(f"{expected}, got {got}. {hint}")
 
 
@@ -316,6 +331,11 @@ def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tup
                 f"{name}: expected an integer as the level of each of {indices.size} pairs, got {_shown(data)}."
             )
         levels = data.astype(np.int64)
+        if levels.max(initial=1) > _MOST_LEVELS or levels.min(initial=1) < 1:
+            raise ProtocolError(
+                f"{name}: expected levels from 1 to {_MOST_LEVELS}, larger for more relevant items, got levels from "
+                f"{levels.min()} to {levels.max()}. Distances are not levels; eliminate_zeros() removes stored zeros."
+            )
     return _neighbours(indptr, indices, levels, expected[1], name)
 
 
@@ -326,12 +346,21 @@ def _shown(data: NDArray) -> str:
 
 def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:
     """Return the relevance of rows in any order, such as nearest first."""
+    n_queries = indptr.size - 1
+    if not indices.size:
+        raise ProtocolError(f"{name}: expected a relevant item for at least one query, got none.")
     try:
         ends = indptr.astype(np.int64)
         lengths = ends[1:] - ends[:-1]
         if lengths.min(initial=0) >= 0 and lengths.sum() == indices.size:
             order = np.lexsort((indices, np.repeat(np.arange(lengths.size), lengths)))
             indices, levels = indices[order], None if levels is None else levels[order]
-        return NeighbourRelevance(indptr, indices, n_database, levels)
+        found = NeighbourRelevance(indptr, indices, n_database, levels)
     except ProtocolError as error:
         raise ProtocolError(f"{name}: {error}") from error
+    if indices.size == n_queries * n_database and found.levels.size == 1:
+        raise ProtocolError(
+            f"{name}: expected the relevant items of each query, got all {n_database:,} database items for every query. "
+            "A complete ranking of the database doesn't tell which items are relevant."
+        )
+    return found

@@ -1,5 +1,6 @@
 """Class labels of queries and database as users have them: integers, strings, categories, 0/1 matrices."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,8 +14,14 @@ from protocol.evaluation.inputs import named
 from protocol.formats.arrays import as_integers, read_labels
 
 
-def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tuple[NDArray, NDArray]:
-    """Return the labels of both sides: one integer per item, (n,), or a bool matrix (n, n_classes).
+_FEW = 5
+_BFLOAT16_EXACT = 256
+
+
+def label_pair(
+    query: Any, database: Any, n_queries: int, n_database: int
+) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
+    """Return the labels of both sides, and the labels of queries that no database item has.
 
     Parameters
     ----------
@@ -24,15 +31,23 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         they are on and whatever integers pandas has for its categories.
     n_queries, n_database : int
 
+    Returns
+    -------
+    query, database : ndarray
+        One integer per item, (n,), or a bool matrix (n, n_classes).
+    lacking : tuple of int or str
+        Ascending; columns of a label matrix by their number, from 0.
+
     Raises
     ------
     ProtocolError
-        If they are something else, or not one per item, or the two sides are of different kinds.
+        If they are something else, or not one per item, or the two sides are of different kinds, or no query shares a
+        label with a database item.
 
     Examples
     --------
-    >>> label_pair(["cat"], ["dog", "cat"], 1, 2)
-    (array([0]), array([1, 0]))
+    >>> label_pair(["cat", "owl"], ["dog", "cat"], 2, 2)
+    (array([0, 2]), array([1, 0]), ('owl',))
     """
     sides = [
         _labels(values, role, n_items)
@@ -43,10 +58,36 @@ def label_pair(query: Any, database: Any, n_queries: int, n_database: int) -> tu
         raise ProtocolError(
             f"{named(database, 'database labels')}: expected {kinds[0]} as in the query labels, got {kinds[1]}."
         )
+    used = [_used(labels).tolist() for labels in sides]
+    known = set(used[1])
+    lacking = tuple(label for label in used[0] if label not in known)
+    if len(lacking) == len(used[0]):
+        raise ProtocolError(
+            f"labels: expected a label that queries and database share, got {brief(used[0])} for the queries and "
+            f"{brief(used[1])} for the database."
+        )
     if sides[0].dtype.kind == "U":
         _, numbers = np.unique(np.concatenate(sides), return_inverse=True)
-        return numbers[:n_queries], numbers[n_queries:]
-    return sides[0], sides[1]
+        return numbers[:n_queries], numbers[n_queries:], lacking
+    return sides[0], sides[1], lacking
+
+
+def _used(labels: NDArray) -> NDArray:
+    """Return the labels that items have, ascending: columns of a label matrix by their number."""
+    return np.unique(labels) if labels.ndim == 1 else np.flatnonzero(labels.any(axis=0))
+
+
+def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
+    """Return labels in a line, the first ones if they are many, and "none" if there are none.
+
+    Examples
+    --------
+    >>> brief(range(7)), brief(["cat"]), brief([])
+    ('0, 1, 2, 3, 4 and 2 more', 'cat', 'none')
+    """
+    names = [name if name.isprintable() else ascii(name) for name in map(str, labels)]
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more or "none"
 
 
 def labels_from(values: Any, role: str, n_items: int) -> NDArray:
@@ -72,7 +113,14 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     if array.dtype == object:
         _refuse_objects(array, name)
     if array.dtype.kind == "f":
+        _check_bfloat16(values, array, name)
         array = as_integers(array, name)
+    if array.dtype.kind == "b" and array.ndim == 2 and array.shape[1] == 1:
+        raise ProtocolError(
+            f"{name}: expected integers or strings (n,), or a 0/1 matrix with two or more columns, got Boolean values "
+            f"of shape {array.shape}, which may be two classes or one label that some items lack: pass labels.ravel() "
+            "for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
+        )
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
         array = array.ravel()
     if array.dtype.kind != "U":
@@ -80,6 +128,15 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     if array.ndim != 1 or len(array) != n_items:
         raise ProtocolError(f"{name}: expected {n_items} strings, one per item, got shape {array.shape}.")
     return array
+
+
+def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
+    """Raise ProtocolError if labels were bfloat16, which is read as float32, and may have been rounded."""
+    if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
+        raise ProtocolError(
+            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, since bfloat16 merges larger ones by rounding, got "
+            f"{float(np.abs(array).max())}. Pass them with an integer dtype."
+        )
 
 
 def _refuse_objects(array: NDArray, name: str) -> NoReturn:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from protocol import __version__, registry, tables
 from protocol.checks import printable
 from protocol.evaluation.conventions import find
+from protocol.evaluation.labels import brief
 from protocol.identity import NOTED, SCORE
 from protocol.storage import file_sha256, replacing
 
@@ -37,6 +38,8 @@ _IDENTITY = (
     "convention",
     "ground_truth_sha256",
 )
+_RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
+_FEW = 10  # so many labels are listed
 _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
 _HEADER = ("metric", "mean", "undefined queries", "ties", "denominator")
@@ -51,7 +54,7 @@ def table(evaluation: "Evaluation") -> str:
     """
     rules = find(evaluation.convention)
     parts = [
-        f"{_sizes(evaluation)}\n{rules.summary}\n[{rules.source}]",
+        "\n".join(_head(evaluation)),
         tables.text(_HEADER, _cells(evaluation)),
     ]
     if rules.not_copied:
@@ -64,7 +67,7 @@ def html_table(evaluation: "Evaluation") -> str:
     """Return an evaluation as HTML, the tables of `table`, everything escaped."""
     rules = find(evaluation.convention)
     parts = [
-        f"<p>{escape(_sizes(evaluation))}<br>{escape(rules.summary)}<br>[{escape(rules.source)}]</p>",
+        f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>",
         _html(_HEADER, _cells(evaluation)),
     ]
     if rules.not_copied:
@@ -94,7 +97,7 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
 def to_json(evaluation: "Evaluation") -> str:
     """Return the means and everything that identifies them as JSON.
 
-    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; by metric, ``metrics`` (the means, NaN as
+    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by metric, ``metrics`` (the means, NaN as
     null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search``,
     ``lookup_seconds`` and ``trec`` where they were requested.
     """
@@ -118,6 +121,7 @@ def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | P
 def _content(evaluation: "Evaluation") -> dict[str, Any]:
     rules = find(evaluation.convention)
     content: dict[str, Any] = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
+    content |= {name: getattr(evaluation, name) for name in _RELEVANT}
     content["metrics"] = {name: _or_none(mean) for name, mean in evaluation.metrics.items()}
     content["undefined"] = dict(evaluation.undefined)
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
@@ -181,6 +185,30 @@ def _number(mean: float) -> str:
     if math.isnan(mean):
         return "none"
     return f"{mean:.3g}" if 0 < mean < _SMALL else f"{mean:.4f}"  # RAMAP of long codes is tiny
+
+
+def _head(evaluation: "Evaluation") -> list[str]:
+    """Return the lines above the table: sizes, how the ground truth was read, and the convention."""
+    rules = find(evaluation.convention)
+    return [_sizes(evaluation), _relevant(evaluation), rules.summary, f"[{rules.source}]"]
+
+
+def _relevant(evaluation: "Evaluation") -> str:
+    """Return how many queries have no relevant item, and why: the labels that the database lacks, or the relevance."""
+    n = evaluation.queries_without_relevant
+    verb = "has" if n == 1 else "have"
+    parts = [f"{n:,} of {evaluation.n_queries:,} queries {verb} no relevant item"]
+    fewest, most = evaluation.relevant_per_query
+    if evaluation.labels_not_in_database is not None:
+        parts.append(f"labels of queries that the database lacks: {brief(evaluation.labels_not_in_database, _FEW)}")
+    else:
+        lowest, highest = evaluation.levels
+        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest}, larger is more relevant"
+        items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        parts.append(f"relevance read as {evaluation.relevance}, {items} items per query, {levels}")
+    if fewest == evaluation.n_database:
+        parts.append("every item is relevant to every query")
+    return "; ".join(parts)
 
 
 def _sizes(evaluation: "Evaluation") -> str:

@@ -185,17 +185,25 @@ def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
 
 
 def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
-    """Return whole numbers as int64, also where they are kept as floats, as MATLAB does.
+    """Return integers as int64, also if they are stored as floats, as in MATLAB.
 
     Raises
     ------
     ProtocolError
-        If one is not whole.
+        If one is not an integer, or so large that its float type may have rounded it: above 2,047 as float16, or
+        16,777,215 as float32, neighbouring integers become equal.
     """
     if array.dtype.kind == "f":
-        whole = is_whole(array)
+        whole = np.isfinite(array) & (np.trunc(array) == array)
         if not whole.all():
             raise ProtocolError(f"{name}: expected integers, got {array[~whole][0]}.")
+        exact = min(2 ** (np.finfo(array.dtype).nmant + 1), _LARGEST_INTEGER)
+        rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
+        if rounded.any():
+            raise ProtocolError(
+                f"{name}: expected integers up to {exact - 1:,}, since {array.dtype} merges larger ones by rounding, "
+                f"got {float(array[rounded][0])}. Pass them with an integer dtype."
+            )
     return array.astype(np.int64)
 
 
@@ -212,8 +220,9 @@ def npz_keys(file: str | Path) -> list[str]:
 
 
 def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
-    """Return which numbers are whole, and small enough for a float64 to tell them from their neighbours."""
-    return (np.abs(numbers) <= _LARGEST_INTEGER) & (np.trunc(numbers) == numbers)
+    """Return which numbers are integers, and small enough for a float64 to distinguish them from their neighbours."""
+    wide = numbers.astype(np.promote_types(numbers.dtype, np.float64), copy=False)
+    return (np.abs(wide) < _LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
 
 def _numbers(array: NDArray, file: str | Path) -> NDArray:
