@@ -1,12 +1,14 @@
 """What identifies a score: the fields in which two scores must agree to be compared."""
 
 import hashlib
+from collections.abc import Mapping
 
 PROTOCOL = ("dataset", "ground_truth", "relevance", "split", "n_queries", "n_database", "empty", "ties")
 """The fields that describe how a score was computed, apart from its code length and its metric.
 
 dataset, ground_truth, split
-    Names: those of a config file, or those that a user gives to `protocol evaluate`. In a comparison, a ground truth
+    Names: those of a config file, or those that a user gives to `protocol evaluate`. Where a config file sets options,
+    a comparison adds their digest to the name, for example "arrays (1a2b3c4d)". In a comparison, a ground truth
     that was made from the distances of a feature is called, for example, "epsilon_ball of gist".
 relevance
     What makes a database item relevant: "class labels", "shared labels", "neighbours" or "graded neighbours".
@@ -26,6 +28,29 @@ SCORE = (*PROTOCOL, "n_bits", "metric")
 
 NOTED = ("convention", "version")
 """Recorded with every score, but not compared: a convention only chooses metrics and the value of `empty`."""
+
+
+def options_text(digests: Mapping[str, str]) -> str:
+    """Return the options of a score as in the column ``options`` of summary.csv: ``dataset=1a2b3c4d split=...``.
+
+    Parameters
+    ----------
+    digests : mapping of str to str
+        A digest by field, for the fields whose options are not the defaults.
+    """
+    return " ".join(f"{field}={digest}" for field, digest in digests.items())
+
+
+def with_options(name: str, field: str, options: str) -> str:
+    """Return a name with the digest of its options, if they are not the defaults.
+
+    Examples
+    --------
+    >>> with_options("arrays", "dataset", "dataset=1a2b3c4d"), with_options("improved", "split", "dataset=1a2b3c4d")
+    ('arrays (1a2b3c4d)', 'improved')
+    """
+    digest = dict(part.split("=", 1) for part in options.split() if "=" in part).get(field)
+    return f"{name} ({digest})" if digest else name
 
 
 def pipeline_convention(empty: str) -> str:

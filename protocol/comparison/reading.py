@@ -15,7 +15,7 @@ from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
-from protocol.identity import OF_LABELS, PROTOCOL
+from protocol.identity import OF_LABELS, PROTOCOL, with_options
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -130,6 +130,10 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     runs = _Runs(path, file)
     columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
     columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
+    for field in ("dataset", "ground_truth", "split") if "options" in plain else ():
+        columns[field] = [
+            with_options(*row) for row in zip(columns[field], [field] * len(plain), plain["options"], strict=True)
+        ]
     protocols = zip(*columns.values(), strict=True)
     return [
         Score(

@@ -77,7 +77,8 @@ def overview(
     text = [says]
     if paired:
         text.append(
-            "Differences are means over pairs of runs, or of queries, on the same items. Intervals: "
+            "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
+            "the same relevant positions (labels alone do not identify the items). Intervals: "
             f"{100 * CONFIDENCE:g} % for all comparisons of a table together (Bonferroni). p: paired t-tests, "
             "corrected for the comparisons of the table (Holm). Name the reference with --against: the method with the "
             "best mean is chosen by the values that are tested, so then all pairs of methods count as comparisons."

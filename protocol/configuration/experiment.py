@@ -130,6 +130,23 @@ class Experiment:
         """All split protocols, each once."""
         return tuple(dict.fromkeys(split for feature in self.features.values() for split in feature.splits))
 
+    def options(self, feature: str, ground_truth: str, split: str) -> dict[str, str]:
+        """Return a digest of the options of ``dataset``, ``ground_truth`` and ``split``, where not the defaults.
+
+        A ground truth that needs no labels depends on the feature as well, and on its preprocessing.
+        """
+        use, plan = self.ground_truths[ground_truth], self.features[feature]
+        described: dict[str, Any] = {}
+        if not registry.entry("ground_truth", use.plugin).needs_labels:
+            described = {"feature": plan.extraction} if plan.extraction != plan.name else {}
+            described |= {"steps": plan.steps} if set(map(tuple, plan.steps.values())) != {("centre",)} else {}
+        folders = {
+            "dataset": self.data.removeprefix(self.config["dataset"]),
+            "ground_truth": _folder("ground_truth", use.plugin, use.options, **described).removeprefix(use.plugin),
+            "split": _folder("split", split, self.config["split_options"].get(split, {})).removeprefix(split),
+        }
+        return {field: digest.removeprefix("-") for field, digest in folders.items() if digest}
+
     def finished(self, feature: str, split: str | None = None) -> list[str]:
         """Return the names of the methods with finished codes for a feature, under one split protocol or any."""
         return [

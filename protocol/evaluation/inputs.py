@@ -282,8 +282,8 @@ def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> Non
         )
     raise ProtocolError(
         f"{name}: expected a Boolean matrix or lists of database positions, got different integers of shape "
-        f"(n_queries, n_database) = {expected}: as positions, they make every item relevant. Pass a matrix of levels as "
-        "scipy.sparse.csr_array(relevance), or a list of arrays for positions."
+        f"(n_queries, n_database) = {expected}: as positions, they make every item relevant. Pass a matrix of levels "
+        "as scipy.sparse.csr_array(relevance), or a list of arrays for positions."
     )
 
 

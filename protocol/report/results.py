@@ -31,7 +31,9 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
     return table.sort_values([*COLUMNS[:-1]], kind="stable", ignore_index=True)
 
 
-def summarise(scores: "pd.DataFrame", *, empty: str = "zero") -> "pd.DataFrame":
+def summarise(
+    scores: "pd.DataFrame", *, empty: str = "zero", options: Mapping[str, str] | None = None
+) -> "pd.DataFrame":
     """Return mean, standard deviation and number of runs of each combination, and what identifies these numbers.
 
     The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing. The columns
@@ -43,14 +45,22 @@ def summarise(scores: "pd.DataFrame", *, empty: str = "zero") -> "pd.DataFrame":
         As `collect` returns it.
     empty : {"zero", "drop"}, default="zero"
         What an undefined value counted.
+    options : mapping of str to str, optional
+        The column ``options``, as `protocol.identity.options_text` writes it, by feature, ground truth and split with
+        a space between them.
     """
     groups = scores.groupby(_CELL, sort=True)
     summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     place = ["feature", "ground_truth", "split"]
     described = scores[[*place, *ITEMS[:-1]]].drop_duplicates().groupby(place)[list(ITEMS[:-1])].agg(_one_or_range)
     ties = {metric: registry.entry("metric", metric).ties for metric in summary["metric"].unique()}
+    given = [(options or {}).get(" ".join(own), "") for own in zip(*(summary[name] for name in place), strict=True)]
     return summary.merge(described.reset_index(), on=place, how="left").assign(
-        empty=empty, ties=summary["metric"].map(ties), convention=pipeline_convention(empty), version=__version__
+        options=given,
+        empty=empty,
+        ties=summary["metric"].map(ties),
+        convention=pipeline_convention(empty),
+        version=__version__,
     )
 
 

@@ -9,7 +9,7 @@ from protocol import __version__, registry
 
 PLACE = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "empty": "zero"}
-NEW = ["relevance", "n_queries", "n_database", "empty", "ties", "convention", "version"]
+NEW = ["relevance", "n_queries", "n_database", "options", "empty", "ties", "convention", "version"]
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def experiment(tmp_path):
         folder.mkdir()
         for change in changes or ({},):
             row = PLACE | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
-            row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"convention": "protocol"}
+            row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"options": "", "convention": "protocol"}
             row |= {"version": __version__} | change
             numbers = row.pop("values", None)
             if numbers is not None:

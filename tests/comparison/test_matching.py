@@ -44,6 +44,8 @@ def test_scores_of_one_protocol_are_in_one_table(experiment):
         ({"ground_truth": "other_labels"}, "differ in ground_truth (class_label; other_labels)."),
         ({"relevance": "neighbours"}, "differ in relevance (class labels; neighbours)."),
         ({"split": "improved"}, "differ in split (standard; improved)."),
+        ({"options": "dataset=1a2b3c4d"}, "differ in dataset (digits; digits (1a2b3c4d))."),
+        ({"options": "split=1a split=2b"}, "differ in split (standard; standard (2b))."),
         ({"n_queries": 1000}, "differ in n_queries (100; 1000)."),
         ({"n_database": 59000}, "differ in n_database (1697; 59000)."),
         ({"empty": "drop"}, "differ in empty (zero; drop)."),

@@ -149,3 +149,15 @@ def test_what_would_be_ambiguous_is_refused(changes, message):
         load(**changes)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_options_that_are_not_the_defaults_identify_a_score():
+    place = ("gist", "epsilon_ball", "improved")
+    usual = load(ground_truths=["class_label", "epsilon_ball"], features={"gist": {}})
+    assert usual.options(*place) == {}
+    near = {"name": "epsilon_ball", "use": "epsilon_ball", "options": {"n_neighbours": 20}}
+    assert load(ground_truths=[near], features={"gist": {}}).options(*place).keys() == {"ground_truth"}
+    for feature in ({"preprocessing": []}, {"use": "gist", "options": {"image_size": 16}}):
+        other = load(ground_truths=["class_label", "epsilon_ball"], features={"gist": feature})
+        assert other.options(*place).keys() == {"ground_truth"}
+        assert other.options("gist", "class_label", "improved") == {}

@@ -1,6 +1,7 @@
 """The checked experiment, the folders, and the functions that name the files and parameters of rules."""
 
 import functools
+import itertools
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
 from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
+from protocol.identity import options_text
 from protocol.metrics import need_index_order
 from protocol.seeds import derive
 from protocol.splits import draw_of, drawing_split, list_paths
@@ -480,6 +482,17 @@ def extensions_of(wildcards):
             (name, s) for s in ([0] if name == "none" else CONFIG["extension_bits"])
         ]
     return pairs
+
+
+def options_of_scores():
+    """The options of dataset, ground truth and split behind each score, by the names of the latter two and a feature."""
+    found = {}
+    for feature in EXPERIMENT.features.values():
+        for place in itertools.product(
+            [feature.name], feature.ground_truths, feature.splits
+        ):
+            found[" ".join(place)] = options_text(EXPERIMENT.options(*place))
+    return found
 
 
 def counts_of_hasher(wildcards):

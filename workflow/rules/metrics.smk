@@ -94,6 +94,7 @@ rule metrics:
         runtime=minutes("metrics"),
     params:
         empty=CONFIG["empty"],
+        options=options_of_scores(),
         code=code("metrics.py", metric=tuple(CONFIG["metrics"])),
     message:
         "tables: {output.metrics}, {output.summary} and {output.runs}"

@@ -8,7 +8,7 @@ def main(job):
     """Write metrics.csv, summary.csv and runs.csv."""
     scores = collect(job.input.scores)
     write_table(job.output.metrics, scores[list(COLUMNS)])
-    write_table(job.output.summary, summarise(scores, empty=job.params.empty))
+    write_table(job.output.summary, summarise(scores, empty=job.params.empty, options=job.params.options))
     write_table(job.output.runs, runs_of(scores))
 
 
