@@ -76,9 +76,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         )
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
     if not images:
-        raise ProtocolError(
-            f"{folder}: expected images ({known}), got {len(files):,} files of other kinds."
-        )
+        raise ProtocolError(f"{folder}: expected images ({known}), got {len(files):,} files of other kinds.")
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     beside = [name for name in images if "/" not in name]
     if classes and beside:

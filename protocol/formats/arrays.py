@@ -296,7 +296,9 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
     """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
     shape, dtype = _header(stream, path)
     if dtype.hasobject:
-        raise ProtocolError(f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded.")
+        raise ProtocolError(
+            f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded."
+        )
     declared, found = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if declared != found or min(shape, default=0) < 0:
         raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {found}.")

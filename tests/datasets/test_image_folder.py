@@ -144,7 +144,9 @@ def test_hidden_files_and_folders_are_left_out(folder):
 def test_an_image_of_a_kind_that_is_not_read_is_named(folder, extension):
     write(folder / "cat" / "x.png", picture())
     (folder / "cat" / f"y{extension}").write_bytes(b"GIF89a")
-    match = rf"cat/y{extension}: expected images \(.*\), got a {extension[1:].upper()} file, which is not read\. Convert it"
+    match = (
+        rf"cat/y{extension}: expected images \(.*\), got a {extension[1:].upper()} file, which is not read\. Convert it"
+    )
     with pytest.raises(ProtocolError, match=match):
         load({}, folder=str(folder))
 

@@ -124,7 +124,7 @@ def test_a_crash_is_one_line(tmp_path, monkeypatch):
 
 
 def test_a_crash_amid_the_numbers_is_one_line(tmp_path, monkeypatch):
-    code = "import os, sys; input(); sys.stdout.write('{\"shape\": [12, 5], \"dtype\": \">i4\"}\\n12345678'); "
+    code = 'import os, sys; input(); sys.stdout.write(\'{"shape": [12, 5], "dtype": ">i4"}\\n12345678\'); '
     child(tmp_path, monkeypatch, code + "sys.stdout.flush(); os._exit(3)")
     refused(small(tmp_path), r"got one that ends the process that reads it \(exit code 3\)\.$")
 

@@ -31,7 +31,9 @@ def test_progressive_jpeg_and_lossless_webp():
         assert image_size(cv2.imencode(extension, picture, options)[1].tobytes()) == (17, 11)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"II*\0", b"BM", b"RIFF", b"P6", b"GIF89a", b"P6 x"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"II*\0", b"BM", b"RIFF", b"P6", b"GIF89a", b"P6 x"]
+)
 def test_what_has_no_size(content):
     assert image_size(content) is None
 
@@ -56,16 +58,16 @@ def one_bit_png(path, size):
     row = bytes(1 + -(-size // 8))
     rows = b"".join(packer.compress(row) for _ in range(size)) + packer.flush()
     header = struct.pack(">IIBBBBB", size, size, 1, 0, 0, 0, 0)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-    )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
 
 
 def test_an_image_of_too_many_pixels_is_not_decoded(tmp_path, monkeypatch):
     one_bit_png(tmp_path / "a.png", 30_000)
     assert (tmp_path / "a.png").stat().st_size < 200_000
     monkeypatch.setattr(cv2, "imdecode", lambda *arguments: pytest.fail("decoded"))
-    with pytest.raises(ProtocolError, match=r"a.png: expected an image of at most 100,000,000 pixels, got 30,000 x 30,000\.$"):
+    with pytest.raises(
+        ProtocolError, match=r"a.png: expected an image of at most 100,000,000 pixels, got 30,000 x 30,000\.$"
+    ):
         read_image(tmp_path / "a.png")
 
 
