@@ -68,8 +68,8 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has other labels than 0 and 1, or another number of them
-        than the first.
+        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has labels other than
+        0 and 1, or another number of them than the first.
     """
     path = path_of(file)
     if path.suffix.lower() in _ARRAYS:

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "formats"))
 
-import mutations  # noqa: E402
+import mutations
 
 COLUMNS = ("tracebacks", "crashes", "hangs", "wrong answers")
 OTHERS = (
@@ -21,19 +21,24 @@ OTHERS = (
 )
 
 
+def _say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main(n=10_000, *kinds):
     """Print a table with a row for each format."""
-    print("| format | files | " + " | ".join((*COLUMNS, *OTHERS)) + " | seconds |")
-    print("|---" * (len(COLUMNS) + len(OTHERS) + 3) + "|")
+    _say("| format | files | " + " | ".join((*COLUMNS, *OTHERS)) + " | seconds |")
+    _say("|---" * (len(COLUMNS) + len(OTHERS) + 3) + "|")
     for kind in kinds or mutations.FORMATS:
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             fuzz = mutations.Fuzz(kind, folder)
             counts = fuzz.run(int(n), patch)
         numbers = " | ".join(str(counts[name]) for name in (*COLUMNS, *OTHERS))
-        print(f"| {kind} | {n} | {numbers} | {time.monotonic() - start:.0f} |", flush=True)
+        _say(f"| {kind} | {n} | {numbers} | {time.monotonic() - start:.0f} |")
         for name, what, content in fuzz.findings[:5]:
-            print(f"  {name}: {what}: {content[:4000]!r}")
+            _say(f"  {name}: {what}: {content[:4000]!r}")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ A mutated file is refused in one line, or accepted. An accepted one is a wrong a
   NumPy's reader for npy, a reader of the fixed layout for uncompressed .mat, Python's own float() for CSV, and the
   fields between blanks for lists.
 
-For npy, plain HDF5, uncompressed .mat, CSV and lists a changed digit or bit in the numbers, or in the shape or type that
-the header declares, is another valid file, which no reader can tell from a right one. These are counted as `other`.
+For npy, plain HDF5, uncompressed .mat, CSV and lists a changed digit or bit in the numbers, or in the shape or type
+that the header declares, is another valid file, which no reader can tell from a right one. These count as `other`.
 """
 
 import gzip

@@ -53,7 +53,7 @@ def test_a_damaged_packed_list(tmp_path):
     content = bytearray(gzip.compress(b"a\nb\nc\n" * 100))
     content[12] ^= 0xFF
     (tmp_path / "a.txt.gz").write_bytes(content)
-    with pytest.raises(ProtocolError, match="a.txt.gz: expected a list of items, got a file that can't be read"):
+    with pytest.raises(ProtocolError, match=r"a\.txt\.gz: expected a list of items, got a file that can't be read"):
         read_list(tmp_path / "a.txt.gz")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.report import drawing, page, write_figures
-from protocol.report.drawing import DrawingFailed, pictures
+from protocol.report.drawing import DrawingError, pictures
 
 resource = pytest.importorskip("resource")
 
@@ -37,9 +37,9 @@ def test_a_chart_that_can_not_be_drawn_is_named():
 
 def test_a_limit_of_the_address_space_is_named_in_one_line(tmp_path):
     code = (
-        "import resource; from protocol.report.drawing import DrawingFailed, pictures\n"
+        "import resource; from protocol.report.drawing import DrawingError, pictures\n"
         "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
-        f"try:\n    pictures([{BAR!r}])\nexcept DrawingFailed as error:\n    print(error)\n"
+        f"try:\n    pictures([{BAR!r}])\nexcept DrawingError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -59,6 +59,6 @@ def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypat
     assert html.count("<figure id=") == html.count("data-figure>") > 5
     assert "vega.github.io/schema/vega-lite" in html
     assert 'aria-label="' in html
-    with pytest.raises(DrawingFailed, match="got its end by SIGTRAP"):
+    with pytest.raises(DrawingError, match="got its end by SIGTRAP"):
         write_figures(tmp_path / "figures", results)
     assert not (tmp_path / "figures").exists()
