@@ -11,6 +11,7 @@ from protocol.auditing.findings import Finding
 from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
+from protocol.formats.text import check_regular
 
 
 def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -89,6 +90,7 @@ def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
 def _read(path: str | Path, expected: str) -> list[list[str]]:
     """Return the two ids or row numbers of each line."""
     try:
+        check_regular(Path(path), f"two {expected} a line")
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ProtocolError(

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from protocol.checks import ProtocolError
+from protocol.formats.text import check_regular
 
 
 class _Loader(yaml.SafeLoader):
@@ -43,6 +44,7 @@ def read(path: str | Path) -> dict[str, Any]:
         file and the line are named.
     """
     try:
+        check_regular(Path(path), "a config file")
         with open(path, encoding="utf-8-sig") as stream:
             found = parse(stream.read(), str(path))
     except (OSError, UnicodeDecodeError) as error:

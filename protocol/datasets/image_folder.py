@@ -71,14 +71,12 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     if other is not None:
         kind = PurePosixPath(other).suffix[1:].upper()
         raise ProtocolError(
-            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not read. Convert it to PNG, "
-            "or remove it."
+            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not read. "
+            "Convert it to PNG, or remove it."
         )
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
     if not images:
-        raise ProtocolError(
-            f"{folder}: expected images ({known}), got {len(files):,} files of other kinds."
-        )
+        raise ProtocolError(f"{folder}: expected images ({known}), got {len(files):,} files of other kinds.")
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     beside = [name for name in images if "/" not in name]
     if classes and beside:

@@ -25,7 +25,7 @@ _MEMORY = 3  # times the limit of an array: a chunk of it may be packed, unpacke
 _MOST_KEYS = 1000
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A file, or a dataset in it, that is not read; the message says what was expected and what it is instead."""
 
 
@@ -54,9 +54,9 @@ def reply(request: dict[str, Any], out: IO[bytes]) -> None:
                 out.write(block.data.cast("B") if block.size else b"")
     except BrokenPipeError:
         raise
-    except Refused as refusal:
+    except RefusedError as refusal:
         _fail(out, str(refusal), started=started)
-    except Exception as error:  # h5py may raise anything on a damaged file
+    except Exception as error:  # noqa: BLE001 - h5py may raise anything on a damaged file
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         _fail(out, f"expected an HDF5 file, got one that can't be read ({reason}).", started=started)
 
@@ -76,7 +76,7 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
     if key is None:
         names, links = _names(file)
         if not names and links:
-            raise Refused(f"expected an array of numbers, got {links[0]}, which is never followed.")
+            raise RefusedError(f"expected an array of numbers, got {links[0]}, which is never followed.")
         return file[names[0]] if len(names) == 1 else names
     found: Any = file
     for part in key.strip("/").split("/"):
@@ -84,7 +84,9 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
         if link is None:
             return _names(file)[0]
         if not isinstance(link, h5py.HardLink):
-            raise Refused(f"expected an array of numbers as {key!r}, got {_link(part, link)}, which is never followed.")
+            raise RefusedError(
+                f"expected an array of numbers as {key!r}, got {_link(part, link)}, which is never followed."
+            )
         found = found[part]
     return found if isinstance(found, h5py.Dataset) else _names(file)[0]
 
@@ -126,22 +128,22 @@ def _link(name: str, link: h5py.SoftLink | h5py.ExternalLink) -> str:
 def _check(dataset: h5py.Dataset, limit: int) -> None:
     """Refuse a dataset that is no array of numbers, or whose numbers are not all in its own file."""
     if dataset.dtype.kind not in "biuf":
-        raise Refused(f"expected an array of numbers, got dtype {dataset.dtype}.")
+        raise RefusedError(f"expected an array of numbers, got dtype {dataset.dtype}.")
     if dataset.shape is None or not dataset.size:
-        raise Refused(f"expected an array of numbers, got an empty one, shape {dataset.shape}.")
+        raise RefusedError(f"expected an array of numbers, got an empty one, shape {dataset.shape}.")
     if dataset.is_virtual:
-        raise Refused("expected an array in this file, got a virtual dataset, which is read from other files.")
+        raise RefusedError("expected an array in this file, got a virtual dataset, which is read from other files.")
     if dataset.id.get_create_plist().get_external_count():
-        raise Refused("expected an array in this file, got external storage, which is read from other files.")
+        raise RefusedError("expected an array in this file, got external storage, which is read from other files.")
     n_bytes = prod(dataset.shape) * dataset.dtype.itemsize
     chunk = prod(dataset.chunks or ()) * dataset.dtype.itemsize
     if max(n_bytes, chunk) > limit:
-        raise Refused(
+        raise RefusedError(
             f"expected at most {limit / 2**30:.3g} GiB unpacked, got {max(n_bytes, chunk) / 2**30:.3g} GiB. "
             "Save a larger array as .npy."
         )
     if not _is_written(dataset):
-        raise Refused("expected an array whose numbers are all stored, got storage that was never written.")
+        raise RefusedError("expected an array whose numbers are all stored, got storage that was never written.")
 
 
 def _is_written(dataset: h5py.Dataset) -> bool:

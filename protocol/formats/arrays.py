@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError
 from protocol.formats import big_ann, hdf5, matlab, text
 
 LIMIT = 4 << 30
@@ -154,9 +154,12 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
             with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
                 return _header(stream, path)[0]
         case ".npz":
-            with _reading(_existing(path), "an .npz file"), zipfile.ZipFile(path) as archive:
-                with archive.open(_npz_member(archive, path, _chosen(path, key, _npz_keys(archive)))) as stream:
-                    return _header(stream, path)[0]
+            with (
+                _reading(_existing(path), "an .npz file"),
+                zipfile.ZipFile(path) as archive,
+                archive.open(_npz_member(archive, path, _chosen(path, key, _npz_keys(archive)))) as stream,
+            ):
+                return _header(stream, path)[0]
         case ".h5" | ".hdf5":
             return _from_hdf5(hdf5.shape, _existing(path), key)
         case suffix if suffix in big_ann.TYPES:
@@ -305,7 +308,9 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
     """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
     shape, dtype = _header(stream, path)
     if dtype.hasobject:
-        raise ProtocolError(f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded.")
+        raise ProtocolError(
+            f"{path}: expected an array of numbers, got pickled Python objects, which are never loaded."
+        )
     declared, found = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
     if declared != found or min(shape, default=0) < 0:
         raise ProtocolError(f"{path}: expected {declared} bytes of data for shape {shape}, got {found}.")
@@ -371,7 +376,7 @@ def _from_hdf5(ask: Callable[..., Any], path: Path, key: str | None) -> Any:
     with _reading(path, "an HDF5 file"):
         try:
             return ask(path, key, limit=LIMIT)
-        except hdf5.Keys as found:
+        except hdf5.UnknownKeyError as found:
             return ask(path, _chosen(path, key, found.keys), limit=LIMIT)
 
 

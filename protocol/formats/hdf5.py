@@ -31,7 +31,7 @@ _CHILD = Path(__file__).with_name("_hdf5_child.py")
 _LENGTH = struct.Struct("<q")
 
 
-class Keys(Exception):
+class UnknownKeyError(Exception):
     """The datasets of a file, where a request names none of them."""
 
     def __init__(self, keys: list[str]) -> None:
@@ -52,7 +52,7 @@ def read(path: Path, key: str | None, *, limit: int) -> NDArray:
 
     Raises
     ------
-    Keys
+    UnknownKeyError
         If the file has no such dataset, or several and no key is given.
     ProtocolError
         If it is not read: damaged, too large, no array of numbers, or not wholly in this file.
@@ -73,7 +73,7 @@ class Reader:
     def __init__(self) -> None:
         need("h5py", "hdf5")
         paths = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a file of this package
+        self._process = subprocess.Popen(
             [sys.executable, "-P", str(_CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -100,7 +100,7 @@ class Reader:
         described = self._described(path, key, limit, data=True)
         array = np.empty(tuple(described["shape"]), np.dtype(described["dtype"]))
         with self._watched(path, array.nbytes):
-            self._fill(path, memoryview(array.reshape(-1).view(np.uint8)))
+            self._fill(path, array.reshape(-1).view(np.uint8).data)
         return array
 
     def shape(self, path: Path, key: str | None, *, limit: int) -> tuple[int, ...]:
@@ -116,7 +116,7 @@ class Reader:
                 stdin.flush()
             reply = self._reply(path)
         if "keys" in reply:
-            raise Keys(reply["keys"])
+            raise UnknownKeyError(reply["keys"])
         return reply
 
     def _fill(self, path: Path, content: memoryview) -> None:

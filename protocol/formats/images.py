@@ -12,7 +12,9 @@ from protocol.checks import ProtocolError
 from protocol.formats.image_headers import image_size
 
 EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm"))
-OTHER_EXTENSIONS = frozenset((".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr"))
+OTHER_EXTENSIONS = frozenset(
+    (".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr")
+)
 """Of images that are not read."""
 
 MOST_PIXELS = 100_000_000
@@ -53,7 +55,9 @@ def _content(path: Path) -> NDArray[np.uint8]:
     """Return the bytes of a regular file; opening a pipe or a device may wait for ever."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
-        raise ProtocolError(f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}.")
+        raise ProtocolError(
+            f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}."
+        )
     return np.fromfile(path, dtype=np.uint8)
 
 

@@ -88,8 +88,8 @@ class LabelRelevance:
     def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
         """Yield the labels of the queries and of the database, numbered or sorted in a way that ignores their names.
 
-        Each as the dtype and shape of an array and its rows, some at a time. A class that no query has is -1 in the database; a
-        column of the label matrix that one side lacks is left out.
+        Each as the dtype and shape of an array and its rows, some at a time. A class that no query has is -1 in the
+        database; a column of the label matrix that one side lacks is left out.
         """
         if self._query.ndim == 1:
             classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
@@ -270,8 +270,8 @@ def ground_truth_sha256(relevance: Relevance) -> str:
     digest = hashlib.sha256(f"{relevance.kind} {relevance.n_queries} {relevance.n_database}".encode())
     for dtype, shape, blocks in _canonical(relevance):
         digest.update(f" {dtype} {shape} ".encode())
-        for rows in blocks:
-            digest.update(np.ascontiguousarray(rows).data)
+        for block in blocks:
+            digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
 
 

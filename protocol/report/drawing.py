@@ -1,7 +1,7 @@
 """Charts as static pictures, drawn by a process of its own.
 
-vl-convert draws with V8, which reserves far more address space than it uses: where that is limited (``ulimit -v``, as on
-some clusters), V8 ends its process.
+vl-convert draws with V8, which reserves far more address space than it uses: where that is limited (``ulimit -v``, as
+on some clusters), V8 ends its process.
 """
 
 import base64
@@ -19,7 +19,7 @@ from protocol.checks import ProtocolError, need
 _CHILD = Path(__file__).with_name("_drawing_child.py")
 
 
-class DrawingFailed(ProtocolError):
+class DrawingError(ProtocolError):
     """Pictures can't be drawn here, whatever they show."""
 
 
@@ -43,7 +43,7 @@ def pictures(
 
     Raises
     ------
-    DrawingFailed
+    DrawingError
         If the process that draws ends: mostly for lack of address space.
     ProtocolError
         If a specification can't be drawn.
@@ -53,7 +53,7 @@ def pictures(
         return []
     requests = [{"spec": spec, "formats": list(formats), "scale": scale} for spec in specs]
     paths = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run(  # noqa: S603 - this interpreter and a file of this package
+    done = subprocess.run(
         [sys.executable, "-P", str(_CHILD)],
         input=json.dumps(requests).encode(),
         capture_output=True,
@@ -65,7 +65,7 @@ def pictures(
     if error is not None:
         raise ProtocolError(f"figure {len(replies)}: expected a chart that can be drawn, got: {error}.")
     if done.returncode or len(replies) < len(specs):
-        raise DrawingFailed(f"pictures: expected static pictures from vl-convert, got {_ended(done.returncode)}.")
+        raise DrawingError(f"pictures: expected static pictures from vl-convert, got {_ended(done.returncode)}.")
     return [{name: base64.b64decode(content) for name, content in reply.items()} for reply in replies]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import printable
-from protocol.report.drawing import DrawingFailed, pictures
+from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import Figure, Section, scaling
 from protocol.report.results import Results
 from protocol.report.sections import sections
@@ -40,7 +40,7 @@ def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
     """Return the static pictures by the figures' names, or None if this machine can't draw them; the log says why."""
     try:
         made = pictures([figure.static for figure in figures])
-    except DrawingFailed as error:
+    except DrawingError as error:
         _log.warning("%s The page is written without static pictures; its charts are drawn by a browser.", error)
         return None
     return {figure.name: scaling(own["svg"].decode()) for figure, own in zip(figures, made, strict=True)}

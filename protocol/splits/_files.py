@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from protocol import storage
 from protocol.checks import ProtocolError, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
+from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
-from protocol.formats.text import string_array
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -68,8 +68,8 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has other labels than 0 and 1, or another number of them
-        than the first.
+        If the file is missing, damaged, empty or too large (`protocol.formats.text`), or a line has labels other than
+        0 and 1, or another number of them than the first.
     """
     path = path_of(file)
     if path.suffix.lower() in _ARRAYS:
@@ -289,6 +289,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
     path = Path(path)
     match path.suffix.lower():
         case ".h5":
+            check_regular(path, "a split")
             found = storage.read(path)
         case ".npz":
             found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}

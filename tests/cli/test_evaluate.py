@@ -280,7 +280,10 @@ BAD = {
         "codes: expected a file F.npy, .*got the extension ''",
     ),
     "no npy inside": (lambda: {"query_codes": written("x.npy", b"text")}, "x.npy: expected an .npy file"),
-    "cut short": (lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])}, "c.npy: expected 48 bytes"),
+    "cut short": (
+        lambda: {"query_codes": written("c.npy", Path("q.npy").read_bytes()[:-5])},
+        "c.npy: expected 48 bytes",
+    ),
     "text for numbers": (lambda: {"query_codes": written("t.csv", b"a,b\n")}, "t.csv: .*could not convert string 'a'"),
     "ragged text": (lambda: {"query_codes": written("r.csv", b"0,1\n0\n")}, "r.csv: .*number of columns changed"),
     "strings": (lambda: {"query_codes": saved("s.npy", np.array([["0", "1"]]))}, "s.npy: expected an array of numbers"),

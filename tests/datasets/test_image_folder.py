@@ -128,3 +128,31 @@ def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
     assert datasets.statistics("image_folder", options) == {"image_shape": (9, 9, 3)}
     (folder / "cat" / "y.png").unlink()
     assert datasets.load("image_folder", {}, options).images.shape == (1, 9, 9, 3)
+
+
+def test_hidden_files_and_folders_are_left_out(folder):
+    write(folder / "cat" / "x.png", picture())
+    for name in (".git/x.png", "cat/.ipynb_checkpoints/x.png", "cat/._x.png"):
+        write(folder / name, picture())
+    data = load({}, folder=str(folder), image_size=8)
+    assert data.class_names == ("cat",)
+    assert data.ids.tolist() == ["cat/x.png"]
+    assert not data.notes
+
+
+@pytest.mark.parametrize("extension", [".gif", ".HEIC", ".avif"])
+def test_an_image_of_a_kind_that_is_not_read_is_named(folder, extension):
+    write(folder / "cat" / "x.png", picture())
+    (folder / "cat" / f"y{extension}").write_bytes(b"GIF89a")
+    match = (
+        rf"cat/y{extension}: expected images \(.*\), got a {extension[1:].upper()} file, which is not read\. Convert it"
+    )
+    with pytest.raises(ProtocolError, match=match):
+        load({}, folder=str(folder))
+
+
+def test_a_pipe_among_the_images_is_named(folder):
+    write(folder / "cat" / "x.png", picture())
+    os.mkfifo(folder / "cat" / "y.png")
+    with pytest.raises(ProtocolError, match=r"cat/y\.png: expected an image, got no regular file"):
+        load({}, folder=str(folder), image_size=8).images[:]

@@ -226,7 +226,9 @@ def test_a_missing_key_lists_the_keys(tmp_path, name):
 
 def test_keys_are_listed_in_one_line_whatever_they_are(tmp_path):
     write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
-    with pytest.raises(ProtocolError, match=r"got no key; it has: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$") as refused:
+    with pytest.raises(
+        ProtocolError, match=r"got no key; it has: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$"
+    ) as refused:
         read_array(tmp_path / "a.npz")
     assert str(refused.value).isprintable()
 

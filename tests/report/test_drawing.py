@@ -1,0 +1,64 @@
+"""Static pictures from a process of its own, and what happens where it can't draw."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.report import drawing, page, write_figures
+from protocol.report.drawing import DrawingError, pictures
+
+resource = pytest.importorskip("resource")
+
+BAR = {
+    "mark": "bar",
+    "data": {"values": [{"a": 1, "b": "x"}]},
+    "encoding": {"x": {"field": "a", "type": "quantitative"}, "y": {"field": "b", "type": "nominal"}},
+}
+
+
+def test_pictures_in_every_format():
+    import vl_convert
+
+    first, second = pictures([BAR, BAR | {"mark": "point"}], ("svg", "pdf", "png"), scale=2)
+    assert first["svg"].decode() == vl_convert.vegalite_to_svg(BAR)
+    assert first["png"] == vl_convert.vegalite_to_png(BAR, scale=2)
+    assert first["pdf"].startswith(b"%PDF")
+    assert first["svg"] != second["svg"]
+    assert pictures([]) == []
+
+
+def test_a_chart_that_can_not_be_drawn_is_named():
+    with pytest.raises(ProtocolError, match="figure 2: expected a chart that can be drawn, got: "):
+        pictures([BAR, {"mark": "no such mark"}])
+
+
+def test_a_limit_of_the_address_space_is_named_in_one_line(tmp_path):
+    code = (
+        "import resource; from protocol.report.drawing import DrawingError, pictures\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))\n"
+        f"try:\n    pictures([{BAR!r}])\nexcept DrawingError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = "pictures: expected static pictures from vl-convert, got its end by SIGTRAP"
+    assert done.stdout == f"{expected}: the address space is limited to 8 GiB (ulimit -v).\n"
+
+
+def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypatch, tmp_path, caplog):
+    (tmp_path / "child.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGTRAP)")
+    monkeypatch.setattr(drawing, "_CHILD", tmp_path / "child.py")
+    with caplog.at_level(logging.WARNING):
+        html = page(results)
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("pictures: expected static pictures from vl-convert, got its end by SIGTRAP")
+    assert line.endswith("The page is written without static pictures; its charts are drawn by a browser.")
+    assert "The static pictures could not be drawn where this page was made" in html
+    assert html.count("<figure id=") == html.count("data-figure>") > 5
+    assert "vega.github.io/schema/vega-lite" in html
+    assert 'aria-label="' in html
+    with pytest.raises(DrawingError, match="got its end by SIGTRAP"):
+        write_figures(tmp_path / "figures", results)
+    assert not (tmp_path / "figures").exists()
