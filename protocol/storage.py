@@ -305,7 +305,7 @@ def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, dict[str, h5py.Datas
     except OSError as error:
         raise ProtocolError(f"{path}: not a readable HDF5 file (cut short?); delete it and run again") from error
     with file:
-        if "digest" not in file.attrs or "passport" not in file.attrs:
+        if not all(isinstance(file.attrs.get(name), str) for name in ("digest", "passport")):
             raise ProtocolError(f"{path}: has no passport, so this project did not write it; delete it and run again")
         arrays = _arrays_of(file)
         digests = {name: str(array.attrs.get("sha256")) for name, array in arrays.items()}
@@ -408,4 +408,10 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 def read_passport(path: str | Path) -> dict[str, Any]:
     """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
     with _opened(path) as (file, _):
-        return json.loads(file.attrs["passport"]) | {"digest": str(file.attrs["digest"])}
+        try:
+            record = json.loads(file.attrs["passport"])
+        except (ValueError, RecursionError) as error:
+            raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
+        if not isinstance(record, dict):
+            raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")
+        return record | {"digest": str(file.attrs["digest"])}
