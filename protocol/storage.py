@@ -389,4 +389,10 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
 def read_passport(path: str | Path) -> dict[str, Any]:
     """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
     with _opened(path) as (file, _):
-        return json.loads(file.attrs["passport"]) | {"digest": str(file.attrs["digest"])}
+        try:
+            record = json.loads(file.attrs["passport"])
+        except (ValueError, RecursionError) as error:
+            raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
+        if not isinstance(record, dict):
+            raise ProtocolError(f"{path}: provenance record: expected an object, got {type(record).__name__}.")
+        return record | {"digest": str(file.attrs["digest"])}

@@ -1,5 +1,7 @@
 """The public function `audit`, which the command calls, too, and the object that it returns."""
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,7 +10,7 @@ from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
 from protocol.auditing.findings import Finding
-from protocol.auditing.inputs import features_from, known_dataset, name_of
+from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -143,6 +145,11 @@ def audit(
         "validation_query": validation_query,
         "validation_database": validation_database,
     }
+    if protocol is not None and not isinstance(protocol, str):
+        raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
+    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, **lists}
+    for role, given in [*named.items(), *(("split", split) for split in splits)]:
+        _check_path(given, role)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
@@ -151,9 +158,22 @@ def audit(
         findings[run.file] += audit_relevance(run.split)
         if pairs is not None:
             findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-    given = {"copies": bool(copies), "pairs": pairs is not None}
-    told = {run.file: tuple(about(run, n_runs=len(runs), **given)) for run in runs}
+    known = {"copies": bool(copies), "pairs": pairs is not None}
+    told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
     return Audit({file: tuple(made) for file, made in findings.items()}, told)
+
+
+def _check_path(given: Any, role: str) -> None:
+    """Raise ProtocolError if a path is one that no file can have."""
+    if not is_file(given):
+        return
+    try:
+        os.stat(given)
+    except (OSError, ValueError) as error:  # ValueError: a null character
+        if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
+            raise ProtocolError(
+                f"{role}: expected the path of a file, got {str(given)[:80]!r} ({error.args[-1]})."
+            ) from error
 
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:

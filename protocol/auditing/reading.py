@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from protocol import registry, storage
 from protocol.auditing.inputs import is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
-from protocol.checks import ProtocolError, one_of, rows
+from protocol.checks import ProtocolError, integer, labels, one_of, rows
 from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 
+_LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
 """The protocol that declares nothing: any partition may share items with any other."""
 
@@ -51,15 +52,30 @@ class Run:
 def read_dataset(path: str | Path) -> Dataset:
     """Read what the pipeline knows of a dataset: its ``items.h5``."""
     items = storage.read(path)
-    ids = np.char.decode(items["ids"], "utf-8")
+    for name in ("ids", "class_names"):
+        array = items.get(name)
+        if array is None or array.ndim != 1 or array.dtype.kind != "S":
+            raise ProtocolError(f"{path}: {name}: expected texts (n,), got {_described(array)}.")
+    try:
+        ids, class_names = (np.char.decode(items[name], "utf-8") for name in ("ids", "class_names"))
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: ids and class_names: expected text in UTF-8, got other bytes.") from error
+    for name, array in storage.grouped(items).get("partitions", {}).items():
+        if array.ndim != 1:
+            raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
+    y = items.get("labels")
     return Dataset(
         n_items=len(ids),
         ids=ids,
-        y=items.get("labels"),
-        class_names=[name.decode() for name in items["class_names"]],
+        y=None if y is None else labels(y, len(ids), f"{path}: labels"),
+        class_names=class_names.tolist(),
         official=storage.grouped(items).get("partitions", {}),
         digest=storage.read_passport(path)["digest"],
     )
+
+
+def _described(array: NDArray | None) -> str:
+    return "none" if array is None else f"shape {array.shape} of {array.dtype}"
 
 
 def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
@@ -87,6 +103,9 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
         parts, made = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        for part, own in parts.items():
+            if own.ndim != 1:
+                raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(own)}.")
         if dataset.n_items is not None:
             items = None
         elif items is None and made:
@@ -106,7 +125,24 @@ def _file_of(split: Any) -> tuple[Any, Path | None]:
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
-    return storage.read_passport(file) if Path(file).suffix.lower() == ".h5" else {}
+    """Return what a file of the pipeline records of its making: checked, since anybody may have written the file."""
+    if Path(file).suffix.lower() != ".h5":
+        return {}
+    record = storage.read_passport(file)
+    kinds = {"maker": str, "parameters": dict, "inputs": dict}
+    for key, kind in kinds.items():
+        if not isinstance(record.get(key), kind):
+            got = type(record.get(key)).__name__
+            raise ProtocolError(f"{file}: provenance record: {key}: expected {kind.__name__}, got {got}.")
+    sizes = record["parameters"].get("sizes", {})
+    if not isinstance(sizes, dict):
+        got = type(sizes).__name__
+        raise ProtocolError(f"{file}: provenance record: sizes: expected numbers by partition, got {got}.")
+    for part, size in sizes.items():
+        integer(size, f"{file}: provenance record: size of {part}", minimum=0, maximum=_LARGEST)
+    if record.get("seed") is not None:
+        integer(record["seed"], f"{file}: provenance record: seed", minimum=0, maximum=_LARGEST)
+    return {"seed": None} | record
 
 
 def _parts(split: Any, name: str) -> dict[str, NDArray]:
@@ -194,7 +230,9 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
         return Split(parts, dataset if dataset.y is not None else _labelled(dataset, parts, flags), flags)
     by_id = [part for part, items in arrays.items() if items.dtype.kind not in "iu"]
     if not by_id:
-        largest = dataset.n_items or max((int(items.max()) for items in arrays.values()), default=0) + 1
+        largest = dataset.n_items
+        if largest is None:
+            largest = max((int(items.max()) for items in arrays.values()), default=0) + 1
         return Split({part: rows(items, largest, names[part]) for part, items in arrays.items()}, dataset)
     if dataset.n_items is not None:
         raise ProtocolError(

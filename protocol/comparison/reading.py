@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol import __version__, registry
-from protocol.checks import ProtocolError, need
+from protocol.checks import ProtocolError, need, printable
 from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
@@ -85,9 +85,9 @@ def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]
 def _name(source: str | Path | Evaluation, number: int) -> str:
     """Return what a source is called: a summary by its folder, because all summaries have one name."""
     if isinstance(source, Evaluation):
-        return source.name or f"evaluation {number}"
+        return printable(source.name or f"evaluation {number}")
     path = Path(source)
-    return f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name
+    return printable(f"{path.resolve().parent.name}/{path.name}" if path.name == "summary.csv" else path.name)
 
 
 def read_scores(source: str | Path | Evaluation, file: str | None = None) -> list[Score]:
@@ -113,7 +113,7 @@ def read_scores(source: str | Path | Evaluation, file: str | None = None) -> lis
 
 def _known(value: Any) -> str | None:
     """Return a recorded value as text, or None."""
-    text = "" if value is None else str(value).strip()
+    text = "" if value is None else printable(str(value).strip())
     return text or None
 
 
@@ -138,10 +138,10 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     return [
         Score(
             file=file,
-            method=f"{row['hasher']}, {row['feature']}",
+            method=printable(f"{row['hasher']}, {row['feature']}"),
             protocol=tuple(map(_known, protocol)),
             n_bits=int(row["n_bits"]),
-            metric=row["metric"],
+            metric=printable(row["metric"]),
             mean=row["mean"],
             std=row["std"],
             n_runs=int(row["n_runs"]),
@@ -196,27 +196,28 @@ class _Runs:
             verify(path, required=False)
         try:
             scores, runs = map(pd.read_csv, self._files)
+            scores["value"] = pd.to_numeric(scores["value"])
             scores = scores[scores["extension"] == "none"] if "extension" in scores else scores
             table = scores.merge(runs, on=["feature", "ground_truth", "split", "run"], validate="many_to_one")
             table = table.assign(key=table["run"].astype(str) + " " + table["items"]).reset_index(drop=True)
             return table, table.groupby(_CELL).indices
-        except (ValueError, KeyError) as error:
-            where = " and ".join(map(str, self._files))
-            raise ProtocolError(f"{where}: expected the tables of an experiment, got {error}.") from error
+        except (ValueError, KeyError, TypeError) as error:
+            where, reason = " and ".join(map(str, self._files)), " ".join(str(error).split())
+            raise ProtocolError(f"{where}: expected the tables of an experiment, got {reason}.") from error
 
 
 def _of_json(path: Path, file: str) -> list[Score]:
     try:
         content = json.loads(path.read_text())
-        scores = {str(metric): _number(mean) for metric, mean in content["metrics"].items()}
+        scores = {printable(metric): _number(mean) for metric, mean in content["metrics"].items()}
         n_bits = int(content["n_bits"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
     for field in ("empty", "ties", "per_query"):
         if not isinstance(content.get(field) or {}, dict):
             raise ProtocolError(f"{path}: expected {_JSON}, with an object as {field}, got {content[field]!r}.")
     recorded = content.get("per_query") or {}
-    if recorded and not {"file", "sha256"} <= recorded.keys():
+    if recorded and not all(isinstance(recorded.get(key), str) for key in ("file", "sha256")):
         raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {', '.join(recorded)}.")
     table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
     by_metric = {field: content.get(field) or {} for field in ("empty", "ties")}
@@ -273,7 +274,10 @@ class _PerQuery:
             return f"{self._file} names {path.name}, which is missing"
         if file_sha256(path) != self._recorded["sha256"]:
             return f"{path.name} is not the file that {self._file} names: its SHA-256 is another"
-        return pd.read_csv(path)
+        try:
+            return pd.read_csv(path).astype(np.float64)
+        except ValueError as error:
+            return f"{path.name} is no table of numbers ({' '.join(str(error).split())})"
 
 
 def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:

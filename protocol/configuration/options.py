@@ -20,9 +20,11 @@ _PASSED = {
     "hasher": {"n_bits", "seed"},
 }
 """The parameters that the pipeline passes itself."""
+_LARGEST = 2**63 - 1
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
-_NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
+_NEXT_LARGEST = 2**63 - 1
+_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Option:
         """
         if isinstance(value, str) and not isinstance(self.default, str):
             value = self._from_text(value, where)
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            raise ProtocolError(f"{where}: expected an integer of at most 64 bits, got {shown(value)}.")
         adapter = _adapter(self.type)
         try:
             if adapter:

@@ -120,7 +120,11 @@ Preprocessing = Annotated[
     ),
 ]
 
-Runs = Annotated[Positive, Field(description="Number of random splits; run r is the same whatever their number.")]
+Runs = Annotated[
+    StrictInt,
+    Field(ge=1, le=10_000, description="Number of random splits; run r is the same whatever their number."),
+    BeforeValidator(_integer),
+]
 Splits = Annotated[Names, Field(description="Split protocols (`protocol list splits`).")]
 GroundTruths = Annotated[
     Entries,
