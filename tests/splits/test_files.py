@@ -84,9 +84,9 @@ def test_any_list_comes_back_with_its_labels_or_says_why_it_can_not_be_written(t
     ids, part = np.array(names), np.array(sorted(rows))
     y = np.random.default_rng(0).random((40, n_classes)) < 0.5 if n_classes else None
     file = tmp_path / ("list.csv" if table else "list.txt")
-    blank = [name for name in ids[part] if name.split() != [name]]
+    blank = [name for name in ids[part] if name.split() != [name] or set(",;") & set(name)]
     if blank and not table:
-        with pytest.raises(ProtocolError, match="wanted ids without blanks in them"):
+        with pytest.raises(ProtocolError, match="expected ids without blanks, commas and semicolons"):
             write_list(file, part, ids, y)
         return
     write_list(file, part, ids, y)
