@@ -197,7 +197,9 @@ def _check_mean(where: str, metric: str, mean: float) -> None:
 def _check_once(path: Path, table: "pd.DataFrame") -> None:
     """Raise ProtocolError if two rows of a summary identify one score and have different numbers."""
     numbers = ["mean", "std", "n_runs"]
-    keys = [column for column in ("extension_bits", "hasher", *PROTOCOL, "feature", "n_bits", "metric") if column in table]
+    keys = [
+        column for column in ("extension_bits", "hasher", *PROTOCOL, "feature", "n_bits", "metric") if column in table
+    ]
     distinct = table.drop_duplicates([*keys, *numbers])
     twice = distinct[distinct.duplicated(keys, keep=False)]
     if len(twice):
@@ -255,7 +257,7 @@ def _of_json(path: Path, file: str) -> list[Score]:
             _check_mean(f"{path}: {metric}", metric, mean)
     except ProtocolError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
     recorded = content.get("per_query") or {}
     table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
@@ -291,6 +293,8 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(mean: Any) -> float:
+    if isinstance(mean, bool) or not isinstance(mean, (int, float, type(None))):
+        raise TypeError(f"{mean!r} in place of a number")
     return np.nan if mean is None else float(mean)
 
 

@@ -149,7 +149,7 @@ def _delimiter(path: Path, first: str) -> str | None:
         return next((mark for mark in ",;\t" if mark in first), ",")
     if kind == ".tsv":
         return "\t"
-    name, *values = first.split() or [""]
+    _name, *values = first.split() or [""]
     flagged = values and not "".join(values).strip("01")  # then commas in the id are its own
     return None if flagged else next((mark for mark in _MARKS if mark in first), None)
 

@@ -118,7 +118,11 @@ def test_relevance_in_place_of_labels(folder):
     without = {"query_labels": None, "database_labels": None}
     found = scores(relevance="near.npz", **without)
     assert scores(relevance="near.txt", **without) == found
-    changed = {"relevance", "ground_truth_sha256", "labels_not_in_database"}  # lists of neighbours are identified as such, not by their labels
+    changed = {
+        "relevance",
+        "ground_truth_sha256",
+        "labels_not_in_database",
+    }  # lists of neighbours are identified as such, not by their labels
     plain = scores()
     assert {name for name in plain if plain[name] != found[name]} == changed
     assert scores(relevance="near.npy", **without)["metrics"]["recall@r2"] >= 0
@@ -397,7 +401,10 @@ BAD = {
     "lists of words": (lambda: NO_LABELS | {"relevance": written("o.txt", b"0\ncat\n")}, "o.txt: line 2: .*came 'cat"),
     "unknown metric": (lambda: {"metric": "mAO"}, "metric: expected .*, got 'mAO'"),
     "a cutoff of zero": (lambda: {"metric": "mAP@0[all]"}, r"metric 'mAP@0\[all\]': expected an integer >= 1"),
-    "radius beyond the code": (lambda: {"metric": "RAMAP@r13"}, "metric 'RAMAP@r13': expected a radius from 0 to 12, .*got 13"),
+    "radius beyond the code": (
+        lambda: {"metric": "RAMAP@r13"},
+        "metric 'RAMAP@r13': expected a radius from 0 to 12, .*got 13",
+    ),
     "unknown convention": (
         lambda: {"convention": "hashnt"},
         r"convention: expected .*, got 'hashnt'.*Did you mean 'hashnet'",

@@ -131,9 +131,7 @@ def test_the_undefined_queries_are_counted_whatever_becomes_of_them():
     for convention in ("protocol", "hashnet"):
         assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
     names = ["mAP@1[retrieved]", "precision@r0", "precision_micro@r0"]
-    nothing = evaluate(
-        [[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names
-    )
+    nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
     assert nothing.undefined == dict.fromkeys(names, 2)
     assert re.search("^precision_micro@r0 +0.0000  2 of 2, counted as 0 ", table(nothing), re.M)
 
