@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from protocol import __version__, registry
-from protocol.checks import ProtocolError, need, printable
+from protocol.checks import ProtocolError, integer, need, printable
 from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
@@ -25,6 +25,7 @@ _COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "
 _INTEGERS = ("n_bits", "n_runs")
 _CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _TOLERANCE = 1e-6  # of a mean of values that were written with nine digits
+_FIRST_LINE = 2  # of a table, below the names of its columns
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
@@ -98,8 +99,8 @@ def read_scores(source: str | Path | Evaluation, file: str | None = None) -> lis
     Raises
     ------
     ProtocolError
-        If the file is missing, is neither a summary nor a JSON of an evaluation, or has something else in place of a
-        number.
+        If the file is missing, is neither a summary nor a JSON of an evaluation, has something else in place of a
+        number, a number outside its range, or two different values of one score.
     """
     name = file or _name(source, 1)
     if isinstance(source, Evaluation):
@@ -127,6 +128,8 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     if missing:
         raise ProtocolError(f"{path}: expected the columns of a summary.csv, got none called {', '.join(missing)}.")
     plain = _numeric(path, table[table["extension"] == "none"] if "extension" in table else table)
+    _check_numbers(path, plain)
+    _check_once(path, plain)
     runs = _Runs(path, file)
     columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
     columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
@@ -171,6 +174,51 @@ def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
     return table
 
 
+def _check_numbers(path: Path, table: "pd.DataFrame") -> None:
+    """Raise ProtocolError if a number of a summary is outside its range: the row is a line of the file, from 1."""
+    for row in table[[*_INTEGERS, "metric", "mean", "std"]].itertuples():
+        where = f"{path}: line {row.Index + _FIRST_LINE} ({row.metric})"
+        for column in _INTEGERS:
+            if getattr(row, column) < 1:
+                raise ProtocolError(f"{where}: {column}: expected an integer >= 1, got {getattr(row, column):g}.")
+        if not (np.isnan(row.std) or 0 <= row.std < np.inf):
+            raise ProtocolError(f"{where}: std: expected a finite number >= 0, got {row.std:g}.")
+        _check_mean(where, row.metric, row.mean)
+
+
+def _check_mean(where: str, metric: str, mean: float) -> None:
+    """Raise ProtocolError unless a mean is undefined, or finite and in the range of its metric, if that is known."""
+    try:
+        lowest, highest = registry.entry("metric", metric).range
+    except ProtocolError:  # scores of other versions may have metrics that this one lacks
+        lowest, highest = -np.inf, np.inf
+    if np.isnan(mean):
+        return
+    if not np.isfinite(mean) or not lowest - _TOLERANCE <= mean <= highest + _TOLERANCE:
+        bounded = f"from {lowest:g} to {highest:g}" if np.isfinite(highest) else f">= {lowest:g}"
+        expected = "a finite number" if np.isinf(lowest) else f"a finite number {bounded}"
+        raise ProtocolError(f"{where}: mean: expected {expected}, got {mean:g}.")
+
+
+def _check_once(path: Path, table: "pd.DataFrame") -> None:
+    """Raise ProtocolError if two rows of a summary identify one score and have different numbers."""
+    numbers = ["mean", "std", "n_runs"]
+    keys = [
+        column for column in ("extension_bits", "hasher", *PROTOCOL, "feature", "n_bits", "metric") if column in table
+    ]
+    distinct = table.drop_duplicates([*keys, *numbers])
+    twice = distinct[distinct.duplicated(keys, keep=False)]
+    if len(twice):
+        one = twice.iloc[0]
+        same = twice[(twice[keys] == one[keys]).all(axis=1)]
+        lines = " and ".join(str(line + _FIRST_LINE) for line in same.index[:2])
+        means = " and ".join(f"{mean:g}" for mean in same["mean"][:2])
+        raise ProtocolError(
+            f"{path}: lines {lines} ({one['hasher']}, {one['n_bits']:g} bits, {one['metric']}): expected one value of "
+            f"each score, got two rows with the means {means}."
+        )
+
+
 class _Runs:
     """The values of every run behind a summary, from ``metrics.csv`` and ``runs.csv`` next to it, read when needed."""
 
@@ -208,9 +256,16 @@ class _Runs:
 
 def _of_json(path: Path, file: str) -> list[Score]:
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
         scores = {printable(metric): _number(mean) for metric, mean in content["metrics"].items()}
-        n_bits = int(content["n_bits"])
+        n_bits = integer(content["n_bits"], f"{path}: n_bits")
+        for size in ("n_queries", "n_database"):
+            if content.get(size) is not None:
+                integer(content[size], f"{path}: {size}")
+        for metric, mean in scores.items():
+            _check_mean(f"{path}: {metric}", metric, mean)
+    except ProtocolError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ProtocolError(f"{path}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
     for field in ("empty", "ties", "per_query"):
@@ -241,7 +296,19 @@ def _of_json(path: Path, file: str) -> list[Score]:
     ]
 
 
+def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict; ProtocolError if a key has two different values, since the last would win."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise ProtocolError(f"{path}: {key}: expected one value, got {found[key]!r} and {value!r}.")
+        found[key] = value
+    return found
+
+
 def _number(mean: Any) -> float:
+    if isinstance(mean, bool) or not isinstance(mean, (int, float, type(None))):
+        raise TypeError(f"{mean!r} in place of a number")
     return np.nan if mean is None else float(mean)
 
 

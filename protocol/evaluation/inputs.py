@@ -360,7 +360,7 @@ def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_dat
         raise ProtocolError(f"{name}: {error}") from error
     if indices.size == n_queries * n_database and found.levels.size == 1:
         raise ProtocolError(
-            f"{name}: expected the relevant items of each query, got all {n_database:,} database items for every query. "
+            f"{name}: expected the relevant items of each query, got all {n_database:,} items for every query. "
             "A complete ranking of the database doesn't tell which items are relevant."
         )
     return found

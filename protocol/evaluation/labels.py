@@ -13,7 +13,6 @@ from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.inputs import named
 from protocol.formats.arrays import as_integers, read_labels
 
-
 _FEW = 5
 _BFLOAT16_EXACT = 256
 
@@ -134,8 +133,8 @@ def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
     """Raise ProtocolError if labels were bfloat16, which is read as float32, and may have been rounded."""
     if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
         raise ProtocolError(
-            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, since bfloat16 merges larger ones by rounding, got "
-            f"{float(np.abs(array).max())}. Pass them with an integer dtype."
+            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, since bfloat16 merges larger ones by rounding, "
+            f"got {float(np.abs(array).max())}. Pass them with an integer dtype."
         )
 
 

@@ -97,9 +97,9 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
 def to_json(evaluation: "Evaluation") -> str:
     """Return the means and everything that identifies them as JSON.
 
-    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by metric, ``metrics`` (the means, NaN as
-    null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and ``spread``, ``bucket_search``,
-    ``lookup_seconds`` and ``trec`` where they were requested.
+    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by
+    metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and
+    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested.
     """
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
@@ -203,9 +203,9 @@ def _relevant(evaluation: "Evaluation") -> str:
         parts.append(f"labels of queries that the database lacks: {brief(evaluation.labels_not_in_database, _FEW)}")
     else:
         lowest, highest = evaluation.levels
-        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest}, larger is more relevant"
+        levels = f"level {lowest}" if lowest == highest else f"levels {lowest} to {highest} (larger is more relevant)"
         items = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        parts.append(f"relevance read as {evaluation.relevance}, {items} items per query, {levels}")
+        parts.append(f"relevance read as {evaluation.relevance}: {items} items per query, {levels}")
     if fewest == evaluation.n_database:
         parts.append("every item is relevant to every query")
     return "; ".join(parts)

@@ -2,11 +2,13 @@
 
 A whole split is HDF5 as the pipeline leaves it, ``.npz`` (both hold row numbers, by partition), or ``.csv`` with a line
 ``partition,id`` for each item. A list holds one partition: text with a line ``id label label ...`` for each item, the
-labels 0 or 1 for each class, or none; the same with commas as ``.csv``, where a first line that begins with ``id`` is
-the columns' names; or row numbers in an array.
+labels 0 or 1 for each class, or none; the same as ``.csv``, where a first line that begins with ``id`` contains the
+columns' names; or row numbers in an array. Text may be packed as ``.gz``. Its fields are between commas, semicolons or
+tabs, which the first line shows, or between blanks.
 """
 
 import csv
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("partition", "id")
+_MARKS = ",;"
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
@@ -98,15 +101,41 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the fields of each line that is not blank."""
-    text = text_lines(path, "a list of items")
-    is_table = path.suffix.lower() == ".csv"
-    lines: Iterable[list[str]] = csv.reader(text, strict=True) if is_table else (line.split() for line in text)
+    text = iter(text_lines(path, "a list of items"))
+    start = []
+    for line in text:
+        start.append(line)
+        if line.strip():
+            break
+    delimiter = _delimiter(path, "".join(start))
+    every = itertools.chain(start, text)
+    lines: Iterable[list[str]] = (
+        csv.reader(every, delimiter=delimiter, strict=True) if delimiter else (line.split() for line in every)
+    )
     try:
         for number, fields in enumerate(lines, start=1):
-            if fields and not (is_table and number == 1 and fields[0] in _HEADER):
-                yield number, fields
+            if not delimiter and len(fields) == 1 and any(map(fields[0].count, _MARKS)):
+                raise ProtocolError(
+                    f"{path}: line {number}: expected an id without commas and semicolons, as on the first line, got "
+                    f"{fields[0]!r}. Save lines with commas as .csv."
+                )
+            if fields and not (delimiter and number == 1 and fields[0] in _HEADER):
+                yield number, [fields[0], *map(str.strip, fields[1:])]
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
+
+
+def _delimiter(path: Path, first: str) -> str | None:
+    """Return what the fields of a list are between, from its name and its first line; None for blanks."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
+    if kind == ".csv":
+        return next((mark for mark in ",;\t" if mark in first), ",")
+    if kind == ".tsv":
+        return "\t"
+    _name, *values = first.split() or [""]
+    flagged = values and not "".join(values).strip("01")  # then commas in the id are its own
+    return None if flagged else next((mark for mark in _MARKS if mark in first), None)
 
 
 def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
@@ -218,7 +247,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
     Raises
     ------
     ProtocolError
-        If the file can't be written, or an id has blanks in it or is empty and the list is text.
+        If the file can't be written, or an id contains blanks, commas or semicolons or is empty and the list is text.
     """
     path, names = Path(path), ids[part].tolist()
     flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
@@ -227,9 +256,11 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         flags = (classes if classes.ndim == 2 else classes[:, None] == np.arange(classes.max() + 1))[part].astype(int)
     lines = zip(names, flags.tolist(), strict=True)
     is_table = path.suffix.lower() == ".csv"
-    unfit = [] if is_table else [name for name in names if name.split() != [name]]
+    unfit = [] if is_table else [name for name in names if name.split() != [name] or any(map(name.count, _MARKS))]
     if unfit:
-        raise ProtocolError(f"{path}: wanted ids without blanks in them, came {unfit[0]!r}; write a .csv file")
+        raise ProtocolError(
+            f"{path}: expected ids without blanks, commas and semicolons, got {unfit[0]!r}. Write a .csv file."
+        )
     with storage.replacing(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         if is_table:
             table = csv.writer(file, lineterminator="\n")

@@ -1,6 +1,7 @@
 """`protocol audit`: the findings of the room from files, in every form, and one line where a file can't be used."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -436,3 +437,15 @@ def test_the_json_is_what_the_table_of_the_pipeline_has(folder):
     (row,) = csv.DictReader(io.StringIO(Path("audit.csv").read_text()))
     assert list(row) == KEYS
     assert row == {key: str(value) for key, value in found[0].items()} | {"examples": ", ".join(found[0]["examples"])}
+
+
+@pytest.mark.parametrize("name", ["q.csv.gz", "q.txt", "q.lst", "q.csv"])
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_every_query_in_the_database_is_found_whatever_divides_the_lines(folder, name, mark):
+    lines = [f"{item}{mark}1{mark}0\n" for item in IDS[:20]]
+    content = "".join(lines).encode()
+    Path(name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    write_list("d.csv", np.arange(100), IDS, np.arange(400) % 2)
+    status, found = names("--query", name, "--database", "d.csv")
+    assert status == 1
+    assert ("query-in-database", "error", 20) in found

@@ -195,3 +195,68 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
         read_scores(path)[0].values()
     assert str(error.value).startswith(f"{table}: altered since it was written (expected sha256 ")
     assert str(error.value).endswith("). Delete it and run again.")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mean": "inf"}, "mean: expected a finite number from 0 to 1, got inf."),
+        ({"mean": "-inf"}, "mean: expected a finite number from 0 to 1, got -inf."),
+        ({"mean": 7.5}, "mean: expected a finite number from 0 to 1, got 7.5."),
+        ({"mean": -0.1}, "mean: expected a finite number from 0 to 1, got -0.1."),
+        ({"metric": "lookups@r2", "mean": 0.5}, "mean: expected a finite number >= 1, got 0.5."),
+        ({"std": -0.1}, "std: expected a finite number >= 0, got -0.1."),
+        ({"std": "inf"}, "std: expected a finite number >= 0, got inf."),
+        ({"n_runs": -3}, "n_runs: expected an integer >= 1, got -3."),
+        ({"n_runs": 0}, "n_runs: expected an integer >= 1, got 0."),
+        ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
+    ],
+)
+def test_a_number_outside_its_range_is_refused_by_file_line_and_metric(experiment, capsys, change, message):
+    wrong = experiment("b", {"n_bits": 32}, change)
+    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
+    metric = change.get("metric", "mAP")
+    assert capsys.readouterr().err == f"protocol: {wrong}: line 3 ({metric}): {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"metrics": {"mAP": 7.5}}, "mAP: mean: expected a finite number from 0 to 1, got 7.5."),
+        ({"metrics": {"mAP": float("inf")}}, "mAP: mean: expected a finite number from 0 to 1, got inf."),
+        ({"metrics": {"mAP of mine": float("inf")}}, "mAP of mine: mean: expected a finite number, got inf."),
+        ({"metrics": {"mAP": True}}, "expected the JSON of `protocol evaluate --json`, got TypeError: True in place"),
+        ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
+        ({"n_bits": 16.5}, "n_bits: expected an integer >= 1, got 16.5."),
+        ({"n_queries": -100}, "n_queries: expected an integer >= 1, got -100."),
+    ],
+)
+def test_a_number_outside_its_range_in_a_json_is_refused(codes, changes, message):
+    path = codes("a.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(ProtocolError) as refused:
+        read_scores(path)
+    assert str(refused.value).startswith(f"{path}: {message}")
+
+
+def test_rounding_in_the_last_digits_is_no_value_outside_the_range(experiment):
+    (score,) = read_scores(experiment("a", {"mean": 1.0000000001}))
+    assert score.mean == 1.0000000001
+
+
+@pytest.mark.parametrize("change", [{"mean": 0.9}, {"std": 0.2}, {"n_runs": 5}], ids=["mean", "std", "n_runs"])
+def test_two_rows_that_contradict_each_other_are_refused(experiment, capsys, change):
+    wrong = experiment("b", {"n_bits": 32}, {}, change)
+    assert main(["compare", str(experiment("a")), str(wrong)]) == 2
+    means = f"0.5 and {change.get('mean', 0.5)}"
+    assert capsys.readouterr().err == (
+        f"protocol: {wrong}: lines 3 and 4 (itq, 16 bits, mAP): expected one value of each score, got two rows with "
+        f"the means {means}.\n"
+    )
+
+
+def test_two_values_of_one_metric_in_a_json_are_refused(codes):
+    path = codes("a.json")
+    path.write_text(path.read_text().replace('"mAP": 0.7', '"mAP": 0.7, "mAP": 0.9'))
+    with pytest.raises(ProtocolError, match=r"a.json: mAP: expected one value, got 0.7 and 0.9\.$"):
+        read_scores(path)

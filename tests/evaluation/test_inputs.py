@@ -274,7 +274,7 @@ def test_refused_relevance(relevance, database, message):
 def test_what_is_not_ambiguous():
     """Arrays in a list are positions, Boolean values a matrix, and so are fewer columns than items positions."""
     both = ([[0, 0]], [[0, 0], [1, 1]])
-    assert evaluate(*both, relevance=[np.array([0, 1])], metrics="mAP").metrics == {"mAP": 1.0}
+    assert evaluate(*both, relevance=[np.array([0])], metrics="mAP").metrics == {"mAP": 1.0}
     assert evaluate(*both, relevance=np.array([[0, 1]]).astype(bool), metrics="mAP").metrics == {"mAP": 0.5}
     assert evaluate(*both, relevance=[[1]], metrics="mAP").metrics == {"mAP": 0.5}
     assert evaluate(*both, relevance=sparse.csr_array([[0, 2]]), metrics="mAP").metrics == {"mAP": 0.5}

@@ -73,6 +73,10 @@ def test_json_has_the_means_and_what_identifies_them(tmp_path):
         "convention": "protocol",
         "ground_truth_sha256": found().ground_truth_sha256,
         "version": __version__,
+        "queries_without_relevant": 1,
+        "labels_not_in_database": [99],
+        "relevant_per_query": [0, 2],
+        "levels": [1, 1],
         "metrics": {"mAP": pytest.approx(5 / 12), "AUPRC[area]": pytest.approx(23 / 60)},
         "undefined": {"mAP": 1, "AUPRC[area]": 0},
         "empty": {"mAP": "zero", "AUPRC[area]": "zero"},
@@ -91,14 +95,21 @@ def test_json_names_the_values_per_query_and_their_digest(tmp_path):
 
 
 def test_json_of_a_mean_over_nothing_is_null_and_has_the_spread_if_asked(tmp_path):
+    name = "mAP@1000[retrieved]"
     undefined = evaluate(
-        [[0]], [[1]], query_labels=[1], database_labels=[2], metrics=["mAP"], convention="hashnet", spread=True
+        [[0]],
+        [[0]] * 1000 + [[1]],
+        query_labels=[1],
+        database_labels=[2] * 1000 + [1],
+        metrics=[name],
+        convention="hashnet",
+        spread=True,
     )
     write_json(tmp_path / "means.json", undefined)
     content = json.loads((tmp_path / "means.json").read_text())
-    assert content["metrics"] == {"mAP": None}
-    assert {"value": None, "metric": "mAP", "empty": ["drop"], "conventions": ["hashnet"]} in content["spread"]
-    assert re.search(r"^mAP +none +1 of 1, left out ", table(undefined), re.M)
+    assert content["metrics"] == {name: None}
+    assert {"value": None, "metric": name, "empty": ["drop"], "conventions": ["hashnet", "mihash"]} in content["spread"]
+    assert re.search(r"^mAP@1000\[retrieved\] +none +1 of 1, left out ", table(undefined), re.M)
 
 
 def test_per_query_values(tmp_path):
@@ -119,8 +130,9 @@ def test_the_undefined_queries_are_counted_whatever_becomes_of_them():
     names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
     for convention in ("protocol", "hashnet"):
         assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))
-    nothing = evaluate([[0], [0]], [[1]], query_labels=[1, 1], database_labels=[2], metrics=names)
-    assert nothing.undefined == dict(zip(names, (2, 2, 2, 2), strict=True))
+    names = ["mAP@1[retrieved]", "precision@r0", "precision_micro@r0"]
+    nothing = evaluate([[0, 0], [0, 0]], [[1, 0], [1, 1]], query_labels=[1, 1], database_labels=[2, 1], metrics=names)
+    assert nothing.undefined == dict.fromkeys(names, 2)
     assert re.search("^precision_micro@r0 +0.0000  2 of 2, counted as 0 ", table(nothing), re.M)
 
 

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 import re
@@ -12,7 +13,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.evaluation import evaluate, table, write_json
 from protocol.evaluation.trec import TIES, TrecOptions, write_trec
-from protocol.ranking import LabelRelevance, count
+from protocol.ranking import LabelRelevance, NeighbourRelevance, count
 
 N_BITS = 6  # few, so that there are many ties
 
@@ -215,9 +216,14 @@ def test_options_of_the_command_out_of_their_range(files, capsys):
 
 
 def test_a_folder_is_enough_and_a_mean_over_nothing_is_null(tmp_path):
-    found = evaluate([[0]], [[1]], query_labels=[1], database_labels=[2], convention="hashnet", trec=tmp_path / "trec")
+    bits, nothing = np.zeros((1, 1), dtype=np.uint8), NeighbourRelevance([0, 0], [], 1)
+    counts = count(bits, bits, 1, {"": nothing})[""]
+    trec = write_trec(bits, bits, counts, nothing, TrecOptions(tmp_path / "trec"), empty="drop")
     assert (tmp_path / "trec" / "qrels").read_text() == ""
-    assert math.isnan(found.trec.expected)
+    assert math.isnan(trec.expected)
+    found = evaluate([[0]], [[1]], query_labels=[1], database_labels=[1], trec=tmp_path / "trec")
+    assert found.trec.depth == 1
+    found = dataclasses.replace(found, trec=trec)
     assert "tie-breaking moves" not in table(found)
     write_json(tmp_path / "out.json", found)
     trec = json.loads((tmp_path / "out.json").read_text())["trec"]

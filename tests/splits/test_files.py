@@ -84,9 +84,9 @@ def test_any_list_comes_back_with_its_labels_or_says_why_it_can_not_be_written(t
     ids, part = np.array(names), np.array(sorted(rows))
     y = np.random.default_rng(0).random((40, n_classes)) < 0.5 if n_classes else None
     file = tmp_path / ("list.csv" if table else "list.txt")
-    blank = [name for name in ids[part] if name.split() != [name]]
+    blank = [name for name in ids[part] if name.split() != [name] or set(",;") & set(name)]
     if blank and not table:
-        with pytest.raises(ProtocolError, match="wanted ids without blanks in them"):
+        with pytest.raises(ProtocolError, match="expected ids without blanks, commas and semicolons"):
             write_list(file, part, ids, y)
         return
     write_list(file, part, ids, y)
@@ -181,6 +181,51 @@ def test_a_list_that_is_none_is_refused(tmp_path, case):
     with pytest.raises(ProtocolError, match=message) as error:
         read_list(tmp_path / "list.txt")
     assert "\n" not in str(error.value)
+
+
+READ_AS = {
+    "packed csv": ("q.csv.gz", "id,0,1\na,1,0\nb,0,1\n"),
+    "packed CSV": ("q.CSV.GZ", "a,1,0\nb,0,1\n"),
+    "commas as txt": ("q.txt", "a,1,0\nb,0,1\n"),
+    "commas and blanks as txt": ("q.txt", "\na, 1, 0\nb, 0, 1\n"),
+    "names of columns as txt": ("q.txt", "id,0,1\na,1,0\nb,0,1\n"),
+    "commas, no extension": ("q", "a,1,0\nb,0,1\n"),
+    "packed commas as txt": ("q.txt.gz", "a,1,0\nb,0,1\n"),
+    "semicolons as txt": ("q.txt", "a;1;0\nb;0;1\n"),
+    "semicolons as csv": ("q.csv", "id;0;1\na;1;0\nb;0;1\n"),
+    "tabs as csv": ("q.csv", "a\t1\t0\nb\t0\t1\n"),
+    "tabs as tsv": ("q.tsv", "a\t1\t0\nb\t0\t1\n"),
+    "packed tsv": ("q.tsv.gz", "a\t1\t0\nb\t0\t1\n"),
+    "tabs as txt": ("q.txt", "a\t1\t0\nb\t0\t1\n"),
+}
+
+
+@pytest.mark.parametrize("case", READ_AS)
+def test_a_list_is_divided_at_its_own_separators(tmp_path, case):
+    name, content = READ_AS[case]
+    packed = name.lower().endswith(".gz")
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    items, flags = read_list(tmp_path / name)
+    assert items.tolist() == ["a", "b"]
+    assert flags.tolist() == [[True, False], [False, True]]
+
+
+def test_a_tsv_may_have_ids_with_blanks(tmp_path):
+    (tmp_path / "q.tsv").write_text("an image.png\t1\t0\n")
+    assert read_list(tmp_path / "q.tsv")[0].tolist() == ["an image.png"]
+
+
+def test_commas_are_part_of_an_id_only_where_blanks_divide_the_line(tmp_path):
+    (tmp_path / "q.txt").write_text("a,b.png 1 0\nc.png 0 1\n")
+    assert read_list(tmp_path / "q.txt")[0].tolist() == ["a,b.png", "c.png"]
+    (tmp_path / "q.txt").write_text("a,b.png\n")
+    with pytest.raises(ProtocolError, match=r"line 1: wanted an id and labels, 0 or 1, came 'a' \['b.png'\]"):
+        read_list(tmp_path / "q.txt")
+    (tmp_path / "q.txt").write_text("c.png\na,1\n")
+    with pytest.raises(ProtocolError, match=r"line 2: expected an id without commas and semicolons, .*got 'a,1'"):
+        read_list(tmp_path / "q.txt")
+    with pytest.raises(ProtocolError, match=r"expected ids without blanks, commas and semicolons, got 'a,b.png'"):
+        write_list(tmp_path / "w.txt", np.array([0]), np.array(["a,b.png"]))
 
 
 def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
