@@ -23,8 +23,7 @@ _PASSED = {
 _LARGEST = 2**63 - 1
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
-_NEXT_LARGEST = 2**63 - 1
-_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
+_NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
