@@ -87,7 +87,7 @@ def test_it_names_the_files(tmp_path, capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["nowhere.yaml"], "protocol: nowhere.yaml: expected a config file, got: No such file or directory.\n"),
-        (["--config", "runs=0"], "protocol: runs: expected an integer >= 1, got 0.\n"),
+        (["--config", "runs=0"], "protocol: runs: expected an integer from 1 to 10000, got 0.\n"),
         (["--config", "runs"], "protocol: --config: expected KEY=VALUE, got 'runs'.\n"),
         (["--config", "runs=[1"], "protocol: --config runs, line 1: expected YAML, got: "),
         (["--config", "hashers=[LSH]"], "protocol: hasher: expected one of "),

@@ -201,7 +201,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         ({"n_bits": [0]}, r"n_bits\[0\]: expected an integer from 1 to 512, got 0\."),
         ({"n_bits": "[16]"}, r"n_bits: expected a non-empty list of integers from 1 to 512, got '\[16\]'\."),
-        ({"runs": 0}, "runs: expected an integer >= 1, got 0"),
+        ({"runs": 0}, "runs: expected an integer from 1 to 10000, got 0"),
         ({"extensions": ["other"]}, "extensions.*'other'"),
         ({"extensions": ["same"]}, r"extensions: expected 'none', the plain codes, among the values, got \['same'\]"),
         ({"experiment": "reference"}, "experiment: expected a name other than .*, got 'reference'"),

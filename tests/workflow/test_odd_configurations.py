@@ -21,7 +21,7 @@ pytestmark = pytest.mark.workflow
         ),
         (
             {"features": {"gist": {"options": {"scales": 10**15}}}},
-            "feature 'gist': expected options of usable sizes, got ",
+            "config file: expected usable values, got MemoryError ",
         ),
         ({"mirror": "https:/me:secret@host"}, "mirror: expected a URL or an existing folder, got '***@host' "),
     ],
