@@ -51,6 +51,8 @@ def lines(path: Path, what: str) -> Iterator[str]:
                     raise ProtocolError(f"{path}: expected {what} of at most {BYTES >> 20:,} MiB, got more.")
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield from _divided(text) if "\r" in text else (text,)
+    except FileNotFoundError as error:
+        raise ProtocolError(f"{path}: expected {what}, got no such file.") from error
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({reason}).") from error
@@ -62,11 +64,11 @@ def _divided(text: str) -> list[str]:
 
 
 def check_regular(path: Path, what: str) -> None:
-    """Raise ProtocolError unless a path leads to a regular file: opening a pipe or a device may wait for ever."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError as error:
-        raise ProtocolError(f"{path}: expected {what}, got no such file.") from error
+    """Raise ProtocolError if a path leads to anything but a regular file; OSError if there is nothing.
+
+    Opening a pipe or a device may wait for ever.
+    """
+    mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         got = "a folder" if stat.S_ISDIR(mode) else "no regular file"
         raise ProtocolError(f"{path}: expected {what}, got {got}.")

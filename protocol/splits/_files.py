@@ -320,7 +320,8 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
     path = Path(path)
     match path.suffix.lower():
         case ".h5":
-            check_regular(path, "a split")
+            if path.exists():
+                check_regular(path, "a split")
             found = storage.read(path)
         case ".npz":
             found = {name: as_integers(read_array(f"{path}:{name}"), f"{path}: {name}") for name in npz_keys(path)}

@@ -1,5 +1,6 @@
 import copy
 import importlib.util
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from project import SMALL, Project
 
 from protocol import configuration, registry
 from protocol.checks import ProtocolError
+from protocol.configuration import yaml_files
 
 
 def changed(**changes):
@@ -529,3 +531,9 @@ def test_queries_and_database_of_two_modalities_have_steps_of_their_own():
 def test_modalities_that_do_not_fit_are_refused(changes, message):
     with pytest.raises(ProtocolError, match=message):
         configuration.load(changed(**(PAIRED | changes)))
+
+
+def test_a_pipe_is_no_config_file(tmp_path):
+    os.mkfifo(tmp_path / "a.yaml")
+    with pytest.raises(ProtocolError, match=r"a\.yaml: expected a config file, got no regular file\."):
+        yaml_files.read(tmp_path / "a.yaml")

@@ -242,9 +242,9 @@ def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
     np.save(tmp_path / "rows.npy", np.eye(3))
     with pytest.raises(ProtocolError, match=r"wanted row numbers \(n,\), came shape \(3, 3\)"):
         read_list(tmp_path / "rows.npy")
-    monkeypatch.setattr("protocol.splits._files.LIMIT", 1000)
+    monkeypatch.setattr("protocol.formats.text.BYTES", 1000)
     (tmp_path / "bomb.txt.gz").write_bytes(packed)
-    with pytest.raises(ProtocolError, match="wanted a list of at most"):
+    with pytest.raises(ProtocolError, match="expected a list of items of at most"):
         read_list(tmp_path / "bomb.txt.gz")
 
 
