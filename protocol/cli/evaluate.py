@@ -92,9 +92,9 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               an integer or a word per item, or a 0/1 matrix with one row per item. Items that share a label are
               relevant to each other.
             relevance, in place of labels:
-              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels); database positions, from
-              0, as a line of F.txt or a row of an array per query, such as ann-benchmarks' F.hdf5:neighbors; or a
-              Boolean matrix (n_queries, n_database).
+              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels from 1 to 255, larger is
+              more relevant); database positions, from 0, as a line of F.txt or a row of an array per
+              query, such as ann-benchmarks' F.hdf5:neighbors; or a Boolean matrix (n_queries, n_database).
 
             examples:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
