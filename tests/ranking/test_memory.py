@@ -16,7 +16,7 @@ from protocol.evaluation.labels import label_pair
 from protocol.ranking import LabelRelevance, ground_truth_sha256
 scale = 1 if sys.platform == "darwin" else 1024
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-truth = LabelRelevance(*label_pair("ql.npy", "dl.npy", 50, 100_000))
+truth = LabelRelevance(*label_pair("ql.npy", "dl.npy", 50, 100_000)[:2])
 ground_truth_sha256(truth), truth.side_by_side, truth.row(0)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale - before)
 """
