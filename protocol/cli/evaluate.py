@@ -164,7 +164,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     for field, what in (
         ("dataset", "data set"),
         ("split", "split protocol"),
-        ("ground-truth", "ground truth"),
+        ("ground-truth", "ground truth (an experiment's neighbours are, for example, 'epsilon_ball of gist')"),
     ):
-        command.add_argument(f"--{field}", metavar="NAME", help=f"name of the {what}, recorded with the scores")
+        command.add_argument(f"--{field}", metavar="NAME", help=f"recorded with the scores: name of the {what}")
     command.set_defaults(run=_evaluate)

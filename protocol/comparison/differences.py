@@ -2,7 +2,7 @@
 
 The paired t-tests, their intervals and the tests of equivalence (TOST) are those of statsmodels' `DescrStatsW`, the
 correction for several tests is that of its `multipletests` (`protocol.report.statistics.holm`). DescrStatsW divides by
-the spread; values without any are decided here.
+the spread; differences that are all the same are judged by a sign test.
 """
 
 from collections import Counter
@@ -162,8 +162,11 @@ def outcome(values: ArrayLike, *, level: float, margin: float | None = None, bet
     x = np.asarray(values, dtype=np.float64)
     mean, nan = float(x.mean()), float("nan")
     if np.ptp(x) <= np.finfo(np.float64).eps * np.abs(x).max():
-        above, below = (float(not mean > -margin), float(not mean < margin)) if margin else (nan, nan)
-        interval, p = (mean, mean), float(mean == 0)
+        rarest = 2.0 ** (1 - x.size)  # of the two-sided sign test: a t-test would be certain after two pairs
+        interval, p = (mean, mean), rarest if mean else 1.0
+        above = below = nan
+        if margin:
+            above, below = (rarest / 2 if inside else 1.0 for inside in (mean > -margin, mean < margin))
     else:
         described = need("statsmodels.stats.weightstats", "report").DescrStatsW(x)
         interval, p = described.tconfint_mean(1 - level), float(described.ttest_mean(0)[1])

@@ -141,10 +141,10 @@ def evaluate(
     n_bits: int | None = None,
     bit_order: str = "little",
     binarize: str | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
-    tables: Sequence[str] = (),
+    tables: str | Sequence[str] = (),
     lookup_radius: int | None = None,
     trec: str | Path | TrecOptions | None = None,
     threads: int = 1,
@@ -222,10 +222,12 @@ def evaluate(
     """
     rules = find(convention)
     chosen = [metrics] if isinstance(metrics, str) else metrics
+    if chosen is not None and not len(chosen):
+        raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
     for metric in chosen or ():
         if metric != scoring.ALL:
             scoring.keywords(metric)  # refuses an unknown one before any file is read
-    searches = [Tables.parse(text) for text in tables]
+    searches = [Tables.parse(text) for text in ([tables] if isinstance(tables, str) else tables)]
     files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
     query, database, length = code_pair(
         query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize

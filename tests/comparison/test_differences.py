@@ -216,14 +216,14 @@ def test_evaluations_are_paired_by_query():
 @pytest.mark.parametrize(
     ("difference", "better", "expected"),
     [
-        (0.0, "higher", (1.0, 0.0, 0.0)),
-        (-0.003, "higher", (0.0, 0.0, 0.0)),
-        (-0.007, "higher", (0.0, 1.0, 1.0)),
-        (-0.007, "lower", (0.0, 0.0, 1.0)),
-        (0.007, "higher", (0.0, 0.0, 1.0)),
+        (0.0, "higher", (1.0, 1 / 8, 1 / 8)),
+        (-0.003, "higher", (1 / 4, 1 / 8, 1 / 8)),
+        (-0.007, "higher", (1 / 4, 1.0, 1.0)),
+        (-0.007, "lower", (1 / 4, 1 / 8, 1.0)),
+        (0.007, "higher", (1 / 4, 1 / 8, 1.0)),
     ],
 )
-def test_without_spread_there_is_nothing_but_yes_or_no(difference, better, expected):
+def test_differences_that_are_all_the_same_are_judged_by_a_sign_test(difference, better, expected):
     found = outcome([difference] * 3, level=0.95, margin=0.005, better=better)
     assert found[:3] == pytest.approx((difference,) * 3)
     assert found[3:] == expected

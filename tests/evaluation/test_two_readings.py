@@ -177,7 +177,7 @@ RANKING = np.argsort(HAMMING, axis=1)
 )
 def test_every_item_for_every_query_is_refused(relevance):
     with pytest.raises(
-        ProtocolError, match="relevance: expected .*(got all 300 items for|they make every item relevant)"
+        ProtocolError, match=r"relevance: expected .*(got all 300 items for|they make every item relevant)"
     ):
         scored(relevance=relevance)
 
