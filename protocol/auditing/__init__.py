@@ -7,7 +7,7 @@ from protocol.auditing.inputs import known_dataset
 from protocol.auditing.kinds import KINDS, Kind
 from protocol.auditing.libraries import audit_libraries
 from protocol.auditing.pairs import audit_pairs, pairs_from
-from protocol.auditing.passports import LEARNING, TEST, audit_fit, audit_learned, audit_selection
+from protocol.auditing.provenance import LEARNING, TEST, audit_fit, audit_learned, audit_selection
 from protocol.auditing.public import Audit, audit
 from protocol.auditing.reading import Run, read_dataset, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance, audit_truth

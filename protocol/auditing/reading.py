@@ -158,19 +158,19 @@ def _parts(split: Any, name: str) -> dict[str, NDArray]:
 
 
 def _run(
-    name: str, parts: Mapping[str, NDArray], dataset: Dataset, passport: Mapping[str, Any], asked: str | None
+    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], asked: str | None
 ) -> Run:
-    declared = str(passport.get("maker", "")).removeprefix("split").strip() or UNDECLARED
+    declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
     protocol = asked or declared
     registry.get("split", protocol)
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     whole = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
     split = _usable(Split(whole, split.dataset), name)
-    if protocol != declared or not passport:
+    if protocol != declared or not provenance:
         return Run(name, split, protocol)
-    drawn_from_it = dataset.digest is not None and dataset.digest == passport["inputs"].get("labels")
-    sizes = passport["parameters"].get("sizes", {})
-    return Run(name, split, protocol, passport["seed"] if drawn_from_it else None, sizes)
+    drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
+    sizes = provenance["parameters"].get("sizes", {})
+    return Run(name, split, protocol, provenance["seed"] if drawn_from_it else None, sizes)
 
 
 def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
@@ -206,11 +206,11 @@ def _usable(split: Split, file: str) -> Split:
     return split
 
 
-def _items_above(splits: Path, passport: Mapping[str, Any]) -> Path | None:
+def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
     """Return the ``items.h5`` that a split was drawn from, where a folder above or its ``datasets`` holds it."""
     for folder in splits.parents:
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
-            if path.is_file() and storage.read_passport(path)["digest"] == passport["inputs"].get("labels"):
+            if path.is_file() and storage.read_passport(path)["digest"] == provenance["inputs"].get("labels"):
                 return path
     return None
 

@@ -27,8 +27,7 @@ _DAMAGE = (
     EOFError,
     OSError,
     zlib.error,
-    RuntimeError,  # zipfile, of a member with a password
-    NotImplementedError,  # zipfile, of a way to compress that it doesn't know
+    RuntimeError,  # zipfile, for a member with a password or an unknown compression method
 )
 _CHUNK_BYTES = 1 << 20
 

@@ -2,6 +2,8 @@
 
 import json
 
+import project
+
 ODD = {
     "null": "null",
     "true": "true",
@@ -77,20 +79,10 @@ SUMMARY = {field: str(SCORES[field]) for field in ("dataset", "ground_truth", "s
     "empty": "zero",
     "ties": "expected value",
 }
-SMALL = {
-    "experiment": "small",
-    "dataset": "digits",
-    "features": {"gist": {}},
-    "ground_truths": ["class_label", "epsilon_ball"],
-    "splits": ["standard", "improved"],
-    "runs": 2,
+SMALL = project.SMALL | {
     "seed": 0,
     "mirror": None,
-    "split_sizes": {"query": 50, "validation_query": 50, "validation_database": 100, "train": 300},
-    "hashers": ["lsh", "itq"],
-    "n_bits": [8, 16],
     "extensions": ["none"],
-    "extension_bits": [1],
     "metrics": ["mAP"],
     "hasher_options": {"itq": {"n_iter": 50}},
 }

@@ -1,4 +1,4 @@
-"""What was fitted or chosen on a split, by the passports of the files it left."""
+"""Findings on what was fitted or chosen on a split, from the provenance records of its files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,12 +15,12 @@ TEST = ("query", "database")
 """The partitions that are the test."""
 
 
-def audit_fit(passport: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
+def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
     """Return a finding if something was fitted on other data than the training set of its split.
 
     Parameters
     ----------
-    passport : mapping
+    provenance : mapping
         Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on, and
         ``fitted_on_labels`` of their labels.
     training : ndarray
@@ -28,38 +28,38 @@ def audit_fit(passport: Mapping[str, Any], training: NDArray, labels: NDArray | 
     labels : ndarray, optional
         Their labels, where these were read, too.
     """
-    leaked = passport["fitted_on"] != array_digest(training)
-    leaked |= labels is not None and passport["fitted_on_labels"] != array_digest(labels)
-    return found("preprocessing-leak", "error", int(leaked), maker=passport["maker"])
+    leaked = provenance["fitted_on"] != array_digest(training)
+    leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
+    return found("preprocessing-leak", "error", int(leaked), maker=provenance["maker"])
 
 
-def audit_learned(passport: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
+def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
     """Return findings on what hashers learn from besides features: chosen options, or what supervises them.
 
     Parameters
     ----------
-    passport : mapping
+    provenance : mapping
         Of a selection (`audit_selection`), or of a supervision (`audit_fit`).
     parts : mapping of str to ndarray
         The data of all partitions, made again from the split.
     labels : ndarray or None
         Of the training set.
     """
-    return audit_selection(passport, parts) if "read" in passport else audit_fit(passport, parts["train"], labels)
+    return audit_selection(provenance, parts) if "read" in provenance else audit_fit(provenance, parts["train"], labels)
 
 
-def audit_selection(passport: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
+def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
     """Return findings if options were chosen with other data than the training set and validation partitions.
 
     Parameters
     ----------
-    passport : mapping
+    provenance : mapping
         Of a selection; ``read`` has the digest of the data read as each partition.
     parts : mapping of str to ndarray
         The data of all partitions, made again from the split: those of `LEARNING` may be read, those of `TEST` not.
     """
     digests = {name: array_digest(data) for name, data in parts.items()}
-    read, allowed = passport["read"], {name: digests[name] for name in LEARNING if name in digests}
+    read, allowed = provenance["read"], {name: digests[name] for name in LEARNING if name in digests}
     tested = {digests[name] for name in TEST if name in digests} - set(allowed.values())
     wrong = sorted(name for name in allowed | read if allowed.get(name) != read.get(name))
     of_test = [name for name in wrong if name in TEST or read.get(name) in tested]
