@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.metrics._names import ALL, everything, keywords, need_index_order
+from protocol.metrics._names import ALL, everything, keywords, needs
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
@@ -27,7 +27,7 @@ __all__ = [
     "everything",
     "keywords",
     "mean",
-    "need_index_order",
+    "needs",
     "pr_curve",
     "top_n_curve",
     "write_rows",
