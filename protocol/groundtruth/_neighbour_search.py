@@ -106,7 +106,8 @@ def neighbours_within(
         return found.rows[inside], found.columns[inside]
 
     starts = range(0, len(database), TILE)
-    return _compressed(list(_in_order(search, starts, threads)), starts, len(query))
+    with _workers(threads) as workers:
+        return _compressed(list(_in_order(search, starts, workers)), starts, len(query))
 
 
 @dataclass(frozen=True)
@@ -211,10 +212,11 @@ def nearest(
     else:
         fold = InnerFold(database, unit=distance == "cosine")
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
-    found = [
-        _Search(query[start : start + size], database, k, distance, fold, threads).run(progress or _ignore)
-        for start in range(0, len(query), size)
-    ]
+    with _workers(threads) as workers:
+        found = [
+            _Search(query[start : start + size], database, k, distance, fold, workers).run(progress or _ignore)
+            for start in range(0, len(query), size)
+        ]
     counts = np.concatenate([np.diff(part.indptr) for part in found])
     return Neighbours(
         k=k,
@@ -405,6 +407,18 @@ def _within(left: Folded, right: Folded) -> _Found:
     return _Found(*map(np.concatenate, zip(*found, strict=True)))
 
 
+@contextlib.contextmanager
+def _workers(threads: int) -> Iterator[int]:
+    """Limit BLAS to one thread, and give the number of threads that may call it: one where BLAS can't be limited."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        yield 1
+    else:
+        with threadpool_limits(1, user_api="blas"):
+            yield threads
+
+
 def _in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
     """Yield the results of the work for each start, in order, while other threads work a little ahead."""
 
@@ -412,13 +426,10 @@ def _in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterato
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             return work(start)
 
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        threads, limited = 1, contextlib.nullcontext()
-    else:
-        limited = threadpool_limits(1, user_api="blas")
-    with limited, ThreadPoolExecutor(threads) as pool:
+    if threads == 1:
+        yield from map(quietly, starts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[_T]] = deque()
         for start in starts:
             ahead.append(pool.submit(quietly, start))
