@@ -1,12 +1,24 @@
-"""Speed, exactness and memory of the search for nearest neighbours compared with its peers, run by hand.
+r"""Speed, exactness and memory of the search for nearest neighbours compared with its peers, run by hand.
 
 `python tests/benchmarks/neighbours.py` compares with scikit-learn's brute-force search, with faiss where it is
 installed, and with the bare float32 matrix product, on one core, in turns; the least CPU time of the turns counts.
 `--scale million` searches 1,000,000 x 768 memory-mapped vectors for 1,000 queries and prints time and memory.
 
-On one core of a Xeon with AVX-512 (scikit-learn 1.9, faiss 1.15):
+CPU seconds on one core of a Xeon with AVX-512, k = 100, Euclidean (scikit-learn 1.9.1, faiss-cpu 1.15.1):
 
-RESULTS
+========================  =====================  =====================
+\                         1,000 x 100,000 x 768  10,000 x 59,000 x 512
+========================  =====================  =====================
+ours                      1.97                   11.20
+ours, cosine              2.11                   13.28
+ours, dot                 2.00                   11.26
+scikit-learn, brute       3.43                   17.81
+faiss, IndexFlatL2        5.90                   35.66
+float32 product alone     1.20                   5.87
+========================  =====================  =====================
+
+All lists contain the nearest items, also where vectors are moved by 1,000, but those of the peers end at the k-th item:
+of 200 queries among vectors of whole numbers, 2 got every item that is as far as the k-th.
 """
 
 import argparse
