@@ -264,9 +264,7 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     size = max(1, _NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         block = X[start : start + size]
-        finite, zero = np.isfinite(block), np.zeros(len(block), dtype=bool)
-        if unit:
-            zero = ~block.any(axis=1)
+        finite, zero = np.isfinite(block), (np.count_nonzero(block, axis=1) == 0) & unit
         within = np.abs(block.astype(np.float64)) <= _LARGEST_NUMBER
         bad = np.flatnonzero(~within.all(axis=1) | zero)
         if bad.size:

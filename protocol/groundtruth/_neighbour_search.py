@@ -9,8 +9,7 @@ are computed again from the vectors as they came, in float64. So the result is t
 `protocol.groundtruth._distances`, whatever the tiles, the threads, and the order in which the product adds.
 
 Libraries considered: scikit-learn's brute-force search takes 1.6 to 1.7 times the CPU time, and faiss' flat index 3
-times (`tests/benchmarks/neighbours.py`). Neither returns the items that are as far as the k-th, and neither decides by
-the distances of the vectors as they came: both compute them from norms and inner products.
+times (`tests/benchmarks/neighbours.py`), and neither returns all items that are as far as the k-th.
 """
 
 import contextlib

@@ -18,7 +18,8 @@ float32 product alone     1.20                   5.87
 ========================  =====================  =====================
 
 All lists contain the nearest items, also where vectors are moved by 1,000, but those of the peers end at the k-th item:
-of 200 queries among vectors of whole numbers, 2 got every item that is as far as the k-th.
+of 200 queries among vectors of whole numbers, 2 got every item that is as far as the k-th. 1,000 x 1,000,000 x 768 by
+cosine took 22 CPU s on one thread and 27 on two, with 0.14 and 0.17 GB of memory above the mapped file.
 """
 
 import argparse
