@@ -260,6 +260,8 @@ class MetricRecord(Record):
         By what the value is divided.
     beyond : str, default=""
         What a cutoff or radius beyond the data means; required of names that hold one.
+    relevant : {"", "the nearest", "the K nearest"}, default=""
+        The items that have to be the relevant ones, of those next to the query; any if empty.
     deviations : str, default=""
         From its source.
     synonyms : tuple of str, default=()
@@ -275,6 +277,7 @@ class MetricRecord(Record):
     ties: str
     denominator: str
     beyond: str = ""
+    relevant: Literal["", "the nearest", "the K nearest"] = ""
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
 
