@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,15 @@ from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
+from protocol.evaluation.cost import Cost
 from protocol.evaluation.inputs import code_pair, relevance_from
 from protocol.evaluation.labels import label_pair
+from protocol.evaluation.loss import Progress, VectorInputs, check_rows, loss_of, made_codes, nearest_of, vector_inputs
+from protocol.evaluation.rescoring import Rescoring
+from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
+from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
 from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
 
 if TYPE_CHECKING:
@@ -72,6 +78,13 @@ class Evaluation:
         The user's name of the codes, and what they were scored on; None if not given.
     ground_truth_sha256 : str or None
         Identifies what is relevant to which query: values per query are compared only where it is the same.
+    nearest : NearestItems or None
+        Which items are the nearest ones, and how the codes were made; None unless vectors were given.
+    rescoring : tuple of Rescoring
+        The share of the nearest items that re-ranking by the vectors reaches, and that by a second code if there is
+        one; empty unless vectors were given.
+    cost : Cost or None
+        What an item takes; None unless vectors were given.
     """
 
     n_queries: int
@@ -98,6 +111,9 @@ class Evaluation:
     split: str | None = None
     ground_truth: str | None = None
     ground_truth_sha256: str | None = None
+    nearest: NearestItems | None = None
+    rescoring: tuple[Rescoring, ...] = ()
+    cost: Cost | None = None
 
     def __repr__(self) -> str:
         return results.table(self)
@@ -119,25 +135,41 @@ class Evaluation:
 
         Parameters
         ----------
-        kind : {"precision-recall", "precision@N", "recall@N"}
+        kind : {"precision-recall", "precision@N", "recall@N", "rescoring"}
             The precision-recall curve over the Hamming radius, of the pooled queries (micro) and as the mean of the
-            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own.
+            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own; the
+            share of the K nearest items after re-ranking over the factor c.
 
         Raises
         ------
         ProtocolError
-            If there is no such figure, or the package altair is not installed.
+            If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
         """
         return plots.plot(self, kind)
 
 
 def evaluate(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: Any = None,
+    database_codes: Any = None,
     *,
     query_labels: Any = None,
     database_labels: Any = None,
     relevance: Any = None,
+    query_vectors: Any = None,
+    database_vectors: Any = None,
+    distance: str | None = None,
+    neighbours: int | Sequence[int] | None = None,
+    relevant_neighbours: int | None = None,
+    hasher: str | None = None,
+    hasher_options: Mapping[str, Any] | None = None,
+    train_vectors: Any = None,
+    seed: int = 0,
+    rescore_codes: tuple[Any, Any] | None = None,
+    rescore_hasher: str | None = None,
+    rescore_bits: int | None = None,
+    target: float | None = None,
+    largest_factor: int | None = None,
+    measure_speed: bool = False,
     n_bits: int | None = None,
     bit_order: str = "little",
     binarize: str | None = None,
@@ -148,7 +180,7 @@ def evaluate(
     lookup_radius: int | None = None,
     trec: str | Path | TrecOptions | None = None,
     threads: int = 1,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress = None,
     name: str | None = None,
     dataset: str | None = None,
     split: str | None = None,
@@ -163,7 +195,8 @@ def evaluate(
     ----------
     query_codes, database_codes : array_like, str or Path
         0 and 1, -1 and +1 or bool, (n, n_bits), of any numeric dtype; or packed integers, (n, ceil(n_bits / 8)), with
-        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given.
+        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given. With vectors, codes may
+        be left out; a hasher then makes them.
     query_labels, database_labels : array_like, str or Path, optional
         Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a label are
         relevant to each other; the level of relevance is the number of labels they share. At least one query has to
@@ -171,8 +204,40 @@ def evaluate(
     relevance : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path, optional
         In place of labels: a matrix (n_queries, n_database), Boolean or of levels with a ``tocsr`` method; or each
         query's relevant database positions, from 0.
+    query_vectors, database_vectors : array_like, str or Path, optional
+        In place of labels: the vectors that the codes stand for, (n, d). The items nearest to a query are relevant to
+        it. Files in NumPy's format and in those of big-ann-benchmarks and TEXMEX are read in blocks.
+    distance : {"cosine", "euclidean", "dot"}, default="cosine"
+        By which items are near; ``dot`` is the inner product, larger is nearer.
+    neighbours : int or sequence of int, optional
+        The numbers K of nearest items: ``neighbours@K``, ``1-recall@K`` and re-ranking are computed for each. 1, 10 and
+        100 if None, as far as the database has so many.
+    relevant_neighbours : int, optional
+        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None.
+    hasher : str, optional
+        The registered hasher that makes codes of the vectors, ``sign`` if None; `n_bits` is the code length, by default
+        the dimension of the vectors.
+    hasher_options : mapping of str to value, optional
+        Its options.
+    train_vectors : array_like, str or Path, optional
+        What it is fitted on. If None, the database, or 10,000 of its rows if it has more, drawn with `seed`.
+    seed : int, default=0
+        Of the hasher and of the sample.
+    rescore_codes : pair of array_like, str or Path, optional
+        The queries' and the database's second codes: re-ranking by these is computed as well as by the vectors.
+    rescore_hasher : str, optional
+        The hasher that makes the second codes, `hasher` if None; `rescore_bits` has to be given.
+    rescore_bits : int, optional
+        The code length of the second codes.
+    target : float, default=0.95
+        The share of the nearest items for which the smallest factor c is looked up: c x K items are retrieved by code,
+        ranked again, and K are kept.
+    largest_factor : int, default=64
+        The largest factor c of the curve.
+    measure_speed : bool, default=False
+        Measure the queries per second of our own exact scan, with one thread.
     n_bits : int, optional
-        Taken from the codes' columns if None.
+        Taken from the codes' columns if None. Of codes that are made of vectors: their length.
     bit_order : {"little", "big", "big-128"}, default="little"
         Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
         128 (``np.packbits``, the precision ``ubinary`` of sentence-transformers). ``big-128`` is the latter with 128
@@ -196,9 +261,10 @@ def evaluate(
     trec : str, Path or TrecOptions, optional
         The folder for the run and qrels files of TREC, or that folder with a depth, an order of ties and a seed.
     threads : int, default=1
-        For the counting.
+        For the search of the nearest items and the counting.
     progress : callable, optional
-        Called with the number of queries counted so far and the number of all queries, whenever the first has grown.
+        Called with the number of items that are done, the number of all, and what is done to them, such as
+        ``"counting"``, whenever the first has grown.
     name : str, optional
         The name of the codes in a comparison.
     dataset, split, ground_truth : str, optional
@@ -221,35 +287,63 @@ def evaluate(
     (2, 1.0, 0.9167)
     """
     rules = find(convention)
-    chosen = [metrics] if isinstance(metrics, str) else metrics
-    if chosen is not None and not len(chosen):
-        raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
-    for metric in chosen or ():
-        if metric != scoring.ALL:
-            scoring.keywords(metric)  # refuses an unknown one before any file is read
+    chosen = _checked(metrics)
     searches = [Tables.parse(text) for text in ([tables] if isinstance(tables, str) else tables)]
     files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
-    query, database, length = code_pair(
-        query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
+    inputs = vector_inputs(
+        query_vectors,
+        database_vectors,
+        codes=(query_codes, database_codes),
+        n_bits=n_bits,
+        bit_order=bit_order,
+        binarize=binarize,
+        seed=seed,
+        distance=distance,
+        neighbours=(neighbours,) if isinstance(neighbours, int) else neighbours,
+        relevant_neighbours=relevant_neighbours,
+        hasher=hasher,
+        hasher_options=hasher_options,
+        train_vectors=train_vectors,
+        rescore_codes=rescore_codes,
+        rescore_hasher=rescore_hasher,
+        rescore_bits=rescore_bits,
+        target=target,
+        largest_factor=largest_factor,
+        measure_speed=measure_speed or None,
     )
-    names = _named(chosen, rules, length)
-    truth, lacking = _truth(query_labels, database_labels, relevance, len(query), len(database))
+    _check_truth(inputs, {"query labels": query_labels, "database labels": database_labels, "relevance": relevance})
+    read = partial(code_pair, query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
+    if inputs is None:
+        task = _of_relevance(read, query_labels, database_labels, relevance)
+    else:
+        task = _of_vectors(read, inputs, chosen or (), threads=threads, progress=progress)
+    query, database, length = task.codes
+    names = _named(chosen, rules, task)
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    counts = count(
+    by_truth = count(
         query,
         database,
         length,
-        {"truth": truth},
+        {str(number): truth for number, truth in task.truths.items()},
         index_order=spread or scoring.need_index_order(names),
         threads=threads,
         progress=_told(progress, len(query)) if progress else None,
-    )["truth"]
+    )
+    truth, counts = task.truths[task.scored], by_truth[str(task.scored)]
     n_relevant = counts.n_relevant
     if not n_relevant.any():
         raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
     values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
+    undefined = {metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()}
+    rescoring: tuple[Rescoring, ...] = ()
+    cost = None
+    if inputs is not None and task.nearest is not None:
+        by_number = {number: by_truth[str(number)] for number in task.truths}
+        found = neighbour_metrics(by_number, task.nearest.numbers)
+        values, undefined = found | values, dict.fromkeys(found, 0) | undefined
+        rescoring, cost = loss_of(inputs, task.nearest, task.codes, task.truths, by_number, progress=progress)
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
@@ -258,14 +352,14 @@ def evaluate(
         convention=convention,
         metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
         per_query=values,
-        undefined={metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()},
+        undefined=undefined,
         pr_curves={
             average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
             for average in scoring.AVERAGES
         },
         top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
         queries_without_relevant=int((n_relevant == 0).sum()),
-        labels_not_in_database=lacking,
+        labels_not_in_database=task.lacking,
         relevant_per_query=(int(n_relevant.min()), int(n_relevant.max())),
         levels=_levels(counts),
         spread=spread_of(counts) if spread else (),
@@ -279,13 +373,107 @@ def evaluate(
         name=name,
         dataset=dataset,
         split=split,
-        ground_truth=ground_truth,
+        ground_truth=task.nearest.ground_truth if ground_truth is None and task.nearest else ground_truth,
         ground_truth_sha256=ground_truth_sha256(truth),
+        nearest=task.nearest,
+        rescoring=rescoring,
+        cost=cost,
     )
 
 
-def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
-    """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
+class _Task(NamedTuple):
+    """What is scored.
+
+    Parameters
+    ----------
+    codes : CodePair
+    truths : mapping of int to Relevance
+        By number of nearest items; one, by 0, without vectors.
+    scored : int
+        Which of them the metrics of any relevance read.
+    lacking : tuple of int or str, or None
+        Which labels of queries the database lacks; None without labels.
+    nearest : NearestItems or None
+        None without vectors.
+    """
+
+    codes: CodePair
+    truths: Mapping[int, Relevance]
+    scored: int = 0
+    lacking: tuple[int | str, ...] | None = None
+    nearest: NearestItems | None = None
+
+
+def _of_relevance(
+    read: Callable[[], tuple[NDArray[np.uint8], NDArray[np.uint8], int]],
+    query_labels: Any,
+    database_labels: Any,
+    relevance: Any,
+) -> _Task:
+    """Return codes to be scored by labels or by relevance."""
+    codes = CodePair(*read())
+    sizes = len(codes.query), len(codes.database)
+    if relevance is not None:
+        return _Task(codes, {0: relevance_from(relevance, *sizes)})
+    of_query, of_database, lacking = label_pair(query_labels, database_labels, *sizes)
+    return _Task(codes, {0: LabelRelevance(of_query, of_database)}, lacking=lacking)
+
+
+def _of_vectors(
+    read: Callable[[], tuple[NDArray[np.uint8], NDArray[np.uint8], int]],
+    inputs: VectorInputs,
+    chosen: Sequence[str],
+    *,
+    threads: int,
+    progress: Progress,
+) -> _Task:
+    """Return codes, made of the vectors where none are given, to be scored by the items nearest by the vectors."""
+    made = None
+    if inputs.hashing is None:
+        codes = CodePair(*read())
+        check_rows(codes, inputs)
+    numbers, scored, truths = nearest_of(
+        inputs, [name for name in chosen if of_nearest(name)], threads=threads, progress=progress
+    )
+    if inputs.hashing is not None:
+        codes, made = made_codes(inputs, inputs.hashing, progress)
+    nearest = NearestItems(
+        inputs.options.distance, inputs.database.shape[1], str(inputs.database.dtype), numbers, scored, made
+    )
+    return _Task(codes, truths, scored, nearest=nearest)
+
+
+def _check_truth(inputs: VectorInputs | None, others: Mapping[str, Any]) -> None:
+    """Raise ProtocolError unless there is one ground truth: labels, relevance or vectors."""
+    given = [role for role, values in others.items() if values is not None]
+    if inputs is not None:
+        given.append("vectors")
+    if given not in (["query labels", "database labels"], ["relevance"], ["vectors"]):
+        raise ProtocolError(
+            "ground truth: expected query labels and database labels, relevance, or query vectors and database "
+            f"vectors, got {' and '.join(given) or 'none'}."
+        )
+
+
+def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
+    """Return the names of metrics that were given; refuse an unknown one before any file is read."""
+    if metrics is None:
+        return None
+    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not chosen:
+        raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
+    for metric in chosen:
+        if metric != scoring.ALL:
+            scoring.keywords(metric)
+    return chosen
+
+
+def _named(chosen: Sequence[str] | None, rules: Convention, task: _Task) -> list[str]:
+    """Return the metrics to compute of one ground truth, without those of the nearest items where there are vectors.
+
+    Lists made for codes of any length are without the radii that these codes don't have.
+    """
+    n_bits = task.codes.n_bits
     if chosen is None:
         return [name for name in rules.metrics if _radius(name) <= n_bits]
     for name in chosen:
@@ -293,7 +481,13 @@ def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list
             raise ProtocolError(
                 f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {_radius(name):g}."
             )
-    return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
+        if of_nearest(name) and task.truths[task.scored].kind != "neighbours":
+            raise ProtocolError(
+                f"metric {name!r}: expected query vectors and database vectors, or relevance that lists the nearest "
+                f"items, got {task.truths[task.scored].kind}."
+            )
+    listed = scoring.everything(n_bits) if scoring.ALL in chosen else chosen
+    return [name for name in listed if task.nearest is None or not of_nearest(name)]
 
 
 def _radius(metric: str) -> float:
@@ -313,30 +507,13 @@ def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) 
     return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
 
 
-def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:
+def _told(progress: Callable[[int, int, str], object], total: int) -> Callable[[int], object]:
     """Return what counting calls with the queries just done."""
     done = 0
 
     def add(just_done: int) -> None:
         nonlocal done
         done += just_done
-        progress(done, total)
+        progress(done, total, "counting")
 
     return add
-
-
-def _truth(
-    query_labels: Any, database_labels: Any, relevance: Any, n_queries: int, n_database: int
-) -> tuple[Relevance, tuple[int | str, ...] | None]:
-    """Return the ground truth, of which there must be one, and which labels of queries the database lacks."""
-    inputs = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
-    given = [role for role, values in inputs.items() if values is not None]
-    if given == ["relevance"]:
-        return relevance_from(relevance, n_queries, n_database), None
-    if given != ["query labels", "database labels"]:
-        raise ProtocolError(
-            "ground truth: expected query labels and database labels, or relevance, "
-            f"got {' and '.join(given) or 'none'}."
-        )
-    of_query, of_database, lacking = label_pair(query_labels, database_labels, n_queries, n_database)
-    return LabelRelevance(of_query, of_database), lacking

@@ -1,4 +1,4 @@
-"""Codes made of vectors on the spot: a hasher fitted on training vectors or a sample of the database, never on queries."""
+"""Codes made of vectors on the spot, by a hasher fitted on training vectors or on a sample of the database."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -151,8 +151,10 @@ def codes_of(
     total = len(query) + len(database)
     of_query = packed_codes({0: model}, _blocks(query, 0, total, progress))[0]
     of_database = packed_codes({0: model}, _blocks(database, len(query), total, progress), of_database=True)[0]
-    return of_query, of_database, HashedBy(
-        options.hasher, model.n_bits, dict(options.options), options.seed, fitted_on, len(rows)
+    return (
+        of_query,
+        of_database,
+        HashedBy(options.hasher, model.n_bits, dict(options.options), options.seed, fitted_on, len(rows)),
     )
 
 

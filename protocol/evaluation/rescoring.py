@@ -4,13 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from protocol.checks import ProtocolError, integer, positive_number
-from protocol.evaluation.second_stage import Stage, second_stage
+from protocol.evaluation.second_stage import CodePair, second_stage
 from protocol.metrics import mean, neighbours_found
-from protocol.ranking import HammingCounts, NeighbourRelevance
+from protocol.ranking import HammingCounts, Relevance
 
 TARGET = 0.95
 LARGEST = 64
@@ -93,9 +90,7 @@ class Rescoring:
     smallest: dict[int, Smallest]
 
 
-def by_vectors(
-    by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: RescoringOptions
-) -> Rescoring:
+def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: RescoringOptions) -> Rescoring:
     """Return the curve of re-ranking by the vectors themselves, in closed form.
 
     Parameters
@@ -117,9 +112,9 @@ def by_vectors(
 
 
 def by_codes(
-    first: Stage,
-    second: Stage,
-    relevances: Mapping[int, NeighbourRelevance],
+    first: CodePair,
+    second: CodePair,
+    relevances: Mapping[int, Relevance],
     options: RescoringOptions,
     *,
     by: str,
@@ -129,9 +124,9 @@ def by_codes(
 
     Parameters
     ----------
-    first, second : Stage
+    first, second : CodePair
         The codes that retrieve, and those that rank again.
-    relevances : mapping of int to NeighbourRelevance
+    relevances : mapping of int to Relevance
         By K, the nearest items.
     options : RescoringOptions
     by : str

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.metrics import hypergeometric
-from protocol.ranking import NeighbourRelevance
+from protocol.ranking import Relevance
 
 _BLOCK = 1 << 16  # items whose distances are computed at once
 _NEGLIGIBLE = 1e-20
 """Probabilities below it are left out: together they are less than the rounding of float64."""
 
 
-class Stage(NamedTuple):
+class CodePair(NamedTuple):
     """Packed codes of queries and database, and their number of bits."""
 
     query: NDArray[np.uint8]
@@ -49,9 +49,9 @@ class _Tie(NamedTuple):
 
 
 def second_stage(
-    first: Stage,
-    second: Stage,
-    relevances: Mapping[int, NeighbourRelevance],
+    first: CodePair,
+    second: CodePair,
+    relevances: Mapping[int, Relevance],
     retrieved: Mapping[int, Sequence[int]],
     *,
     progress: Callable[[int, int], object] | None = None,
@@ -60,9 +60,9 @@ def second_stage(
 
     Parameters
     ----------
-    first, second : Stage
+    first, second : CodePair
         Of the same items.
-    relevances : mapping of int to NeighbourRelevance
+    relevances : mapping of int to Relevance
         By K, the K nearest items of each query.
     retrieved : mapping of int to sequence of int
         By K, the numbers N of items that the first code retrieves: from K to the size of the database.
@@ -115,13 +115,12 @@ def _counted(
     distance: NDArray[np.int64], relevant: NDArray[np.bool_], before: int, within: int, top: int, n_bits: int
 ) -> _Tie:
     """Return the counts of candidates in the order of the first code: those before the cut, and those tied at it."""
-    parts = (slice(before), slice(before, within))
-    counted = [
-        np.bincount(of_part, minlength=n_bits + 1)
-        for part in parts
-        for of_part in (distance[part], distance[part][relevant[part]])
-    ]
-    return _Tie(*counted, top - before)
+
+    def counted(part: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        items, are_relevant = distance[part], relevant[part]
+        return np.bincount(items, minlength=n_bits + 1), np.bincount(items[are_relevant], minlength=n_bits + 1)
+
+    return _Tie(*counted(slice(before)), *counted(slice(before, within)), top - before)
 
 
 def _extreme(tie: _Tie, number: int, *, best: bool) -> int:

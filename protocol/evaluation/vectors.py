@@ -142,9 +142,7 @@ def vectors_from(values: Any, role: str) -> NDArray:
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
     """Raise ProtocolError unless vectors have a dimension."""
     if vectors.shape[1] != n_features:
-        raise ProtocolError(
-            f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}."
-        )
+        raise ProtocolError(f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}.")
 
 
 def nearest_relevance(

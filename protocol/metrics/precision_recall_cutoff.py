@@ -126,4 +126,3 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
     [0.5, 0.75, 1.0]
     """
     return ratio(found(counts, places(counts, cutoff)), counts.n_relevant, empty=empty)
-
