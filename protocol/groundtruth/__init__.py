@@ -7,6 +7,5 @@ listed database positions); never a query x database matrix.
 
 from protocol.groundtruth._items import Items, write_among
 from protocol.groundtruth._neighbour_search import neighbours_within
-from protocol.groundtruth._stand_in import Neighbours, nearest
 
-__all__ = ["Items", "Neighbours", "nearest", "neighbours_within", "write_among"]
+__all__ = ["Items", "neighbours_within", "write_among"]
