@@ -6,6 +6,6 @@ listed database positions); never a query x database matrix.
 """
 
 from protocol.groundtruth._items import Items, write_among
-from protocol.groundtruth._neighbour_search import neighbours_within
+from protocol.groundtruth._neighbour_search import Distance, Neighbours, nearest, neighbours_within, pair_distances
 
-__all__ = ["Items", "neighbours_within", "write_among"]
+__all__ = ["Distance", "Items", "Neighbours", "nearest", "neighbours_within", "pair_distances", "write_among"]

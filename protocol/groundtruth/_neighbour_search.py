@@ -13,14 +13,16 @@ that of float64, whatever the tiles, the threads, and the order in which the pro
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, matrix
+from protocol.checks import ProtocolError, integer, matrix, one_of
 
+Distance = Literal["euclidean", "cosine", "dot"]
 TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
 CHUNK = 1 << 15
@@ -94,55 +96,85 @@ def neighbours_within(
     return _compressed(found, starts, len(query))
 
 
-def nearest(
-    query: NDArray[np.float32], database: NDArray[np.float32], k: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the database rows that are no farther from each query than its k-th neighbour, exactly as float64 decides.
+@dataclass(frozen=True)
+class Neighbours:
+    """The database rows that are no farther from each query than its k-th nearest, and their distances.
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d) float32
-        Finite, of any magnitude.
     k : int
-        From 1 to n_database. Where several items are as far as the k-th there are more than k.
-
-    Returns
-    -------
+        The number of neighbours searched for. A query has more where several items are as far as the k-th.
     indptr : (n_queries + 1,) int64
     indices : int64
         Query i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, ascending.
-
-    Raises
-    ------
-    ProtocolError
-        If an item is not finite, the numbers of features differ or are above a million, or `k` is out of its range.
-
-    Notes
-    -----
-    A folded product with radius 0 is a lower bound of the squared distance, and is short of it by no more than the
-    pair's doubt. So what is nearer than the k-th smallest product and the largest doubt is all that can be among the
-    nearest, and is measured in float64.
-
-    Examples
-    --------
-    >>> line = np.arange(5, dtype=np.float32)[:, None]
-    >>> nearest(line[:2], line, 2)
-    (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
+    distances : float64
+        In the order of `indices`.
     """
-    query, database = _matched(query, database)
-    integer(k, "nearest neighbours: k", maximum=len(database))
-    fold = _Fold(query, database, 0.0)
-    left, right = fold.queries(query), fold.items(database)
-    block = max(1, _BLOCK // len(database))
-    found = []
-    for start in range(0, len(query), block):
-        products = left.vectors[start : start + block] @ right.vectors.T
-        reach = np.partition(products, k - 1, axis=1)[:, k - 1] + left.doubt[start : start + block] + right.doubt.max()
-        for row, (values, farthest) in enumerate(zip(products, reach, strict=True), start=start):
-            candidates = np.flatnonzero(values <= farthest)
-            apart = distances(database[candidates], query[row])
-            found.append(candidates[apart <= np.partition(apart, k - 1)[k - 1]])
-    return np.cumsum([0, *map(len, found)]), np.concatenate(found)
+
+    k: int
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+    def first(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (indptr, indices) of the rows that are no farther than the k-th nearest, ties included.
+
+        Parameters
+        ----------
+        k : int
+            From 1 to the number searched for.
+        """
+        integer(k, "k", maximum=self.k)
+        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        kept = self.distances <= _kth(rows, self.distances, k)[rows]
+        return np.concatenate([[0], np.cumsum(kept)])[self.indptr], self.indices[kept]
+
+
+def nearest(
+    query: NDArray,
+    database: NDArray,
+    k: int,
+    *,
+    distance: Distance = "euclidean",
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> Neighbours:
+    """Return the database rows that are no farther from each query than its k-th nearest neighbour."""
+    one_of(distance, _MEASURES, "distance")
+    integer(k, "k", maximum=len(database))
+    found, apart = [], []
+    for row in range(len(query)):
+        rows = np.full(len(database), row)
+        values = pair_distances(query, database, rows, np.arange(len(database)), distance=distance)
+        found.append(np.flatnonzero(values <= np.partition(values, k - 1)[k - 1]))
+        apart.append(values[found[-1]])
+        if progress is not None:
+            progress(len(database))
+    indptr = np.cumsum([0, *map(len, found)])
+    return Neighbours(k, indptr, np.concatenate(found), np.concatenate(apart))
+
+
+def pair_distances(
+    query: NDArray, database: NDArray, query_rows: _Rows, database_rows: _Rows, *, distance: Distance = "euclidean"
+) -> NDArray[np.float64]:
+    """Return the distance of each pair of a query row and a database row, in float64: (n,).
+
+    The formulas are those of `nearest`, so that equal items and ties agree with it to the last bit.
+    """
+    measure = _MEASURES[one_of(distance, _MEASURES, "distance")]
+    values = np.empty(len(query_rows))
+    size = max(1, CHUNK // query.shape[1])
+    for start in range(0, len(values), size):
+        chunk = slice(start, start + size)
+        values[chunk] = measure(query[query_rows[chunk]], database[database_rows[chunk]])
+    return values
+
+
+def _kth(rows: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the k-th smallest value of each row: (n_rows,). Each of the rows, counted from 0, has at least k."""
+    order = np.lexsort((values, rows))
+    counts = np.bincount(rows)
+    return values[order][np.cumsum(counts) - counts + k - 1]
 
 
 def _matched(query: NDArray, database: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -160,6 +192,22 @@ def _matched(query: NDArray, database: NDArray) -> tuple[NDArray[np.float32], ND
 def distances(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the Euclidean distance of each row of `A` to that of `B`, or to `B` if it is a single item: (n,)."""
     return np.sqrt(((A.astype(np.float64) - B) ** 2).sum(axis=1))
+
+
+def _cosine(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+    A, B = A.astype(np.float64), B.astype(np.float64)
+    return 1 - (A * B).sum(axis=1) / np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
+
+
+def _dot(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+    return -(A.astype(np.float64) * B.astype(np.float64)).sum(axis=1)
+
+
+_MEASURES: dict[str, Callable[[NDArray, NDArray], NDArray[np.float64]]] = {
+    "euclidean": distances,
+    "cosine": _cosine,
+    "dot": _dot,
+}
 
 
 class _Folded(NamedTuple):

@@ -50,5 +50,5 @@ def nearest_neighbours(
         If `n_neighbours` is out of its range.
     """
     _check(n_neighbours=n_neighbours, n_database=len(database.X))
-    indptr, indices = nearest(query.X, database.X, n_neighbours)
-    return {"indptr": indptr, "indices": indices}
+    found = nearest(query.X, database.X, n_neighbours)
+    return {"indptr": found.indptr, "indices": found.indices}
