@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError, integer, one_of
 
 EXTENSIONS = ("none", "same", "different")
+_BLOCK = 1 << 22  # codes that are looked at together: those of a large database may be mapped from a file
 
 
 def pack(bits: ArrayLike) -> NDArray[np.uint8]:
@@ -59,7 +60,8 @@ def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
             f"{name}: {n_bits} bits are packed as uint8 (n, {width}), came shape {codes.shape} of {codes.dtype}"
         )
     spare = 8 * width - n_bits
-    if spare and (codes[:, -1] >> (8 - spare)).any():
+    blocks = range(0, len(codes) if spare else 0, _BLOCK)
+    if any((codes[start : start + _BLOCK, -1] >> (8 - spare)).any() for start in blocks):
         raise ProtocolError(f"{name}: bits are set after bit {n_bits}; is n_bits right?")
 
 
@@ -76,6 +78,11 @@ def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
     padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : codes.shape[1]] = codes
     return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def from_words(words: NDArray[np.uint64], n_bits: int) -> NDArray[np.uint8]:
+    """Return packed codes of `n_bits` bits, (n, ceil(n_bits / 8)), from 64-bit words; the inverse of `words`."""
+    return np.ascontiguousarray(words.astype("<u8", copy=False).view(np.uint8)[:, : -(-n_bits // 8)])
 
 
 def hamming_distance(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -266,6 +266,9 @@ class MetricRecord(Record):
         From its source.
     synonyms : tuple of str, default=()
         Other names in use, with K and R as in the name itself; only for suggestions to who requests one.
+    needs : {"", "bucket_sizes", "largest_bucket", "index_average_precision"}, default=""
+        The array of the counts that it reads besides the histograms. None of these arrays adds up over parts of a
+        database.
     """
 
     kind: ClassVar[str] = "metric"
@@ -280,6 +283,7 @@ class MetricRecord(Record):
     relevant: Literal["", "the nearest", "the K nearest"] = ""
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
+    needs: Literal["", "bucket_sizes", "largest_bucket", "index_average_precision"] = ""
 
 
 _CLASSES = (DatasetRecord, FeatureRecord, GroundTruthRecord, SplitRecord, HasherRecord, MetricRecord)

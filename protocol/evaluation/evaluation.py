@@ -23,7 +23,15 @@ from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
 from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
-from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
+from protocol.ranking import (
+    SHARD_ITEMS,
+    HammingCounts,
+    LabelRelevance,
+    Relevance,
+    count_in_shards,
+    ground_truth_sha256,
+    lookup_time,
+)
 
 if TYPE_CHECKING:
     import altair as alt
@@ -322,12 +330,17 @@ def evaluate(
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    by_truth = count(
+    needed = scoring.needs(names)
+    index_order = spread or "index_average_precision" in needed
+    by_truth = count_in_shards(
         query,
         database,
         length,
         {str(number): truth for number, truth in task.truths.items()},
-        index_order=spread or scoring.need_index_order(names),
+        shard_items=None if index_order else SHARD_ITEMS,  # ties in the order of the database don't add up over shards
+        bucket_sizes="bucket_sizes" in needed,
+        largest_bucket="largest_bucket" in needed,
+        index_order=index_order,
         threads=threads,
         progress=_told(progress, len(query)) if progress else None,
     )

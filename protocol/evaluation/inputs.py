@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.evaluation.frameworks import as_numpy
-from protocol.formats.arrays import is_whole, read_array, read_csr, read_lists
+from protocol.formats.arrays import is_whole, map_array, read_array, read_csr, read_lists
 from protocol.ranking import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
 _MOST_LEVELS = 255
+_BLOCK = 1 << 20  # rows that are looked at together
 _MASK = (0, 255)
 _MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
 _SURE = 64
@@ -157,8 +158,8 @@ def named(values: Any, role: str) -> str:
 
 
 def _array(values: Any, name: str) -> NDArray:
-    """Return an input as an array of numbers, read where it is a file."""
-    array = read_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
+    """Return an input as an array of numbers, mapped or read where it is a file."""
+    array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
     if array.dtype.kind not in "biuf":
         raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
     return array
@@ -218,14 +219,14 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
             f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
         )
-    if array.min() < lowest or array.max() > highest:
+    if array.dtype != np.uint8 and (array.min() < lowest or array.max() > highest):
         raise ProtocolError(
             f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
         )
     if bit_order == "big-128":
         array = array.astype(np.int16) + 128
     packed = array.astype(np.uint8, copy=False)
-    if packed.size >= _SURE and packed.min() < packed.max() and _is_mask(packed):
+    if packed.size >= _SURE and _is_mask(packed) and packed.min() < packed.max():
         raise ProtocolError(f"{name}: expected packed codes, got only the bytes 0 and 255. {_MASK_HINT}")
     if bit_order == "little":
         return packed
@@ -236,7 +237,7 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
 
 def _is_mask(array: NDArray) -> bool:
     """Return whether all values are 0 or 255, as in images of bits."""
-    return bool(np.isin(array, _MASK).all())
+    return all(bool(np.isin(array[start : start + _BLOCK], _MASK).all()) for start in range(0, len(array), _BLOCK))
 
 
 def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bool_]:

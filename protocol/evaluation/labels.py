@@ -1,5 +1,6 @@
 """Class labels of queries and database as users have them: integers, strings, categories, 0/1 matrices."""
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +15,7 @@ from protocol.evaluation.inputs import named
 from protocol.formats.arrays import as_integers, read_labels
 
 _FEW = 5
+_BLOCK = 1 << 22  # labels that are sorted together: those of a large database may be mapped from a file
 _BFLOAT16_EXACT = 256
 
 
@@ -73,7 +75,10 @@ def label_pair(
 
 def _used(labels: NDArray) -> NDArray:
     """Return the labels that items have, ascending: columns of a label matrix by their number."""
-    return np.unique(labels) if labels.ndim == 1 else np.flatnonzero(labels.any(axis=0))
+    if labels.ndim == 2:
+        return np.flatnonzero(labels.any(axis=0))
+    blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
+    return functools.reduce(np.union1d, blocks)
 
 
 def brief(labels: Iterable[int | str], most: int = _FEW) -> str:

@@ -57,7 +57,7 @@ def read_array(file: str | Path) -> NDArray:
 
 
 def read_labels(file: str | Path) -> NDArray:
-    """Read class labels: an array of numbers as `read_array`, or strings.
+    """Read class labels: an array of numbers as `map_array`, or strings.
 
     Strings come from ``F.npy``, ``F.npz:key`` and text with a label a line, which may be quoted as in CSV.
 
@@ -68,7 +68,7 @@ def read_labels(file: str | Path) -> NDArray:
     """
     path, key = _split(file)
     try:
-        array = _reader(path)(path, key)
+        array = _mapped(path, key)
     except ProtocolError:
         words = _words(path) if _READERS.get(path.suffix.lower()) is _text and path.is_file() else []
         if not words:
@@ -131,13 +131,27 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
 
 
 def map_array(file: str | Path) -> NDArray:
-    """Read an array of numbers as `read_array`, but leave one in an ``.npy`` file on the disk until it is looked at."""
-    path, _ = _split(file)
-    if path.suffix.lower() != ".npy":
-        return read_array(file)
+    """Read an array of numbers as `read_array`, but leave it on the disk until it is looked at, if it can be mapped.
+
+    The formats that can are ``.npy`` and ``.fbin`` and its like.
+    """
+    path, key = _split(file)
+    return _numbers(_mapped(path, key), file)
+
+
+def _mapped(path: Path, key: str | None) -> NDArray:
+    """Return an array in a file, mapped if it can be."""
+    suffix = path.suffix.lower()
+    if suffix in big_ann.TYPES:
+        with _reading(_existing(path), f"vectors of {suffix}"):
+            return big_ann.read(path, mapped=True)
+    if suffix != ".npy":
+        return _reader(path)(path, key)
     with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
         _check_header(stream, path, path.stat().st_size)
-        return _numbers(np.load(path, mmap_mode="r", allow_pickle=False), file)
+        if not np.prod(_header(stream, path)[0]):
+            return _npy(path, key)  # nothing can't be mapped
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:

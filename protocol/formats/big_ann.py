@@ -28,13 +28,15 @@ _HEADER = np.dtype("<u4")
 _DISTANCE = np.dtype("<f4")
 
 
-def read(path: Path) -> NDArray:
+def read(path: Path, *, mapped: bool = False) -> NDArray:
     """Return the vectors of a file, (n, d); of nearest neighbours with their distances, the neighbours alone.
 
     Parameters
     ----------
     path : Path
         Its extension is one of `TYPES`.
+    mapped : bool, default=False
+        Leave the vectors on the disk until they are looked at.
 
     Raises
     ------
@@ -55,6 +57,8 @@ def read(path: Path) -> NDArray:
             f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {dtype.name} as its header says, "
             f"got {size:,}."
         )
+    if mapped and n * d:
+        return np.asarray(np.memmap(path, dtype, mode="r", offset=2 * _HEADER.itemsize, shape=(n, d)))
     return np.fromfile(path, dtype, n * d, offset=2 * _HEADER.itemsize).reshape(n, d)
 
 

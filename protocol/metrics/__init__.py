@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol import registry
 from protocol.metrics._cutoff import hypergeometric
-from protocol.metrics._names import ALL, everything, keywords, need_index_order
+from protocol.metrics._names import ALL, everything, keywords, needs
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
@@ -30,7 +30,7 @@ __all__ = [
     "hypergeometric",
     "keywords",
     "mean",
-    "need_index_order",
+    "needs",
     "neighbours_found",
     "pr_curve",
     "top_n_curve",

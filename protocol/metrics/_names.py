@@ -1,5 +1,6 @@
 """What the name of a metric says, and what "all" metrics are."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from protocol import registry
@@ -43,12 +44,17 @@ def everything(n_bits: int) -> list[str]:
     return list(dict.fromkeys(["mAP", *numbered]))  # first what everyone reports
 
 
-def need_index_order(metrics: list[str]) -> bool:
-    """Return whether any of the metrics breaks ties by the order of the database, which counting works out on request.
+def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
+    """Return the metrics that need more than the histograms, by the array of the counts that they need.
 
     Examples
     --------
-    >>> need_index_order(["mAP", "mAP[index]"])
-    True
+    >>> needs(["mAP", "mAP[index]", "mLGAP@r2"])
+    {'index_average_precision': ['mAP[index]'], 'largest_bucket': ['mLGAP@r2']}
     """
-    return any(keywords(name).get("ties") == "index" for name in metrics)
+    found: dict[str, list[str]] = {}
+    for name in metrics:
+        array = registry.entry("metric", name).needs
+        if array:
+            found.setdefault(array, []).append(name)
+    return found

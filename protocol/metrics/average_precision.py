@@ -108,9 +108,7 @@ def average_precision(
 def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     if top < counts.n_database:
         raise ProtocolError(f"ties='index': counted for the whole ranking only, came cutoff={top}; use 'expected'")
-    precisions = counts.index_average_precision
-    if precisions is None:
-        raise ProtocolError("mAP[index] was not counted: count(..., index_order=True)")
+    precisions = counts.requested("index_average_precision")
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
 
@@ -211,6 +209,7 @@ _metric(
     ties="In the order of the database.",
     denominator=_ALL,
     summary="mAP if every tie were broken by the items' places in the database.",
+    needs="index_average_precision",
 )(partial(average_precision, ties="index"))
 _metric(
     "mAP@K[all]",

@@ -10,7 +10,7 @@ from protocol.metrics._undefined import EMPTY, ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
-_metric = partial(MetricRecord, ties="None: the order of items plays no part.")
+_metric = partial(MetricRecord, ties="None: the order of items plays no part.", needs="bucket_sizes")
 
 
 @_metric(
@@ -61,7 +61,7 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     array([1.5])
     """
     one_of(empty, EMPTY, "empty")
-    sizes = counts.bucket_sizes
+    sizes = counts.requested("bucket_sizes")
     return np.atleast_1d(sizes @ np.log2(sizes.sum() / sizes) / sizes.sum())
 
 
@@ -112,7 +112,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     >>> collision(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]])).round(4)
     array([0.1667])
     """
-    sizes = counts.bucket_sizes.astype(np.float64)
+    sizes = counts.requested("bucket_sizes").astype(np.float64)
     n_items = sizes.sum()
     return np.atleast_1d(ratio(sizes @ (sizes - 1), n_items * (n_items - 1), empty=empty))
 
@@ -160,4 +160,5 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     array([0.5])
     """
     one_of(empty, EMPTY, "empty")
-    return np.atleast_1d(counts.bucket_sizes.max() / counts.bucket_sizes.sum())
+    sizes = counts.requested("bucket_sizes")
+    return np.atleast_1d(sizes.max() / sizes.sum())

@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
 from protocol.metrics._balls import mean_over_radii
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -18,6 +17,7 @@ from protocol.registry import MetricRecord
     empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
     ties="None: a ball holds all items at a distance or none.",
     denominator="items in the ball's largest bucket times codes in the ball",
+    needs="largest_bucket",
     beyond="R above n_bits is refused: the mean would take in balls that don't exist.",
 )
 def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
@@ -63,6 +63,4 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
     array([0.75])
     """
-    if counts.largest_bucket is None:
-        raise ProtocolError("mLGAP was not counted: count(..., largest_bucket=True)")
-    return mean_over_radii(counts, radius, counts.largest_bucket, empty=empty)
+    return mean_over_radii(counts, radius, counts.requested("largest_bucket"), empty=empty)

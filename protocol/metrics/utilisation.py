@@ -17,6 +17,7 @@ from protocol.registry import MetricRecord
     empty="Always defined.",
     ties="None: the order of items plays no part.",
     denominator="min(2^n_bits, database)",
+    needs="bucket_sizes",
 )
 def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
     r"""Share of the codes that the database could use, min(2^n_bits, database), that at least one item has.
@@ -59,5 +60,6 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     array([0.5])
     """
     one_of(empty, EMPTY, "empty")
-    could = min(2**counts.n_bits, int(counts.bucket_sizes.sum()))  # n_database is a multiple of it in pooled counts
-    return np.array([counts.bucket_sizes.size / could])
+    sizes = counts.requested("bucket_sizes")
+    could = min(2**counts.n_bits, int(sizes.sum()))  # n_database is a multiple of it in pooled counts
+    return np.array([sizes.size / could])

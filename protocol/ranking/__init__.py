@@ -8,10 +8,13 @@ from protocol.ranking.relevance import (
     NeighbourRelevance,
     Relevance,
     ground_truth_sha256,
+    part_of,
     relevance_from_arrays,
 )
+from protocol.ranking.sharding import SHARD_ITEMS, count_in_shards, shard
 
 __all__ = [
+    "SHARD_ITEMS",
     "BucketSearch",
     "HammingCounts",
     "LabelRelevance",
@@ -19,9 +22,12 @@ __all__ = [
     "Relevance",
     "bucket_search",
     "count",
+    "count_in_shards",
     "ground_truth_sha256",
     "lookup_time",
     "pack_counts",
+    "part_of",
     "relevance_from_arrays",
+    "shard",
     "unpack_counts",
 ]

@@ -11,6 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError
 
 Counts = NDArray[np.int64]
+_ORIGINS = {
+    "bucket_sizes": "count(...) returns it for a database that is counted at once, not for the sum of several parts",
+    "largest_bucket": "count(..., largest_bucket=True) returns it",
+    "index_average_precision": "count(..., index_order=True) returns it",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +30,14 @@ class HammingCounts:
         Those of them that are relevant at each level.
     levels : ndarray of int64, shape (n_levels,)
         The levels, positive and ascending; level 0, not relevant, is left out.
-    bucket_sizes : ndarray of int64, shape (n_buckets,)
-        Items in each bucket (a bucket: the items that share one code) of the database that has any, descending.
+    bucket_sizes : ndarray of int64, shape (n_buckets,), optional
+        Items in each bucket (a bucket: the items that share one code) of the database that has any, descending. None
+        in the sum of counts of parts of a database: a bucket may have items in several parts.
     largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1), optional
-        Items in the fullest bucket within each radius; 0 for an empty ball. None if nobody asked for it.
+        Items in the fullest bucket within each radius; 0 for an empty ball. None if it was not requested.
     index_average_precision : ndarray of float64, shape (n_queries,), optional
         Average precision with ties in the order of the database, over all relevant items; NaN for a query without any.
-        None if nobody asked for it.
+        None if it was not requested.
 
     Raises
     ------
@@ -43,21 +49,22 @@ class HammingCounts:
     retrieved: Counts
     at_level: Counts
     levels: Counts
-    bucket_sizes: Counts
+    bucket_sizes: Counts | None = None
     largest_bucket: Counts | None = None
     index_average_precision: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self._check_shapes()
-        total, buckets = self.retrieved.sum(axis=1), int(self.bucket_sizes.sum())
+        total = self.retrieved.sum(axis=1)
         wrong = {
             "a count is negative": self.retrieved.min() < 0 or self.at_level.min() < 0,
             "levels are not positive and ascending": (np.diff(self.levels, prepend=0) < 1).any(),
             "more items are relevant than retrieved": (self.relevant > self.retrieved).any(),
             "rows have different totals": (total != total[0]).any(),
-            "bucket sizes are not positive and descending": self.bucket_sizes.min(initial=1) < 1
-            or (np.diff(self.bucket_sizes) > 0).any(),
-            "bucket sizes don't add up to the database": buckets == 0 or total[0] % buckets != 0,
+            "bucket sizes are not positive and descending": self.bucket_sizes is not None
+            and (self.bucket_sizes.min(initial=1) < 1 or (np.diff(self.bucket_sizes) > 0).any()),
+            "bucket sizes don't add up to the database": self.bucket_sizes is not None
+            and (self.bucket_sizes.size == 0 or total[0] % self.bucket_sizes.sum() != 0),
             "the largest bucket is not within its ball": self.largest_bucket is not None
             and (
                 (self.largest_bucket > self.retrieved_within)
@@ -81,7 +88,7 @@ class HammingCounts:
             "retrieved": ((n_queries, n_distances), np.int64),
             "at_level": ((n_queries, self.levels.size, n_distances), np.int64),
             "levels": ((self.levels.size,), np.int64),
-            "bucket_sizes": ((self.bucket_sizes.size,), np.int64),
+            "bucket_sizes": ((-1 if self.bucket_sizes is None else self.bucket_sizes.size,), np.int64),
             "largest_bucket": ((n_queries, n_distances), np.int64),
             "index_average_precision": ((n_queries,), np.float64),
         }
@@ -126,6 +133,53 @@ class HammingCounts:
     def n_relevant(self) -> Counts:
         """Relevant items of each query in the whole database, (n_queries,)."""
         return self.relevant_within[:, -1]
+
+    def requested(self, name: str) -> NDArray:
+        """Return one of the arrays that are not in all counts.
+
+        Parameters
+        ----------
+        name : {"bucket_sizes", "largest_bucket", "index_average_precision"}
+
+        Raises
+        ------
+        ProtocolError
+            If these counts lack it: it was not requested, or they are the sum of counts of parts of a database.
+        """
+        array: NDArray | None = getattr(self, name)
+        if array is None:
+            raise ProtocolError(f"counts: expected {name}, got counts without it: {_ORIGINS[name]}.")
+        return array
+
+    def __add__(self, other: Self) -> Self:
+        """Return the counts of a database from those of two parts of it that have no item in common.
+
+        A level that only one part has is kept. `bucket_sizes`, `largest_bucket` and `index_average_precision` don't
+        add up, and the sum is without them.
+
+        Raises
+        ------
+        ProtocolError
+            If the parts have another number of queries or another code length.
+
+        Examples
+        --------
+        >>> first, second = ([[1, 0]], {1: [[1, 0]]}), ([[1, 1]], {1: [[0, 0]], 2: [[0, 1]]})
+        >>> total = HammingCounts.from_histograms(*first) + HammingCounts.from_histograms(*second)
+        >>> total.retrieved, total.levels, total.at_level
+        (array([[2, 1]]), array([1, 2]), array([[[1, 0],
+                [0, 1]]]))
+        """
+        if self.retrieved.shape != other.retrieved.shape:
+            raise ProtocolError(
+                f"counts of a part: expected {self.n_queries} queries and {self.n_bits} bits as in the part before, "
+                f"got {other.n_queries} and {other.n_bits}."
+            )
+        levels = np.union1d(self.levels, other.levels)
+        at_level = np.zeros((self.n_queries, levels.size, self.n_bits + 1), dtype=np.int64)
+        for part in (self, other):
+            at_level[:, np.searchsorted(levels, part.levels)] += part.at_level
+        return type(self)(retrieved=self.retrieved + other.retrieved, at_level=at_level, levels=levels)
 
     def pooled(self) -> Self:
         """Return the counts summed over the queries, as a single row: what micro averages read.
@@ -178,7 +232,7 @@ class HammingCounts:
         )
 
     def to_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays under their names, for storage; those that nobody asked for are left out."""
+        """Return the arrays under their names, for storage; those that are None are left out."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in arrays.items() if array is not None}
 
@@ -213,8 +267,8 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
     -------
     dict of str to ndarray
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
-        the smallest unsigned integers that hold it; ``<truth>/index_average_precision`` in float64. What nobody asked
-        for is left out.
+        the smallest unsigned integers that hold it; ``<truth>/index_average_precision`` in float64. What is None is
+        left out.
     """
     arrays = {}
     for truth, counts in by_truth.items():

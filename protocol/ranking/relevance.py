@@ -1,8 +1,10 @@
 """Which database items are relevant to a query, and how much: given a query at a time, never as a whole matrix."""
 
+import copy
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from functools import cached_property
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +37,8 @@ class LabelRelevance:
     ----------
     query_labels, database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
         One class an item, or any number of them; the same kind on both sides. An item without labels is relevant to
-        nothing.
+        nothing. Those of the database may be mapped from a file: they are read in blocks, and sorted by class only when
+        a method needs it.
 
     Raises
     ------
@@ -64,17 +67,36 @@ class LabelRelevance:
         self._groups, group = np.unique(query, axis=0, return_inverse=True)
         self.group = group.reshape(-1)
         """Number of each query's labels among `n_groups` different ones, (n_queries,)."""
-        if query.ndim == 1:
-            self._database = database
-            self.levels = np.ones(1, dtype=np.int64)
-            self._positions = np.argsort(database, kind="stable")
-            classes, starts = np.unique(database[self._positions], return_index=True)
-            stops = np.append(starts[1:], len(database))
-            self._members = {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True)}
-        else:
-            self._by_class = np.ascontiguousarray(np.packbits(database, axis=0).T)  # 1,000 classes take 1 GB as bytes
-            most = min(int(side.sum(axis=1).max(initial=0)) for side in (query, database))
+        self._database = database
+        self.levels = np.ones(1, dtype=np.int64)
+        if query.ndim == 2:
+            most = min(max(int(block.sum(axis=1).max()) for block in _blocks(side)) for side in (query, database))
             self.levels = np.arange(1, max(most, 1) + 1)
+
+    @cached_property
+    def _positions(self) -> NDArray[np.int64]:
+        """The database positions, class by class, (n_database,)."""
+        return np.argsort(self._database, kind="stable")
+
+    @cached_property
+    def _members(self) -> dict[int, slice]:
+        """The part of `_positions` with the items of each class."""
+        classes, starts = np.unique(self._database[self._positions], return_index=True)
+        stops = np.append(starts[1:], self.n_database)
+        return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True)}
+
+    @cached_property
+    def _by_class(self) -> NDArray[np.uint8]:
+        """Which items have each label, packed, since 1,000 classes take 1 GB as bytes, (n_classes, n_bytes)."""
+        return np.ascontiguousarray(np.packbits(self._database, axis=0).T)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the relevance of the database items from `start` to before `stop`, at the same levels."""
+        part = copy.copy(self)
+        part._database, part.n_database = self._database[start:stop], stop - start
+        for cached in ("_positions", "_members", "_by_class"):
+            part.__dict__.pop(cached, None)
+        return part
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the database positions of the items relevant to a query, ascending, and their levels."""
@@ -94,15 +116,19 @@ class LabelRelevance:
         if self._query.ndim == 1:
             classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
             number = np.argsort(np.argsort(first))  # of each class, in the order in which the queries name them
-            place = np.minimum(np.searchsorted(classes, self._database), len(classes) - 1)
-            known = classes[place] == self._database
-            for numbers in (number[query.reshape(-1)], np.where(known, number[place], -1)):
-                yield "<i8", numbers.shape, [numbers.astype("<i8")]
+            yield "<i8", query.shape, [number[query].astype("<i8")]
+            yield "<i8", (self.n_database,), self._numbered(classes, number)
             return
         used = np.flatnonzero(self._query.any(axis=0) & self._by_class.any(axis=1))
         columns = used[self._sorted(used)]
         yield "|b1", (self.n_queries, len(columns)), [self._query[:, columns]]
         yield "|b1", (self.n_database, len(columns)), self._rows(columns)
+
+    def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
+        """Yield the numbers of the classes of the database, -1 for a class that is not in `classes`, in blocks."""
+        for block in _blocks(self._database):
+            place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
+            yield np.where(classes[place] == block, number[place], -1).astype("<i8")
 
     def _sorted(self, used: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the order of columns by their bits, the queries' first, in bytes of which the last counts most."""
@@ -163,6 +189,12 @@ class LabelRelevance:
         return shared
 
 
+def _blocks(array: NDArray) -> Iterator[NDArray]:
+    """Yield the rows of an array in blocks of some megabytes, so that one in a file is never in memory as a whole."""
+    step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
+    return (array[start : start + step] for start in range(0, len(array), step))
+
+
 class NeighbourRelevance:
     """Relevant items are listed for each query, as compressed sparse rows.
 
@@ -212,6 +244,45 @@ class NeighbourRelevance:
         """Return the database positions of the items relevant to a query, ascending, and their levels."""
         listed = slice(self._indptr[query], self._indptr[query + 1])
         return self._indices[listed], self._levels[listed]
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the relevance of the database items from `start` to before `stop`, at the same levels."""
+        inside = (self._indices >= start) & (self._indices < stop)
+        part = copy.copy(self)
+        part._indptr = np.append(0, np.cumsum(inside))[self._indptr]
+        part._indices, part._levels = self._indices[inside] - start, self._levels[inside]
+        part.n_database = stop - start
+        return part
+
+
+class _Part:
+    """The relevance of a part of the database, from that of the whole: for a class of relevance without `part`."""
+
+    def __init__(self, whole: Relevance, start: int, stop: int) -> None:
+        self._whole, self._start, self._stop = whole, start, stop
+        self.n_queries, self.n_database = whole.n_queries, stop - start
+        self.levels, self.kind = whole.levels, whole.kind
+
+    def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the database positions of the items relevant to a query, and their levels."""
+        positions, levels = self._whole.row(query)
+        inside = (positions >= self._start) & (positions < self._stop)
+        return positions[inside] - self._start, levels[inside]
+
+
+def part_of(relevance: Relevance, start: int, stop: int) -> Relevance:
+    """Return the relevance of the database items from `start` to before `stop`, at the levels of the whole.
+
+    Examples
+    --------
+    >>> part_of(LabelRelevance([7, 8], [7, 8, 7, 9]), 1, 3).row(0)
+    (array([1]), array([1]))
+    >>> part_of(NeighbourRelevance([0, 2, 3], [1, 4, 2], n_database=5), 2, 5).row(0)
+    (array([2]), array([1]))
+    """
+    if isinstance(relevance, LabelRelevance | NeighbourRelevance):
+        return relevance.part(start, stop)
+    return _Part(relevance, start, stop)
 
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from protocol import codes, registry
+from protocol.checks import ProtocolError
 from protocol.ranking import HammingCounts, LabelRelevance, NeighbourRelevance, count
 
 NAMES = [name.replace("@K", "@5").replace("@rR", "@r2").replace("F_beta", "F0.5") for name in registry.names("metric")]
@@ -125,6 +126,29 @@ def test_contract(name, check):
 @pytest.mark.parametrize("name", registry.names("metric"))
 def test_facts(name):
     says_what_it_is(registry.entry("metric", name))
+
+
+def declares_what_it_needs(metric, needs):
+    """The metric reads the array that it declares, and no other that does not add up."""
+    counts = make_counts()
+    for array in ("bucket_sizes", "largest_bucket", "index_average_precision"):
+        without = replace(counts, **{array: None})
+        if array == needs:
+            with pytest.raises(ProtocolError, match=f"counts: expected {array}, got counts without it"):
+                metric(without)
+        else:
+            np.testing.assert_array_equal(metric(without), metric(counts))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_needs(name):
+    declares_what_it_needs(registry.get("metric", name), registry.entry("metric", name).needs)
+
+
+@pytest.mark.parametrize(("name", "declared"), [("utilisation", ""), ("mAP", "largest_bucket")])
+def test_wrong_needs_are_rejected(name, declared):
+    with pytest.raises((ProtocolError, pytest.fail.Exception)):
+        declares_what_it_needs(registry.get("metric", name), declared)
 
 
 def in_single_precision(counts, *, empty="zero"):

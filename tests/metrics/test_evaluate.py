@@ -162,11 +162,19 @@ def test_two_numbers_in_a_name():
 
 
 def test_what_was_not_counted_is_asked_for():
-    with pytest.raises(ProtocolError, match=r"mAP\[index\] was not counted: count\(..., index_order=True\)"):
+    with pytest.raises(
+        ProtocolError, match=r"^counts: expected index_average_precision, got .*index_order=True\) returns it\.$"
+    ):
         evaluate(COUNTS, ["mAP[index]"])
     without = replace(COUNTS, largest_bucket=None)
-    with pytest.raises(ProtocolError, match=r"mLGAP was not counted: count\(..., largest_bucket=True\)"):
+    with pytest.raises(
+        ProtocolError, match=r"^counts: expected largest_bucket, got .*largest_bucket=True\) returns it\.$"
+    ):
         evaluate(without, ["mLGAP@r1"])
+    without = replace(COUNTS, bucket_sizes=None)
+    for name in ("utilisation", "entropy", "collision", "largest_bucket"):
+        with pytest.raises(ProtocolError, match=r"^counts: expected bucket_sizes, got .* not for the sum of several"):
+            evaluate(without, [name])
 
 
 def test_index_order_hands_on_what_was_counted():
