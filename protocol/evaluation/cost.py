@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.groundtruth import nearest
+from protocol.groundtruth import Distance, nearest
 from protocol.ranking import count
 
 _MOST_QUERIES = 100
@@ -67,7 +67,7 @@ def measured(
     database_vectors: NDArray,
     *,
     neighbours: int,
-    distance: str,
+    distance: Distance,
 ) -> Speed:
     """Return the speed of a scan by code, and of one by the vectors, which look for so many neighbours."""
     few = query_vectors[:_MOST_QUERIES]

@@ -17,12 +17,14 @@ from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.cost import Cost
 from protocol.evaluation.inputs import code_pair, relevance_from
 from protocol.evaluation.labels import label_pair
-from protocol.evaluation.loss import Progress, VectorInputs, check_rows, loss_of, made_codes, nearest_of, vector_inputs
+from protocol.evaluation.loss import VectorInputs, check_rows, loss_of, made_codes, nearest_of, vector_inputs
+from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.rescoring import Rescoring
 from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
 from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
+from protocol.groundtruth import Distance
 from protocol.ranking import (
     SHARD_ITEMS,
     HammingCounts,
@@ -165,7 +167,7 @@ def evaluate(
     relevance: Any = None,
     query_vectors: Any = None,
     database_vectors: Any = None,
-    distance: str | None = None,
+    distance: Distance | None = None,
     neighbours: int | Sequence[int] | None = None,
     relevant_neighbours: int | None = None,
     hasher: str | None = None,
@@ -271,8 +273,8 @@ def evaluate(
     threads : int, default=1
         For the search of the nearest items and the counting.
     progress : callable, optional
-        Called with the number of items that are done, the number of all, and what is done to them, such as
-        ``"counting"``, whenever the first has grown.
+        Called with how much is done, with the total, and with what is done, such as ``"counting"``, whenever the first
+        has grown.
     name : str, optional
         The name of the codes in a comparison.
     dataset, split, ground_truth : str, optional
@@ -342,7 +344,7 @@ def evaluate(
         largest_bucket="largest_bucket" in needed,
         index_order=index_order,
         threads=threads,
-        progress=_told(progress, len(query)) if progress else None,
+        progress=stage(progress, "counting", len(query)),
     )
     truth, counts = task.truths[task.scored], by_truth[str(task.scored)]
     n_relevant = counts.n_relevant
@@ -518,15 +520,3 @@ def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) 
     if (values == 0).any():
         values = scoring.evaluate(counts, [metric], empty="drop")[metric]
     return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
-
-
-def _told(progress: Callable[[int, int, str], object], total: int) -> Callable[[int], object]:
-    """Return what counting calls with the queries just done."""
-    done = 0
-
-    def add(just_done: int) -> None:
-        nonlocal done
-        done += just_done
-        progress(done, total, "counting")
-
-    return add

@@ -123,7 +123,7 @@ def codes_of(
     train: NDArray | None,
     options: HashingOptions,
     *,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], HashedBy]:
     """Return the packed codes of queries and database, and how they were made.
 
@@ -135,7 +135,7 @@ def codes_of(
         Vectors to fit the hasher on; at most `SAMPLE` rows of the database, drawn with the seed, if None.
     options : HashingOptions
     progress : callable, optional
-        Called with the number of items encoded so far, and of all items.
+        Called with the number of items just encoded.
 
     Raises
     ------
@@ -148,9 +148,8 @@ def codes_of(
         model.fit(rows)
     except ProtocolError as error:
         raise ProtocolError(f"hasher {options.hasher}: {error}") from error
-    total = len(query) + len(database)
-    of_query = packed_codes({0: model}, _blocks(query, 0, total, progress))[0]
-    of_database = packed_codes({0: model}, _blocks(database, len(query), total, progress), of_database=True)[0]
+    of_query = packed_codes({0: model}, _blocks(query, progress))[0]
+    of_database = packed_codes({0: model}, _blocks(database, progress), of_database=True)[0]
     return (
         of_query,
         of_database,
@@ -167,15 +166,13 @@ def _training_rows(database: NDArray, train: NDArray | None, seed: int) -> tuple
     return np.asarray(database[drawn], dtype=np.float32), "sample of the database"
 
 
-def _blocks(
-    vectors: NDArray, before: int, total: int, progress: Callable[[int, int], object] | None
-) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors in blocks, and report how many items are done, `before` of them earlier."""
+def _blocks(vectors: NDArray, progress: Callable[[int], object] | None) -> Iterator[NDArray[np.float32]]:
     size = max(1, _BLOCK_BYTES // (4 * vectors.shape[1]))
     for start in range(0, len(vectors), size):
-        yield np.asarray(vectors[start : start + size], dtype=np.float32)
+        block = np.asarray(vectors[start : start + size], dtype=np.float32)
+        yield block
         if progress is not None:
-            progress(before + min(start + size, len(vectors)), total)
+            progress(len(block))
 
 
 def _learns_from_vectors(record: registry.HasherRecord) -> bool:

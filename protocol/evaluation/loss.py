@@ -1,6 +1,6 @@
 """What a code loses against the vectors it was made from: its inputs, the codes, re-ranking and the cost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from protocol.checks import ProtocolError
 from protocol.evaluation.cost import Cost, measured
 from protocol.evaluation.hashing import HashedBy, HashingOptions, codes_of
 from protocol.evaluation.inputs import code_pair, named
+from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.rescoring import Rescoring, RescoringOptions, by_codes, by_vectors
 from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.vectors import (
@@ -20,10 +21,8 @@ from protocol.evaluation.vectors import (
     vector_pair,
     vectors_from,
 )
+from protocol.groundtruth import Distance
 from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
-
-Progress = Callable[[int, int, str], object] | None
-"""Called with the number of items that are done, the number of all, and what is done to them."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,8 @@ class VectorInputs:
 
     Parameters
     ----------
+    names : tuple of str
+        What errors call the vectors of queries and database.
     query, database : ndarray, shape (n, d)
         Vectors, mapped where they are in a file that can be.
     train : ndarray or None
@@ -45,6 +46,7 @@ class VectorInputs:
     measure_speed : bool
     """
 
+    names: tuple[str, str]
     query: NDArray
     database: NDArray
     train: NDArray | None
@@ -64,7 +66,7 @@ def vector_inputs(
     bit_order: str,
     binarize: str | None,
     seed: int,
-    distance: str | None = None,
+    distance: Distance | None = None,
     neighbours: Sequence[int] | None = None,
     relevant_neighbours: int | None = None,
     hasher: str | None = None,
@@ -130,13 +132,27 @@ def vector_inputs(
     given = None
     if rescore_codes is not None:
         given = _second_codes(rescore_codes, rescore_bits, bit_order, binarize, len(of_query), len(of_database))
-    return VectorInputs(of_query, of_database, train, options, hashing, rescoring, given or second, bool(measure_speed))
+    return VectorInputs(
+        (named(query, "query vectors"), named(database, "database vectors")),
+        of_query,
+        of_database,
+        train,
+        options,
+        hashing,
+        rescoring,
+        given or second,
+        bool(measure_speed),
+    )
 
 
 def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress) -> tuple[CodePair, HashedBy]:
     """Return packed codes of the vectors, and how they were made."""
     query, database, made = codes_of(
-        inputs.query, inputs.database, inputs.train, hashing, progress=stage_of(progress, "encoding")
+        inputs.query,
+        inputs.database,
+        inputs.train,
+        hashing,
+        progress=stage(progress, "encoding", len(inputs.query) + len(inputs.database)),
     )
     return CodePair(query, database, made.n_bits), made
 
@@ -166,10 +182,11 @@ def nearest_of(
     relevances = nearest_relevance(
         inputs.query,
         inputs.database,
+        inputs.names,
         sorted({1, relevant, *numbers}),
         distance=inputs.options.distance,
         threads=threads,
-        progress=stage_of(progress, "searching"),
+        progress=stage(progress, "searching", len(inputs.query) * len(inputs.database)),
     )
     return numbers, relevant, relevances
 
@@ -199,7 +216,7 @@ def loss_of(
     second, name = _second_stage(inputs, progress)
     if second is not None:
         chosen = {number: relevances[number] for number in nearest.numbers}
-        told = stage_of(progress, "re-ranking")
+        told = stage(progress, "re-ranking", len(inputs.query))
         curves.append(by_codes(codes, second, chosen, inputs.rescoring, by=name, progress=told))
     speed = None
     if inputs.measure_speed:
@@ -212,11 +229,6 @@ def loss_of(
         vector_bytes=inputs.database.shape[1] * inputs.database.itemsize,
         speed=speed,
     )
-
-
-def stage_of(progress: Progress, stage: str) -> Callable[[int, int], object] | None:
-    """Return what one stage calls with the number of items that are done and the number of all."""
-    return None if progress is None else lambda done, total: progress(done, total, stage)
 
 
 def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, str]:

@@ -118,7 +118,7 @@ def by_codes(
     options: RescoringOptions,
     *,
     by: str,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Rescoring:
     """Return the curve of re-ranking by a second code, exactly expected over the ties of both.
 
@@ -132,7 +132,7 @@ def by_codes(
     by : str
         What the second code is called.
     progress : callable, optional
-        Called with the number of queries done, and of all queries.
+        Called with the number of queries just done.
     """
     n_database = len(first.database)
     factors = {number: options.factors(number, n_database) for number in relevances}

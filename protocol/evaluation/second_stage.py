@@ -54,7 +54,7 @@ def second_stage(
     relevances: Mapping[int, Relevance],
     retrieved: Mapping[int, Sequence[int]],
     *,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> dict[tuple[int, int], NDArray[np.float64]]:
     """Return the share of the K nearest items that remain: worst, expected and best over the ties of both codes.
 
@@ -67,7 +67,7 @@ def second_stage(
     retrieved : mapping of int to sequence of int
         By K, the numbers N of items that the first code retrieves: from K to the size of the database.
     progress : callable, optional
-        Called with the number of queries done, and of all queries.
+        Called with the number of queries just done.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def second_stage(
                 ends = _extreme(tie, number, best=False), _expected(tie, number), _extreme(tie, number, best=True)
                 shares[number, top][:, row] = np.array(ends) / number
         if progress is not None:
-            progress(row + 1, n_queries)
+            progress(1)
     return shares
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.hashing import HashedBy
 from protocol.evaluation.inputs import named
 from protocol.formats.arrays import map_array
-from protocol.groundtruth import nearest
+from protocol.groundtruth import Distance, nearest
 from protocol.metrics import keywords, neighbours_found
 from protocol.ranking import HammingCounts, NeighbourRelevance
 
-DISTANCES = ("cosine", "euclidean", "dot")
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
 NEIGHBOURS = (1, 10, 100)
 """The numbers of nearest items by default, as far as the database has so many."""
 ORDERS = ("expected", "best", "worst")
@@ -42,7 +42,7 @@ class VectorOptions:
         If the distance is unknown, or a number is below 1.
     """
 
-    distance: str = "cosine"
+    distance: Distance = "cosine"
     neighbours: Sequence[int] | None = None
     relevant: int | None = None
 
@@ -93,7 +93,7 @@ class NearestItems:
         How the codes were made of the vectors; None if codes were given.
     """
 
-    distance: str
+    distance: Distance
     n_features: int
     dtype: str
     numbers: tuple[int, ...]
@@ -148,20 +148,36 @@ def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
 def nearest_relevance(
     query: NDArray,
     database: NDArray,
+    names: tuple[str, str],
     numbers: Sequence[int],
     *,
-    distance: str,
+    distance: Distance,
     threads: int = 1,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> dict[int, NeighbourRelevance]:
-    """Return for each number K the relevance of the items no farther from a query than its K-th nearest one."""
-    found = nearest(query, database, max(numbers), distance=distance, threads=threads, progress=progress)
-    return {number: _relevance(*found.first(number), len(database)) for number in numbers}
+    """Return for each number K the relevance of the items no farther from a query than its K-th nearest one.
 
+    Parameters
+    ----------
+    query, database : ndarray, shape (n, d)
+    names : tuple of str
+        What errors call the two.
+    numbers : sequence of int
+    distance, threads, progress
+        As of `protocol.groundtruth.nearest`.
 
-def _relevance(indptr: NDArray, indices: NDArray, n_database: int) -> NeighbourRelevance:
-    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    return NeighbourRelevance(indptr, indices[np.lexsort((indices, rows))], n_database)
+    Raises
+    ------
+    ProtocolError
+        If a vector is not finite, or has no direction where that is needed.
+    """
+    try:
+        found = nearest(query, database, max(numbers), distance=distance, threads=threads, progress=progress)
+    except ProtocolError as error:
+        side, _, rest = str(error).partition(" ")
+        name = dict(zip(("query", "database"), names, strict=True)).get(side)
+        raise ProtocolError(f"{name}: {rest}" if name else f"nearest items: {error}") from error
+    return {number: NeighbourRelevance(*found.first(number), len(database)) for number in numbers}
 
 
 def of_nearest(metric: str) -> bool:
