@@ -23,7 +23,7 @@ from protocol.evaluation.rescoring import Rescoring
 from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.spread import SpreadRow, spread_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
+from protocol.evaluation.vectors import NearestItems, constant_bits, neighbour_metrics, of_nearest
 from protocol.groundtruth import Distance
 from protocol.ranking import (
     SHARD_ITEMS,
@@ -453,7 +453,13 @@ def _of_vectors(
     if inputs.hashing is not None:
         codes, made = made_codes(inputs, inputs.hashing, progress)
     nearest = NearestItems(
-        inputs.options.distance, inputs.database.shape[1], str(inputs.database.dtype), numbers, scored, made
+        inputs.options.distance,
+        inputs.database.shape[1],
+        str(inputs.database.dtype),
+        numbers,
+        scored,
+        made,
+        constant_bits(codes.database, codes.n_bits),
     )
     return _Task(codes, truths, scored, nearest=nearest)
 

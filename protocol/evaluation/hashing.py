@@ -98,8 +98,8 @@ class HashedBy:
         Those that were given.
     seed : int
     fitted_on : {"training vectors", "database", "sample of the database"}
-    n_fitted : int
-        Vectors that the hasher was fitted on.
+    n_fitted, n_available : int
+        Vectors that the hasher was fitted on, and of how many.
     """
 
     hasher: str
@@ -108,13 +108,18 @@ class HashedBy:
     seed: int
     fitted_on: str
     n_fitted: int
+    n_available: int
 
     def __str__(self) -> str:
         own = "".join(f", {name} {value}" for name, value in self.options.items())
-        drawn = f" drawn with seed {self.seed}" if self.fitted_on == "sample of the database" else ""
-        items = {"training vectors": "training vectors", "database": "vectors of the database, all of them"}
-        source = items.get(self.fitted_on, "vectors of the database")
-        return f"{self.hasher}{own}, {self.n_bits} bits, fitted on {self.n_fitted:,} {source}{drawn}"
+        n_items = f"all {self.n_fitted:,}" if self.n_fitted == self.n_available else f"{self.n_fitted:,}"
+        fitted = {
+            "training vectors": f"{n_items} training vectors",
+            "database": f"{n_items} vectors of the database",
+            "sample of the database": f"{n_items} of the {self.n_available:,} vectors of the database, drawn with seed "
+            f"{self.seed}",
+        }[self.fitted_on]
+        return f"{self.hasher}{own}, {self.n_bits} bits, fitted on {fitted}"
 
 
 def codes_of(
@@ -153,7 +158,15 @@ def codes_of(
     return (
         of_query,
         of_database,
-        HashedBy(options.hasher, model.n_bits, dict(options.options), options.seed, fitted_on, len(rows)),
+        HashedBy(
+            options.hasher,
+            model.n_bits,
+            dict(options.options),
+            options.seed,
+            fitted_on,
+            len(rows),
+            len(database if train is None else train),
+        ),
     )
 
 

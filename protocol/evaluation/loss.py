@@ -213,11 +213,11 @@ def loss_of(
     progress : callable, optional
     """
     curves = [by_vectors(counts, nearest.numbers, inputs.rescoring)]
-    second, name = _second_stage(inputs, progress)
+    second, made = _second_stage(inputs, progress)
     if second is not None:
         chosen = {number: relevances[number] for number in nearest.numbers}
         told = stage(progress, "re-ranking", len(inputs.query))
-        curves.append(by_codes(codes, second, chosen, inputs.rescoring, by=name, progress=told))
+        curves.append(by_codes(codes, second, chosen, inputs.rescoring, made=made, progress=told))
     speed = None
     if inputs.measure_speed:
         speed = measured(
@@ -231,12 +231,11 @@ def loss_of(
     )
 
 
-def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, str]:
-    """Return the second codes, made where they are not given, and what they are called."""
+def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, HashedBy | None]:
+    """Return the second codes, made where they are not given, and how they were made."""
     if isinstance(inputs.second, HashingOptions):
-        codes, made = made_codes(inputs, inputs.second, progress)
-        return codes, f"codes of {made}"
-    return inputs.second, "" if inputs.second is None else f"codes of {inputs.second.n_bits} bits"
+        return made_codes(inputs, inputs.second, progress)
+    return inputs.second, None
 
 
 def _second_codes(

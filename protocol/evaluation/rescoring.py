@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from protocol.checks import ProtocolError, integer, positive_number
+from protocol.evaluation.hashing import HashedBy
 from protocol.evaluation.second_stage import CodePair, second_stage
 from protocol.metrics import mean, neighbours_found
 from protocol.ranking import HammingCounts, Relevance
@@ -74,20 +75,26 @@ class Rescoring:
 
     Parameters
     ----------
-    by : str
-        What ranks the retrieved items again.
+    by : {"vectors", "codes"}
+        What ranks the retrieved items again: the vectors themselves, or the second codes.
     target : float
     rows : tuple of RescoringRow
         By K, then by c. Worst, expected and best over the orders of items at equal distance.
     smallest : dict of int to Smallest
         By K. By the vectors, of all integers; by a second code, of the factors in `rows`, because more items may then
         lower the share.
+    n_bits : int or None
+        The length of the second codes.
+    codes : HashedBy or None
+        How they were made; None if they were given.
     """
 
-    by: str
+    by: Literal["vectors", "codes"]
     target: float
     rows: tuple[RescoringRow, ...]
     smallest: dict[int, Smallest]
+    n_bits: int | None = None
+    codes: HashedBy | None = None
 
 
 def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: RescoringOptions) -> Rescoring:
@@ -108,7 +115,7 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
             values = (_share(counts, number, factor, ties) for ties in Smallest._fields)
             rows.append(RescoringRow(number, factor, min(factor * number, counts.n_database), *values))
         smallest[number] = Smallest(*(_smallest(counts, number, ties, options.target) for ties in Smallest._fields))
-    return Rescoring("the vectors", options.target, tuple(rows), smallest)
+    return Rescoring("vectors", options.target, tuple(rows), smallest)
 
 
 def by_codes(
@@ -117,7 +124,7 @@ def by_codes(
     relevances: Mapping[int, Relevance],
     options: RescoringOptions,
     *,
-    by: str,
+    made: HashedBy | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Rescoring:
     """Return the curve of re-ranking by a second code, exactly expected over the ties of both.
@@ -129,8 +136,8 @@ def by_codes(
     relevances : mapping of int to Relevance
         By K, the nearest items.
     options : RescoringOptions
-    by : str
-        What the second code is called.
+    made : HashedBy or None
+        How the second codes were made.
     progress : callable, optional
         Called with the number of queries just done.
     """
@@ -154,7 +161,7 @@ def by_codes(
         )
         for number in relevances
     }
-    return Rescoring(by, options.target, tuple(rows), smallest)
+    return Rescoring("codes", options.target, tuple(rows), smallest, second.n_bits, made)
 
 
 def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:

@@ -18,6 +18,7 @@ from protocol import __version__, registry, tables
 from protocol.checks import printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.labels import brief
+from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
 from protocol.identity import NOTED, SCORE
 from protocol.storage import file_sha256, replacing
 
@@ -50,13 +51,13 @@ _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "
 def table(evaluation: "Evaluation") -> str:
     """Return an evaluation as text: each number with its undefined queries, its ties and its denominator.
 
-    A convention's differences from its original follow, and the spread, bucket searches and lookups where requested.
+    Above it is what the code loses where vectors were given. A convention's differences from its original follow, and
+    the spread, bucket searches and lookups where requested.
     """
     rules = find(evaluation.convention)
-    parts = [
-        "\n".join(_head(evaluation)),
-        tables.text(_HEADER, _cells(evaluation)),
-    ]
+    parts = ["\n".join(_head(evaluation))]
+    parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in loss_tables(evaluation)]
+    parts.append(_metrics_title(evaluation) + tables.text(_HEADER, _cells(evaluation)))
     if rules.not_copied:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in _more_tables(evaluation)]
@@ -66,16 +67,15 @@ def table(evaluation: "Evaluation") -> str:
 def html_table(evaluation: "Evaluation") -> str:
     """Return an evaluation as HTML, the tables of `table`, everything escaped."""
     rules = find(evaluation.convention)
-    parts = [
-        f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>",
-        _html(_HEADER, _cells(evaluation)),
-    ]
+    parts = [f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>"]
+    parts += [_html_titled(*each) for each in loss_tables(evaluation)]
+    title = _metrics_title(evaluation).rstrip()
+    parts += [f"<p>{escape(title)}</p>"] if title else []
+    parts.append(_html(_HEADER, _cells(evaluation)))
     if rules.not_copied:
         lines = "".join(f"<li>{escape(line)}</li>" for line in rules.not_copied)
         parts.append(f"<p>not copied from the original:</p><ul>{lines}</ul>")
-    parts += [
-        f"<p>{escape(printable(title))}:</p>{_html(header, cells)}" for title, header, cells in _more_tables(evaluation)
-    ]
+    parts += [_html_titled(*each) for each in _more_tables(evaluation)]
     return "\n".join(["<div>", *parts, "</div>"])
 
 
@@ -99,7 +99,8 @@ def to_json(evaluation: "Evaluation") -> str:
 
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by
     metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and
-    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested.
+    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested; ``nearest``,
+    ``rescoring`` and ``cost`` where vectors were given, with times only if the speed was measured.
     """
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
@@ -126,6 +127,7 @@ def _content(evaluation: "Evaluation") -> dict[str, Any]:
     content["undefined"] = dict(evaluation.undefined)
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
     content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
+    content |= loss_content(evaluation)
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:
@@ -190,7 +192,8 @@ def _number(mean: float) -> str:
 def _head(evaluation: "Evaluation") -> list[str]:
     """Return the lines above the table: sizes, how the ground truth was read, and the convention."""
     rules = find(evaluation.convention)
-    return [_sizes(evaluation), _relevant(evaluation), rules.summary, f"[{rules.source}]"]
+    read = loss_head(evaluation) or [_relevant(evaluation)]
+    return [_sizes(evaluation), *read, rules.summary, f"[{rules.source}]"]
 
 
 def _relevant(evaluation: "Evaluation") -> str:
@@ -224,8 +227,17 @@ def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
     found = []
     for name, mean in evaluation.metrics.items():
         record = registry.entry("metric", name)
+        if evaluation.nearest and record.relevant:
+            continue  # in a table of its own
         found.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
     return found
+
+
+def _metrics_title(evaluation: "Evaluation") -> str:
+    """Return the line above the main table; "" where one ground truth serves all tables."""
+    if evaluation.nearest is None:
+        return ""
+    return f"other metrics, with the {evaluation.nearest.relevant:,} nearest items of each query as relevant:\n"
 
 
 def _undefined(evaluation: "Evaluation", metric: str) -> str:
@@ -295,6 +307,10 @@ def _trec(trec: "Trec") -> _Table:
         means = f"from {_number(trec.expected)} to {_number(trec.by_document_id)}"
         title += f"; trec_eval's tie-breaking moves {trec.metric} {means} ({trec.moved:+.2g})"
     return title, (trec.metric, "mean"), cells
+
+
+def _html_titled(title: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    return f"<p>{escape(printable(title))}:</p>{_html(header, cells)}"
 
 
 def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

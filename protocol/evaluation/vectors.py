@@ -91,6 +91,8 @@ class NearestItems:
         The number of nearest items that are relevant in all other metrics.
     codes : HashedBy or None
         How the codes were made of the vectors; None if codes were given.
+    constant_bits : int
+        Bits of the codes that have one value in the whole database.
     """
 
     distance: Distance
@@ -99,6 +101,7 @@ class NearestItems:
     numbers: tuple[int, ...]
     relevant: int
     codes: HashedBy | None = None
+    constant_bits: int = 0
 
     @property
     def ground_truth(self) -> str:
@@ -203,6 +206,12 @@ def neighbour_metrics(by_number: dict[int, HammingCounts], numbers: Sequence[int
                 known = nearest_of(number)
                 values[metric] = neighbours_found(by_number[known], nearest=known, retrieved=number, ties=ties)
     return values
+
+
+def constant_bits(codes: NDArray[np.uint8], n_bits: int) -> int:
+    """Return how many bits have one value in all packed codes."""
+    any_set, all_set = np.bitwise_or.reduce(codes, axis=0), np.bitwise_and.reduce(codes, axis=0)
+    return n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
 
 
 def _check_number(number: int, n_database: int, name: str) -> None:
