@@ -322,7 +322,7 @@ def evaluate(
         measure_speed=measure_speed or None,
     )
     _check_truth(inputs, {"query labels": query_labels, "database labels": database_labels, "relevance": relevance})
-    read = partial(code_pair, query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
+    read = partial(_codes, query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
     if inputs is None:
         task = _of_relevance(read, query_labels, database_labels, relevance)
     else:
@@ -419,14 +419,22 @@ class _Task(NamedTuple):
     nearest: NearestItems | None = None
 
 
+def _codes(query: Any, database: Any, **form: Any) -> CodePair:
+    """Return the codes that were given; `form` as of `code_pair`."""
+    missing = [role for role, values in (("query codes", query), ("database codes", database)) if values is None]
+    if missing:
+        raise ProtocolError(f"{missing[0]}: expected an array or a file, got none. Only vectors can do without codes.")
+    return CodePair(*code_pair(query, database, **form))
+
+
 def _of_relevance(
-    read: Callable[[], tuple[NDArray[np.uint8], NDArray[np.uint8], int]],
+    read: Callable[[], CodePair],
     query_labels: Any,
     database_labels: Any,
     relevance: Any,
 ) -> _Task:
     """Return codes to be scored by labels or by relevance."""
-    codes = CodePair(*read())
+    codes = read()
     sizes = len(codes.query), len(codes.database)
     if relevance is not None:
         return _Task(codes, {0: relevance_from(relevance, *sizes)})
@@ -435,7 +443,7 @@ def _of_relevance(
 
 
 def _of_vectors(
-    read: Callable[[], tuple[NDArray[np.uint8], NDArray[np.uint8], int]],
+    read: Callable[[], CodePair],
     inputs: VectorInputs,
     chosen: Sequence[str],
     *,
@@ -445,7 +453,7 @@ def _of_vectors(
     """Return codes, made of the vectors where none are given, to be scored by the items nearest by the vectors."""
     made = None
     if inputs.hashing is None:
-        codes = CodePair(*read())
+        codes = read()
         check_rows(codes, inputs)
     numbers, scored, truths = nearest_of(
         inputs, [name for name in chosen if of_nearest(name)], threads=threads, progress=progress

@@ -373,7 +373,7 @@ BAD = {
         "ground truth: expected query labels and database labels, or relevance, got none",
     ),
     "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
-    "no codes": (lambda: {"query_codes": None}, "the following arguments are required: --query-codes"),
+    "no codes": (lambda: {"query_codes": None}, "query codes: expected an array or a file, got none. Only vectors can do without codes."),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
         "o.txt: relevance: indices: expected row numbers from 0 to 19, got 0 to 20",
