@@ -137,11 +137,6 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             examples:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
-              protocol evaluate --query-vectors q.npy --database-vectors d.npy
-              ... --hasher itq --bits 256 --train-vectors t.npy          other codes than the signs
-              ... --query-codes qc.npy --database-codes dc.npy --n-bits 256     codes of your own
-              ... --distance euclidean --neighbours 10 --target 0.99     which items are near, and what to reach
-              ... --rescore-bits 1024 --measure-speed                    re-ranking by a longer code; speed of a scan
               ... --binarize sign                                        outputs of a network
               ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
               ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
@@ -150,6 +145,13 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --tables 16x4 --lookup-radius 2                        buckets: their precision, recall and speed
               ... --trec trec --trec-ties shuffled --trec-seed 1         files for trec_eval, and what its ties change
               ... --json means.json --per-query values.csv               for a script, or a test of significance
+
+            examples with vectors:
+              protocol evaluate --query-vectors qv.npy --database-vectors dv.npy
+              ... --query-codes q.npy --database-codes d.npy             codes of your own in place of the signs
+              ... --hasher itq --bits 16 --train-vectors t.npy           codes of a hasher
+              ... --distance euclidean --neighbours 10 --target 0.99     which items are near, and what to reach
+              ... --bits 16 --rescore-bits 32 --measure-speed            re-ranking by a longer code; speed of a scan
             """
         ),
     )

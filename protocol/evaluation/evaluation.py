@@ -321,11 +321,12 @@ def evaluate(
         largest_factor=largest_factor,
         measure_speed=measure_speed or None,
     )
-    _check_truth(inputs, {"query labels": query_labels, "database labels": database_labels, "relevance": relevance})
+    truths = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
     read = partial(_codes, query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
     if inputs is None:
-        task = _of_relevance(read, query_labels, database_labels, relevance)
+        task = _of_relevance(read(), truths)
     else:
+        _check_truth(truths, "vectors")
         task = _of_vectors(read, inputs, chosen or (), threads=threads, progress=progress)
     query, database, length = task.codes
     names = _named(chosen, rules, task)
@@ -427,18 +428,14 @@ def _codes(query: Any, database: Any, **form: Any) -> CodePair:
     return CodePair(*code_pair(query, database, **form))
 
 
-def _of_relevance(
-    read: Callable[[], CodePair],
-    query_labels: Any,
-    database_labels: Any,
-    relevance: Any,
-) -> _Task:
+def _of_relevance(codes: CodePair, truths: Mapping[str, Any]) -> _Task:
     """Return codes to be scored by labels or by relevance."""
-    codes = read()
+    _check_truth(truths)
     sizes = len(codes.query), len(codes.database)
+    of_query, of_database, relevance = truths.values()
     if relevance is not None:
         return _Task(codes, {0: relevance_from(relevance, *sizes)})
-    of_query, of_database, lacking = label_pair(query_labels, database_labels, *sizes)
+    of_query, of_database, lacking = label_pair(of_query, of_database, *sizes)
     return _Task(codes, {0: LabelRelevance(of_query, of_database)}, lacking=lacking)
 
 
@@ -472,11 +469,9 @@ def _of_vectors(
     return _Task(codes, truths, scored, nearest=nearest)
 
 
-def _check_truth(inputs: VectorInputs | None, others: Mapping[str, Any]) -> None:
-    """Raise ProtocolError unless there is one ground truth: labels, relevance or vectors."""
-    given = [role for role, values in others.items() if values is not None]
-    if inputs is not None:
-        given.append("vectors")
+def _check_truth(truths: Mapping[str, Any], *others: str) -> None:
+    """Raise ProtocolError unless there is one ground truth: labels, relevance, or one of the `others`."""
+    given = [*(role for role, values in truths.items() if values is not None), *others]
     if given not in (["query labels", "database labels"], ["relevance"], ["vectors"]):
         raise ProtocolError(
             "ground truth: expected query labels and database labels, relevance, or query vectors and database "
