@@ -5,7 +5,8 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions); never a query x database matrix.
 """
 
+from protocol.groundtruth._distances import Distance, pair_distances
 from protocol.groundtruth._items import Items, write_among
-from protocol.groundtruth._neighbour_search import Distance, Neighbours, nearest, neighbours_within, pair_distances
+from protocol.groundtruth._neighbour_search import Neighbours, nearest, neighbours_within
 
 __all__ = ["Distance", "Items", "Neighbours", "nearest", "neighbours_within", "pair_distances", "write_among"]

@@ -1,59 +1,70 @@
-r"""Exact search for neighbours, within a radius or the nearest ones, at the speed of a matrix product.
+"""Exact search for neighbours, within a radius or the nearest ones, at the speed of a matrix product.
 
-Whether two items lie within the radius of each other is the sign of one inner product of d + 2 numbers,
-
-.. math:: \lVert a - b \rVert^2 - \varepsilon^2
-          = \langle (-2a, \lVert a \rVert^2 - \varepsilon^2, 1), (b, 1, \lVert b \rVert^2) \rangle,
-
-so a float32 product of two folded matrices, a tile at a time, leaves nothing to do but to look for signs. The tile is
-scanned while it is in cache. Rounding can turn the sign of pairs close to the radius only; how close is bounded pair by
-pair (see `_Fold`), and those pairs alone are computed again from the items as they came, in float64. So the answer is
-that of float64, whatever the tiles, the threads, and the order in which the product adds.
+Vectors are folded (`protocol.groundtruth._folds`) so that the sign of one inner product tells whether a pair may be
+closer than a bound, and its value how much closer. So a float32 product of folded matrices, a tile at a time, leaves
+nothing to do but to look for signs. The tile is scanned while it is in cache. For a search within a radius the bound
+is the radius; for the nearest k it is the k-th smallest distance found so far, which decreases as the search proceeds.
+Rounding can turn the sign of pairs close to the bound only; how close is bounded pair by pair, and those pairs alone
+are computed again from the vectors as they came, in float64. So the result is that of the formulas in
+`protocol.groundtruth._distances`, whatever the tiles, the threads, and the order in which the product adds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError, integer, matrix, one_of
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances
+from protocol.groundtruth._folds import (
+    FARTHEST,
+    MOST_FEATURES,
+    Folded,
+    FoldedQueries,
+    InnerFold,
+    SquaredFold,
+    check_rows,
+)
 
-Distance = Literal["euclidean", "cosine", "dot"]
 TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
-CHUNK = 1 << 15
-"""Numbers at a time in float64: 256 KB, so that they stay in cache."""
-_BLOCK = 1 << 24
-"""Products at a time where whole rows of them are needed: 64 MB."""
+_QUERIES = 4096
+"""Queries for which the nearest items are searched for in one pass over the database, or fewer for large k."""
+_PAIRS = 1 << 22
+"""Pairs of a query and one of its nearest items in one pass; each takes up to 100 bytes."""
+_CROWD = 1024
+"""Pairs above 2 k that a query may have in doubt before they are decided."""
 _Rows = NDArray[np.int64]
-_Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # rows of the queries, and of a tile of the database
-_MOST_FEATURES = 1 << 20  # up to here the bound of the rounding error holds
+_T = TypeVar("_T")
 
 
 def neighbours_within(
-    query: NDArray[np.float32],
-    database: NDArray[np.float32],
+    query: NDArray,
+    database: NDArray,
     radius: float,
     *,
     strict: bool = False,
     threads: int = 1,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[_Rows, _Rows]:
     """Return the database rows within `radius` of each query, exactly as Euclidean distances in float64 decide.
 
     Parameters
     ----------
-    query, database : (n_queries, d) and (n_database, d) float32
-        Finite, of any magnitude.
+    query, database : (n_queries, d) and (n_database, d) numbers
+        Finite, of any real type. They are never rounded before they are compared; `database` may be memory-mapped.
     radius : float
         At least 0.
     strict : bool, default=False
         Whether an item at distance `radius` is outside.
     threads : int, default=1
-        For the products; the result is the same for any number.
+        For the products; the result is the same for any number. Without threadpoolctl there is one, and the products
+        use the threads of NumPy's BLAS.
 
     Returns
     -------
@@ -64,8 +75,8 @@ def neighbours_within(
     Raises
     ------
     ProtocolError
-        If an item is not finite, the numbers of features differ or are above a million, `radius` is negative or NaN,
-        or `threads` is below 1.
+        If an item is not finite, the numbers of features differ or are above a million, a side is empty, `radius` is
+        negative or NaN, or `threads` is below 1.
 
     Notes
     -----
@@ -79,26 +90,28 @@ def neighbours_within(
     """
     query, database = _matched(query, database)
     if not radius >= 0:  # infinity is allowed
-        raise ProtocolError(f"radius search: radius: expected a number >= 0, got {radius!r}.")
+        raise ProtocolError(f"radius: expected a number >= 0, got {radius!r}.")
     integer(threads, "threads")
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    check_rows(query, "query")
+    fold = SquaredFold(query, database)
+    left = fold.queries(query).within(np.full(len(query), fold.key(radius)))
 
-    fold = _Fold(query, database, radius)
-    left = fold.queries(query)
-
-    def search(start: int) -> _Pairs:
+    def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         tile = database[start : start + TILE]
-        return _search(left, fold.items(tile), partial(_decide, query, tile, radius, strict))
+        found = _within(left, fold.items(tile, start))
+        borderline = np.flatnonzero(found.products >= -found.doubt)
+        apart = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
+        inside = np.ones(len(found.rows), dtype=bool)
+        inside[borderline] = apart < radius if strict else apart <= radius
+        return found.rows[inside], found.columns[inside]
 
     starts = range(0, len(database), TILE)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(search, starts))
-    return _compressed(found, starts, len(query))
+    return _compressed(list(_in_order(search, starts, threads)), starts, len(query))
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The database rows that are no farther from each query than its k-th nearest, and their distances.
+    """The database rows that are no farther from each query than its k-th nearest, with their distances.
 
     Parameters
     ----------
@@ -108,26 +121,36 @@ class Neighbours:
     indices : int64
         Query i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, ascending.
     distances : float64
-        In the order of `indices`.
+        Those of `indices`, in the same order.
     """
 
     k: int
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int64]
+    indptr: _Rows
+    indices: _Rows
     distances: NDArray[np.float64]
 
-    def first(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def first(self, k: int) -> tuple[_Rows, _Rows]:
         """Return (indptr, indices) of the rows that are no farther than the k-th nearest, ties included.
 
         Parameters
         ----------
         k : int
             From 1 to the number searched for.
+
+        Raises
+        ------
+        ProtocolError
+            If `k` is out of its range.
+
+        Examples
+        --------
+        >>> line = np.arange(5, dtype=np.float32)[:, None]
+        >>> nearest(line[:2], line, 4).first(2)
+        (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
         """
         integer(k, "k", maximum=self.k)
-        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        kept = self.distances <= _kth(rows, self.distances, k)[rows]
-        return np.concatenate([[0], np.cumsum(kept)])[self.indptr], self.indices[kept]
+        kept = self.distances <= np.repeat(_kth(self.indptr, self.distances, k), np.diff(self.indptr))
+        return _starts(kept)[self.indptr], self.indices[kept]
 
 
 def nearest(
@@ -139,182 +162,275 @@ def nearest(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Neighbours:
-    """Return the database rows that are no farther from each query than its k-th nearest neighbour."""
-    one_of(distance, _MEASURES, "distance")
-    integer(k, "k", maximum=len(database))
-    found, apart = [], []
-    for row in range(len(query)):
-        rows = np.full(len(database), row)
-        values = pair_distances(query, database, rows, np.arange(len(database)), distance=distance)
-        found.append(np.flatnonzero(values <= np.partition(values, k - 1)[k - 1]))
-        apart.append(values[found[-1]])
-        if progress is not None:
-            progress(len(database))
-    indptr = np.cumsum([0, *map(len, found)])
-    return Neighbours(k, indptr, np.concatenate(found), np.concatenate(apart))
+    """Return the database rows that are no farther from each query than its k-th nearest, exactly as float64 decides.
 
+    Parameters
+    ----------
+    query, database : (n_queries, d) and (n_database, d) numbers
+        Finite, of any real type. They are never rounded before they are compared; `database` may be memory-mapped,
+        and is read from its beginning to its end, once for every 4,096 queries.
+    k : int
+        From 1 to n_database. Where several items are as far as the k-th there are more than k.
+    distance : {"euclidean", "cosine", "dot"}, default="euclidean"
+        The cosine distance is 1 - the cosine; "dot" is minus the inner product.
+    threads : int, default=1
+        The result is the same for any number. Without threadpoolctl there is one, and the products use the threads of
+        NumPy's BLAS.
+    progress : callable, optional
+        Called with the number of pairs just compared, from the calling thread; in all n_queries x n_database.
 
-def pair_distances(
-    query: NDArray, database: NDArray, query_rows: _Rows, database_rows: _Rows, *, distance: Distance = "euclidean"
-) -> NDArray[np.float64]:
-    """Return the distance of each pair of a query row and a database row, in float64: (n,).
+    Returns
+    -------
+    Neighbours
 
-    The formulas are those of `nearest`, so that equal items and ties agree with it to the last bit.
+    Raises
+    ------
+    ProtocolError
+        If an item is not finite or, for the cosine, zero (the first such row of the queries, else of the database, is
+        named), the numbers of features differ or are above a million, a side is empty, or an option is out of its
+        range.
+
+    Notes
+    -----
+    Memory does not grow with the database. It holds a folded copy of up to 4,096 queries, a few tiles a thread, and
+    of each query up to 3 k + 1,024 pairs that may be among the nearest, unless more are as far as the k-th.
+
+    Examples
+    --------
+    >>> line = np.arange(5, dtype=np.float32)[:, None]
+    >>> nearest(line[:2], line, 2)
+    Neighbours(k=2, indptr=array([0, 2, 5]), indices=array([0, 1, 0, 1, 2]), distances=array([0., 1., 1., 0., 1.]))
     """
-    measure = _MEASURES[one_of(distance, _MEASURES, "distance")]
-    values = np.empty(len(query_rows))
-    size = max(1, CHUNK // query.shape[1])
-    for start in range(0, len(values), size):
-        chunk = slice(start, start + size)
-        values[chunk] = measure(query[query_rows[chunk]], database[database_rows[chunk]])
-    return values
+    query, database = _matched(query, database)
+    integer(k, "k", maximum=len(database))
+    integer(threads, "threads")
+    one_of(distance, DISTANCES, "distance")
+    check_rows(query, "query", unit=distance == "cosine")
+    if distance == "euclidean":
+        fold: SquaredFold | InnerFold = SquaredFold(query, database)
+    else:
+        fold = InnerFold(database, unit=distance == "cosine")
+    size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
+    found = [
+        _Search(query[start : start + size], database, k, distance, fold, threads).run(progress or _ignore)
+        for start in range(0, len(query), size)
+    ]
+    counts = np.concatenate([np.diff(part.indptr) for part in found])
+    return Neighbours(
+        k=k,
+        indptr=_starts(counts),
+        indices=np.concatenate([part.indices for part in found]),
+        distances=np.concatenate([part.distances for part in found]),
+    )
 
 
-def _kth(rows: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the k-th smallest value of each row: (n_rows,). Each of the rows, counted from 0, has at least k."""
-    order = np.lexsort((values, rows))
-    counts = np.bincount(rows)
-    return values[order][np.cumsum(counts) - counts + k - 1]
+def _ignore(pairs: int) -> None:
+    """Show no progress."""
 
 
-def _matched(query: NDArray, database: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return queries and database as finite matrices of the same width."""
-    query, database = matrix(query, "query"), matrix(database, "database")
+def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
+    """Return queries and database as matrices of the same width."""
+    query, database = _matrix(query, "query"), _matrix(database, "database")
     d = database.shape[1]
-    if query.shape[1] != d or d > _MOST_FEATURES:
-        raise ProtocolError(
-            f"neighbour search: wanted queries and database items of the same number of features, at most "
-            f"{_MOST_FEATURES}, came {query.shape[1]} and {d}"
-        )
+    if d > MOST_FEATURES:
+        raise ProtocolError(f"database: expected at most {MOST_FEATURES:,} features, got {d:,}.")
+    if query.shape[1] != d:
+        raise ProtocolError(f"query: expected {d} features as in the database, got {query.shape[1]}.")
     return query, database
 
 
-def distances(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the Euclidean distance of each row of `A` to that of `B`, or to `B` if it is a single item: (n,)."""
-    return np.sqrt(((A.astype(np.float64) - B) ** 2).sum(axis=1))
+def _matrix(X: NDArray, name: str) -> NDArray:
+    """Return `X` as a matrix of real numbers; its values are checked later, when they are read."""
+    array = np.asarray(X)
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {array.dtype}.")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {array.shape}.")
+    return array
 
 
-def _cosine(A: NDArray, B: NDArray) -> NDArray[np.float64]:
-    A, B = A.astype(np.float64), B.astype(np.float64)
-    return 1 - (A * B).sum(axis=1) / np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
+class _Pairs(NamedTuple):
+    """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
+
+    `decided` pairs have the interval of their distance in float64.
+    """
+
+    rows: NDArray[np.int32]
+    items: _Rows
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    decided: NDArray[np.bool_]
+
+    @classmethod
+    def none(cls) -> "_Pairs":
+        """Return no pairs."""
+        nothing = np.empty(0)
+        return cls(nothing.astype(np.int32), nothing.astype(np.int64), nothing, nothing, nothing.astype(bool))
+
+    def where(self, kept: NDArray) -> "_Pairs":
+        """Return some of the pairs, by mask or position."""
+        return _Pairs(*(column[kept] for column in self))
+
+    @classmethod
+    def joined(cls, parts: Sequence["_Pairs"], n_queries: int) -> tuple["_Pairs", _Rows]:
+        """Return the pairs of all parts in order of their rows, and of the parts, and the indptr of the rows."""
+        pairs = cls(*map(np.concatenate, zip(*parts, strict=True)))
+        order = np.argsort(pairs.rows.astype(np.int16), kind="stable")  # 16 bits are sorted by counting
+        return pairs.where(order), _starts(np.bincount(pairs.rows, minlength=n_queries))
 
 
-def _dot(A: NDArray, B: NDArray) -> NDArray[np.float64]:
-    return -(A.astype(np.float64) * B.astype(np.float64)).sum(axis=1)
+@dataclass
+class _Search:
+    """The search for the nearest items of up to 4,096 queries in one pass over the database."""
+
+    query: NDArray
+    database: NDArray
+    k: int
+    distance: Distance
+    fold: SquaredFold | InnerFold
+    threads: int
+
+    def run(self, progress: Callable[[int], object]) -> Neighbours:
+        """Return the nearest items."""
+        n_queries, n_items = len(self.query), len(self.database)
+        queries = self.fold.queries(self.query)
+        bound = self._first_bound(queries)
+        state = bound, queries.within(bound)
+        pairs, pending, n_pending = _Pairs.none(), [], 0
+
+        def search(start: int) -> _Pairs:
+            bound, left = state  # of the moment
+            found = _within(left, self.fold.items(self.database[start : start + TILE], start))
+            low = found.products + bound[found.rows]
+            return _Pairs(
+                found.rows, start + found.columns.astype(np.int64), low, low + found.doubt, np.zeros(len(low), bool)
+            )
+
+        starts = range(0, n_items, TILE)
+        for start, found in zip(starts, _in_order(search, starts, self.threads), strict=True):
+            pending.append(found)
+            n_pending += len(found.rows)
+            if n_pending > max(n_queries * self.k, len(pairs.rows)):
+                pairs, bound = self._closest(queries, _Pairs.joined([pairs, *pending], n_queries))
+                state, pending, n_pending = (bound, queries.within(bound)), [], 0
+            progress(n_queries * min(TILE, n_items - start))
+        pairs, _ = self._closest(queries, _Pairs.joined([pairs, *pending], n_queries))
+        return self._decided(pairs)
+
+    def _first_bound(self, queries: FoldedQueries) -> NDArray[np.float64]:
+        """Return bounds within which the first items have at least k."""
+        left = queries.within(np.zeros(len(self.query)))
+        n_first = min(len(self.database), -(-self.k // TILE) * TILE)
+
+        def search(start: int) -> NDArray[np.float64]:
+            right = self.fold.items(self.database[start : start + TILE], start)
+            return left.vectors @ right.vectors.T + (left.doubt[:, None] + right.doubt)
+
+        high = np.concatenate(list(_in_order(search, range(0, n_first, TILE), self.threads)), axis=1)
+        return np.minimum(np.partition(high, self.k - 1, axis=1)[:, self.k - 1], FARTHEST)
+
+    def _closest(self, queries: FoldedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
+        """Return the pairs that may be among the nearest, and each query's bound on their keys.
+
+        Where these are too many, or can be anything, they are decided in float64.
+        """
+        pairs, indptr = joined
+        pairs, indptr, bound = self._bounded(pairs, indptr)
+        crowded = np.diff(indptr) > 2 * self.k + _CROWD
+        open_pairs = np.flatnonzero(~pairs.decided & (crowded[pairs.rows] | np.isinf(pairs.high)))
+        if open_pairs.size:
+            rows = pairs.rows[open_pairs]
+            pairs.low[open_pairs], pairs.high[open_pairs] = queries.keys(
+                self._distances(rows, pairs.items[open_pairs]), rows
+            )
+            pairs.decided[open_pairs] = True
+            pairs, indptr, bound = self._bounded(pairs, indptr)
+        return pairs, bound
+
+    def _bounded(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, _Rows, NDArray[np.float64]]:
+        """Return the pairs that can be as near as the k-th, their indptr, and the bounds."""
+        bound = np.minimum(_kth(indptr, pairs.high, self.k), FARTHEST)
+        kept = pairs.low <= bound[pairs.rows]
+        return pairs.where(kept), _starts(kept)[indptr], bound
+
+    def _decided(self, pairs: _Pairs) -> Neighbours:
+        """Return the nearest among the pairs, which are in order of their rows and items."""
+        indptr = _starts(np.bincount(pairs.rows, minlength=len(self.query)))
+        apart = self._distances(pairs.rows, pairs.items)
+        kept = apart <= _kth(indptr, apart, self.k)[pairs.rows]
+        return Neighbours(self.k, _starts(kept)[indptr], pairs.items[kept], apart[kept])
+
+    def _distances(self, rows: NDArray[np.int32], items: _Rows) -> NDArray[np.float64]:
+        """Return the distances of pairs; the database is read in the order of its rows."""
+        order = np.argsort(items, kind="stable")
+        apart = np.empty(len(rows))
+        apart[order] = pair_distances(
+            self.query, self.database, rows[order], items[order], distance=self.distance, threads=self.threads
+        )
+        return apart
 
 
-_MEASURES: dict[str, Callable[[NDArray, NDArray], NDArray[np.float64]]] = {
-    "euclidean": distances,
-    "cosine": _cosine,
-    "dot": _dot,
-}
+def _starts(counts: NDArray) -> _Rows:
+    """Return where each part starts, and where the last one ends, from the sizes of the parts: (n + 1,)."""
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
-class _Folded(NamedTuple):
-    """Folded items (n, d + 2), and the share of each (n,) in twice the bound of their products' errors."""
+def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Return the k-th smallest value of each row, of which each has at least k: (n_rows,)."""
+    return np.array([np.partition(values[a:b], k - 1)[k - 1] for a, b in pairwise(indptr)])
 
-    vectors: NDArray[np.float32]
+
+class _Found(NamedTuple):
+    """Pairs whose products are not positive, in order: rows of the queries and of the tile, products, and doubts."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    products: NDArray[np.float64]
     doubt: NDArray[np.float64]
 
 
-class _Fold:
-    r"""Folds items so that their inner product tells whether they are within the radius, and how surely.
-
-    Items are moved to near the centre of the database, which makes norms, and with them rounding errors, small, and
-    are scaled down by a power of two where float32 could overflow. Let :math:`\alpha, \beta` be two such items in
-    exact arithmetic, `a`, `b` their float32 values, :math:`A = |a|^2 + |b|^2`, m = d + 2, u = 2^-24 the unit roundoff,
-    and :math:`\gamma = mu / (1 - mu)`. Between :math:`|\alpha - \beta|^2 - \varepsilon^2` and the product lie
-
-    - centring: :math:`|a - \alpha| \le u |\alpha|`, so the squared distance moves by less than 4.1 u A;
-    - two norms in float32: :math:`u (A + \varepsilon^2)`;
-    - an inner product of m terms added in any order, with or without fused operations:
-      :math:`\gamma (2|a||b| + A + \varepsilon^2) \le \gamma (2 A + \varepsilon^2)` (Higham, Accuracy and Stability of
-      Numerical Algorithms, 2nd ed., section 3.1);
-    - underflow, also where it is flushed to zero: 2^-126 a term, and as much a centred number of at most 2^32, which
-      moves the squared distance by less than 2^-90 m;
-    - float64 in norms and in the distances that decide: below u A / 1000.
-
-    Together that is less than :math:`c (A + \varepsilon^2) + t` with c = (3m + 8) u and t = 2^-89 m, for mu < 1/15. The
-    folded norms are lessened by it, so the product is not positive for any pair within the radius; and where it is
-    below :math:`-2 (c (A + \varepsilon^2) + t)`, the pair is within it for sure. What lies between is borderline.
-    """
-
-    def __init__(self, query: NDArray[np.float32], database: NDArray[np.float32], radius: float) -> None:
-        centre = database[:: len(database) // 1024 + 1].mean(axis=0, dtype=np.float64)  # any point will do
-        reach = max(
-            np.linalg.norm(np.maximum(X.max(axis=0) - centre, centre - X.min(axis=0))) for X in (query, database)
-        )
-        exponent = int(np.frexp(reach)[1])
-        # No norm is above 2^32: none is above 2^exponent, nor above four times that once the centre is rounded.
-        self.scale = np.float32(2.0 ** min(0, 30 - exponent))
-        self.centre = (centre * self.scale).astype(np.float32)
-        # A larger radius than 2^34 holds every pair, as 2^34 does.
-        self.squared_radius = min(radius * float(self.scale), 2.0**34) ** 2
-        m = database.shape[1] + 2
-        self.relative, self.absolute = (3 * m + 8) * 2.0**-24, m * 2.0**-89
-
-    def queries(self, X: NDArray[np.float32]) -> _Folded:
-        """Return the left side of the product."""
-        folded, squared = self._centred(X)
-        error = self.relative * (squared + self.squared_radius) + self.absolute
-        folded[:, :-2] *= -2
-        folded[:, -2] = squared - self.squared_radius - error
-        folded[:, -1] = 1
-        return _Folded(folded, 2 * error)
-
-    def items(self, X: NDArray[np.float32]) -> _Folded:
-        """Return the right side of the product."""
-        folded, squared = self._centred(X)
-        error = self.relative * squared
-        folded[:, -2] = 1
-        folded[:, -1] = squared - error
-        return _Folded(folded, 2 * error)
-
-    def _centred(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the items moved and scaled, with room for two columns, and their squared norms."""
-        folded = np.empty((len(X), X.shape[1] + 2), dtype=np.float32)
-        centred = folded[:, :-2]
-        np.multiply(X, self.scale, out=centred)
-        centred -= self.centre
-        return folded, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
-
-
-def _search(left: _Folded, right: _Folded, decide: Callable[[_Rows, _Rows], NDArray[np.bool_]]) -> _Pairs:
-    """Return the pairs of a query and an item of one tile that are within the radius, in order."""
+def _within(left: Folded, right: Folded) -> _Found:
+    """Return the pairs of a query and an item of one tile that may be within the query's bound."""
     n_items = len(right.vectors)
     product = np.empty((min(TILE, len(left.vectors)), n_items), dtype=np.float32)
-    found: list[_Pairs] = [(np.empty(0, dtype=np.int32),) * 2]
+    found = []
     for first in range(0, len(left.vectors), TILE):
         part = left.vectors[first : first + TILE]
         values = np.matmul(part, right.vectors.T, out=product[: len(part)])
         pairs = np.flatnonzero(values <= 0)
-        if pairs.size:
-            rows, columns = np.divmod(pairs, n_items)
-            rows += first
-            inside = values.ravel()[pairs] < -(left.doubt[rows] + right.doubt[columns])
-            borderline = np.flatnonzero(~inside)
-            inside[borderline] = decide(rows[borderline], columns[borderline])
-            found.append((rows[inside].astype(np.int32), columns[inside].astype(np.int32)))
-    found_rows, found_columns = zip(*found, strict=True)
-    return np.concatenate(found_rows), np.concatenate(found_columns)
+        rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
+        rows += first
+        products = values.ravel()[pairs].astype(np.float64)
+        found.append(_Found(rows, columns, products, left.doubt[rows] + right.doubt[columns]))
+    return _Found(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _decide(
-    query: NDArray[np.float32], tile: NDArray[np.float32], radius: float, strict: bool, rows: _Rows, columns: _Rows
-) -> NDArray[np.bool_]:
-    """Return which of the pairs (row of `query`, row of `tile`) are within the radius, in float64, chunk by chunk."""
-    inside = np.empty(rows.size, dtype=bool)
-    size = max(1, CHUNK // query.shape[1])
-    for start in range(0, rows.size, size):
-        chunk = slice(start, start + size)
-        distance = distances(query[rows[chunk]], tile[columns[chunk]])
-        inside[chunk] = distance < radius if strict else distance <= radius
-    return inside
+def _in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
+    """Yield the results of the work for each start, in order, while other threads work a little ahead."""
+
+    def quietly(start: int) -> _T:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return work(start)
+
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        threads, limited = 1, contextlib.nullcontext()
+    else:
+        limited = threadpool_limits(1, user_api="blas")
+    with limited, ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[_T]] = deque()
+        for start in starts:
+            ahead.append(pool.submit(quietly, start))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 def _compressed(
-    found: Sequence[_Pairs], starts: Iterable[int], n_queries: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    found: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]], starts: range, n_queries: int
+) -> tuple[_Rows, _Rows]:
     """Merge the pairs of the database's tiles, each in order, into CSR (indptr, indices)."""
     indptr = np.zeros(n_queries + 1, dtype=np.int64)
     for rows, _ in found:

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
+from protocol.groundtruth._distances import CHUNK, euclidean
 from protocol.groundtruth._items import Items
-from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_within
+from protocol.groundtruth._neighbour_search import neighbours_within
 from protocol.registry import GroundTruthRecord
 
 
@@ -150,7 +151,7 @@ def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str
 def _distances_to_others(X: NDArray[np.float32], row: int) -> NDArray[np.float64]:
     """Return the distances of one point to the other points: (n - 1,)."""
     size = max(1, CHUNK // X.shape[1])
-    to_all = [distances(X[start : start + size], X[row]) for start in range(0, len(X), size)]
+    to_all = [euclidean(X[start : start + size], X[row]) for start in range(0, len(X), size)]
     return np.delete(np.concatenate(to_all), row)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
+from protocol.groundtruth._distances import CHUNK, euclidean
 from protocol.groundtruth._items import Items
-from protocol.groundtruth._neighbour_search import CHUNK, distances, neighbours_within
+from protocol.groundtruth._neighbour_search import neighbours_within
 from protocol.registry import GroundTruthRecord
 
 
@@ -86,7 +87,7 @@ def graded_distance(
     size = max(1, CHUNK // query.X.shape[1])
     for start in range(0, indices.size, size):
         chunk = slice(start, start + size)
-        apart = distances(query.X[of_query[chunk]], database.X[indices[chunk]])
+        apart = euclidean(query.X[of_query[chunk]], database.X[indices[chunk]])
         within = (apart[:, None] <= radii).sum(axis=1)
         graded[chunk] = np.asarray(levels, dtype=np.int64)[within - 1]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
@@ -95,5 +96,5 @@ def graded_distance(
 def _radii(X: NDArray[np.float32], percentiles: Sequence[float], n_sample: int, seed: int) -> NDArray[np.float64]:
     """Return the percentiles of the distances between drawn points."""
     drawn = X[np.random.default_rng(seed).permutation(len(X))[:n_sample]]
-    apart = [distances(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
+    apart = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
     return np.percentile(np.concatenate(apart), np.asarray(percentiles, dtype=np.float64))

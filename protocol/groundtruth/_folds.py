@@ -1,0 +1,321 @@
+r"""Vectors folded so that one float32 inner product compares a pair's distance with a bound, and says how surely.
+
+A *key* stands for a distance: it grows with it, and is made of inner products.
+
+- Euclidean: the squared distance, :math:`|a - b|^2 = \langle (-2a, |a|^2, 1), (b, 1, |b|^2) \rangle`.
+- Cosine and dot: minus the inner product of the query, of length about 1, and the item.
+
+Each query q has a bound :math:`s_q` on its keys. The inner product of a folded query and a folded item is the pair's
+key, less the bound, less an allowance for rounding errors. So it is not positive for any pair within the bound; and
+the key is larger than product + bound by no more than the *doubt* of the query and that of the item. Both hold for the
+key of the exact vectors and for that of the distance as `protocol.groundtruth._distances` computes it in float64.
+
+What float32 can't hold is left in doubt without limit: items more than a thousand times larger than anything in the
+queries and a sample of the database.
+
+The errors
+----------
+Items are moved by the centre of a sample of the database, which makes norms, and with them rounding errors, small (for
+inner products this moves all keys of a query alike), and scaled by a power of two, so that float32 neither overflows
+nor underflows. Let :math:`\alpha, \beta` be two such items in exact arithmetic, `a`, `b` their float32 values,
+m = d + 2, u = 2^-24 the unit roundoff, and :math:`\gamma = mu / (1 - mu)`, with mu < 1/15. An inner product of m terms
+:math:`\sum x_i y_i`, added in any order, with or without fused operations, is off by at most :math:`\gamma |x||y|`
+(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-126 a term where it
+underflows, even if underflow is flushed to zero. No norm of an item is above 2^32, so that the same underflow of a
+number of an item moves a key by less than 2^-90 m.
+
+**Euclidean.** Let :math:`A = |a|^2 + |b|^2`. Between :math:`|\alpha - \beta|^2 - s` and the product lie
+
+- centring: :math:`|a - \alpha| \le u |\alpha|`, so the squared distance moves by less than 4.1 u A;
+- two norms in float32: :math:`u (A + |s|)`;
+- the product: :math:`\gamma (2|a||b| + A + |s|) \le \gamma (2 A + |s|)`;
+- float64 in norms and in the distances that decide: below u A / 1000 for few numbers, and below 0.1 mu A for many.
+
+Together that is less than :math:`c (A + |s|) + t` with c = (3m + 8) u and t = 2^-89 m.
+
+**Cosine and dot.** The query is divided by its length (cosine), or by a power of two so that its length is in [1/2, 1)
+(dot); the item b is divided by its length for the cosine. Let g be the centre, which is subtracted from the item alone.
+Between :math:`-\langle \alpha, \beta \rangle - s` and the product lie
+
+- the query in float32: :math:`|a - \alpha| \le u`, so the key moves by less than 1.1 u |b|;
+- centring: 1.1 u |b|, and for the cosine the division by the length, two roundings of a unit vector: 2.1 u;
+- bound and allowance in float32: 1.1 u |s| + 0.1 u |b|;
+- the product: :math:`\gamma (|b| + 1.1 |s| + 0.1 |b|) \le 1.2\,mu\,(|b| + |s|)`;
+- float64, in the formula and in the inner product of query and centre: :math:`(d + 8) 2^{-52} (|b| + |g|)`; and where
+  the formula of dot underflows in float64, 2^-1074 d times the factors by which query and item were scaled.
+
+Together that is less than :math:`c (|b| + |s|) + 2^{-52} (d + 8) (|b| + |g|) + t` with c = (1.2m + 6) u, and 3 u more
+for the cosine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.groundtruth._distances import balanced
+
+MOST_FEATURES = 1 << 20
+"""Up to here the bounds of the rounding errors hold."""
+FARTHEST = 2.0**68
+"""More than the key of any pair that float32 holds. Larger keys are replaced by it, and bounds are never above it."""
+_LARGEST_NORM = 2.0**32
+_LARGEST_NUMBER = 2.0**500  # float64 can square and add a million of them
+_NUMBERS = 1 << 22  # of the sample that gives the centre and the scale, and at a time of checks
+_U = 2.0**-24
+_Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+class Folded(NamedTuple):
+    """Folded vectors (n, d + 2), and the doubt that each brings into the keys of its pairs (n,)."""
+
+    vectors: NDArray[np.float32]
+    doubt: NDArray[np.float64]
+
+
+class FoldedQueries(NamedTuple):
+    """Queries, folded but for their bounds.
+
+    Parameters
+    ----------
+    vectors : (n, d + 2) float32
+        The last column but one takes the bounds.
+    constant, error : (n,) float64
+        The value of that column for a bound of 0, and the allowance for rounding errors.
+    relative : float
+        The allowance for the errors due to a bound, as a share of the bound.
+    keys : callable
+        ``keys(distances, rows)`` returns the intervals, narrower by far than any doubt, that contain the keys of
+        distances from these rows of the queries. Equal distances from a row have equal intervals.
+    """
+
+    vectors: NDArray[np.float32]
+    constant: NDArray[np.float64]
+    error: NDArray[np.float64]
+    relative: float
+    keys: Callable[[NDArray[np.float64], NDArray[np.integer]], _Interval]
+
+    def within(self, bound: NDArray[np.float64]) -> Folded:
+        """Return the left side of the product for bounds (n,), none of a magnitude above `FARTHEST`."""
+        error = self.error + self.relative * np.abs(bound)
+        vectors = self.vectors.copy()
+        vectors[:, -2] = self.constant - bound - error
+        return Folded(vectors, 2 * error)
+
+
+class SquaredFold:
+    """Folds vectors for the Euclidean distance.
+
+    Parameters
+    ----------
+    query, database : (n, d)
+        `query` is checked; of `database` a sample is read.
+    """
+
+    def __init__(self, query: NDArray, database: NDArray) -> None:
+        sample = _sample(database)
+        centre = _mean(sample, database.shape[1])
+        farthest = [np.maximum(X.max(axis=0) - centre, centre - X.min(axis=0)) for X in (query, sample) if len(X)]
+        self._frame = _Frame.around(centre, max(map(np.linalg.norm, farthest)), narrow=_narrow(database))
+        self._m = database.shape[1] + 2
+        self._relative, self._absolute = (3 * self._m + 8) * _U, self._m * 2.0**-89
+
+    def key(self, distance: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Return the keys of distances, correct to 50 bits."""
+        with np.errstate(over="ignore"):
+            return np.minimum(np.square(np.asarray(distance) * self._frame.scale), FARTHEST)
+
+    def _keys(self, distance: NDArray[np.float64], rows: NDArray[np.integer]) -> _Interval:
+        key = self.key(distance)
+        return key * (1 - 2.0**-49), key * (1 + 2.0**-49)
+
+    def queries(self, X: NDArray) -> FoldedQueries:
+        """Return checked queries, folded but for their bounds."""
+        folded, squared = self._centred(X)
+        folded[:, :-2] *= -2
+        folded[:, -1] = 1
+        error = self._relative * squared + self._absolute
+        return FoldedQueries(folded, squared, error, self._relative, self._keys)
+
+    def items(self, X: NDArray, first_row: int) -> Folded:
+        """Return the right side of the product of some items, and raise ProtocolError if one is not finite."""
+        folded, squared = self._centred(X)
+        error = self._relative * squared
+        folded[:, -2] = 1
+        folded[:, -1] = squared - error
+        return _unlimited(Folded(folded, 2 * error), squared, X, first_row)
+
+    def _centred(self, X: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the vectors moved and scaled, with two columns to fill, and their squared norms."""
+        folded = np.empty((len(X), self._m), dtype=np.float32)
+        centred = self._frame.move(X, folded[:, :-2])
+        return folded, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+
+
+class InnerFold:
+    """Folds vectors for the distances that are made of an inner product.
+
+    Parameters
+    ----------
+    database : (n, d)
+        A sample of it is read.
+    unit : bool
+        Whether vectors are divided by their lengths: the cosine distance.
+    """
+
+    def __init__(self, database: NDArray, *, unit: bool) -> None:
+        self._unit = unit
+        sample = _sample(database)
+        sample = _of_length_one(sample[sample.any(axis=1)], 0) if unit else sample
+        centre = sample.mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(database.shape[1])
+        reach = float(np.linalg.norm(sample - centre, axis=1).max()) if len(sample) and not unit else 0.0
+        self._frame = _Frame.around(centre, reach, narrow=_narrow(database))
+        self._m = database.shape[1] + 2
+        self._relative, self._absolute = (1.2 * self._m + 6) * _U, self._m * 2.0**-89
+        self._float64 = (self._m + 6) * 2.0**-52
+
+    def queries(self, X: NDArray) -> FoldedQueries:
+        """Return checked queries, folded but for their bounds."""
+        directions, exponents = balanced(X)
+        norms = np.linalg.norm(directions, axis=1)
+        if self._unit:
+            directions, exponents = directions / norms[:, None], np.zeros_like(exponents)
+        else:
+            more = np.frexp(norms)[1]
+            directions = np.ldexp(directions, -more[:, None])
+            exponents = self._frame.exponent - exponents - more
+        folded = np.empty((len(X), self._m), dtype=np.float32)
+        np.negative(directions, out=folded[:, :-2], casting="same_kind")
+        folded[:, -1] = 1
+        constant = directions @ self._frame.centre.astype(np.float64) - self._unit
+        underflow = np.ldexp(float(self._m), exponents - 1074)
+
+        def keys(distance: NDArray[np.float64], rows: NDArray[np.integer]) -> _Interval:
+            parts = np.ldexp(distance, exponents[rows]), constant[rows]
+            slack = (np.abs(parts[0]) + np.abs(parts[1])) * 2.0**-49
+            low, high = (np.clip(parts[0] + parts[1] + side, -FARTHEST, FARTHEST) for side in (-slack, slack))
+            return low, high
+
+        return FoldedQueries(folded, np.zeros(len(X)), self._absolute + underflow, self._relative, keys)
+
+    def items(self, X: NDArray, first_row: int) -> Folded:
+        """Return the right side of the product of some items.
+
+        Raises ProtocolError if one is not finite or, for the cosine distance, zero.
+        """
+        folded = np.empty((len(X), self._m), dtype=np.float32)
+        centred = self._frame.move(_of_length_one(X, first_row) if self._unit else X, folded[:, :-2])
+        squared = np.vecdot(centred, centred).astype(np.float64)
+        norm = 1.04 * np.sqrt(squared)  # float32 may be off by 8 % in the square
+        error = self._relative * norm + self._float64 * (norm + self._frame.centre_norm) + 3 * _U * self._unit
+        folded[:, -2] = 1
+        folded[:, -1] = -error
+        return _unlimited(Folded(folded, 2 * error), squared, X, first_row)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Where vectors are moved: scaled by ``2**exponent``, and then moved by the centre."""
+
+    exponent: int
+    centre: NDArray[np.floating]
+    centre_norm: float
+
+    @classmethod
+    def around(cls, centre: NDArray[np.float64], reach: float, *, narrow: bool) -> "_Frame":
+        """Return the frame in which vectors within `reach` of the centre have norms of about 2^20 or less.
+
+        The centre is float32 if the database is narrow. It is scaled so that its rounding adds little to any norm.
+        """
+        exponent = min(100, 20 - int(np.frexp(reach)[1])) if reach else 0
+        exponent = min(exponent, (36 if narrow else 64) - int(np.frexp(np.abs(centre).max())[1]))
+        scaled = np.ldexp(centre, exponent)
+        return cls(exponent, scaled.astype(np.float32) if narrow else scaled, float(np.linalg.norm(scaled)))
+
+    @property
+    def scale(self) -> float:
+        return 2.0**self.exponent
+
+    def move(self, X: NDArray, out: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Write the vectors, moved, to `out`; in float64 until then if float32 does not hold X and the centre."""
+        if _narrow(X) and _narrow(self.centre):
+            np.multiply(X, np.float32(self.scale), out=out)
+            out -= self.centre
+        else:
+            np.subtract(X * self.scale, self.centre, out=out, casting="same_kind")
+        return out
+
+
+def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False) -> None:
+    """Raise ProtocolError for the first row that is not finite, too large for float64 to square, or, if `unit`, zero.
+
+    Parameters
+    ----------
+    X : (n, d)
+    name : str
+        Whose rows they are, for the message.
+    first_row : int, default=0
+        The number of the first one.
+    unit : bool, default=False
+    """
+    size = max(1, _NUMBERS // X.shape[1])
+    for start in range(0, len(X), size):
+        block = X[start : start + size]
+        finite, zero = np.isfinite(block), unit & ~block.any(axis=1)
+        within = np.abs(block.astype(np.float64)) <= _LARGEST_NUMBER
+        bad = np.flatnonzero(~within.all(axis=1) | zero)
+        if bad.size:
+            row = bad[0]
+            if zero[row]:
+                expected, got = "a vector that is not zero, because its cosine distance is undefined", "zeros only"
+            elif finite[row].all():
+                expected, got = f"numbers up to {_LARGEST_NUMBER:.1e}", block[row][~within[row]][0]
+            else:
+                expected, got = "finite numbers", block[row][~finite[row]][0]
+            raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")
+
+
+def _unlimited(folded: Folded, squared: NDArray[np.float64], X: NDArray, first_row: int) -> Folded:
+    """Return folded items, where those too large for float32 are within every bound but never surely."""
+    large = ~(squared <= _LARGEST_NORM**2)
+    if large.any():
+        check_rows(X, "database", first_row)
+        folded.vectors[large] = 0
+        folded.vectors[large, -1] = -(2.0**100)
+        folded.doubt[large] = np.inf
+    return folded
+
+
+def _of_length_one(X: NDArray, first_row: int) -> NDArray[np.floating]:
+    """Return rows of the database divided by their lengths, in float32 if they are narrow and of usual lengths.
+
+    Raises ProtocolError if one is not finite or zero.
+    """
+    vectors = X.astype(np.float32) if _narrow(X) else balanced(X)[0]
+    squared = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    if not (squared.min(initial=1) > 0 and squared.max(initial=1) < np.inf):
+        check_rows(X, "database", first_row, unit=True)
+    lengths = np.sqrt(squared)
+    if vectors.dtype == np.float32 and lengths.min(initial=1) > 2.0**-100 and lengths.max(initial=1) < 2.0**100:
+        vectors *= (1 / lengths).astype(np.float32)[:, None]
+        return vectors
+    return vectors / lengths[:, None]
+
+
+def _sample(database: NDArray) -> NDArray:
+    """Return up to 1,024 rows from all over the database, without those that are not finite."""
+    n_rows = max(1, min(1024, _NUMBERS // database.shape[1]))
+    sample = database[:: len(database) // n_rows + 1]
+    return sample[(np.abs(sample.astype(np.float64)) <= _LARGEST_NUMBER).all(axis=1)]
+
+
+def _mean(sample: NDArray, d: int) -> NDArray[np.float64]:
+    return sample.mean(axis=0, dtype=np.float64) if len(sample) else np.zeros(d)
+
+
+def _narrow(X: NDArray) -> bool:
+    """Return whether float32 holds every value of the array's type."""
+    return np.can_cast(X.dtype, np.float32)
