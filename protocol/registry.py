@@ -260,6 +260,9 @@ class MetricRecord(Record):
         By what the value is divided.
     beyond : str, default=""
         What a cutoff or radius beyond the data means; required of names that hold one.
+    defined_on : {"ranking", "radius", "buckets"}, default="ranking"
+        What the value depends on: the order of the database, which any ranking has; the numbers of items by Hamming
+        radius; or the buckets of the database. Only the first can be computed for a ranking by other scores.
     deviations : str, default=""
         From its source.
     synonyms : tuple of str, default=()
@@ -275,6 +278,7 @@ class MetricRecord(Record):
     ties: str
     denominator: str
     beyond: str = ""
+    defined_on: Literal["ranking", "radius", "buckets"] = "ranking"
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
 
