@@ -13,15 +13,30 @@ from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
-from protocol.evaluation.inputs import code_pair, relevance_from
+from protocol.evaluation.inputs import code_pair, outputs_and_codes, relevance_from
 from protocol.evaluation.labels import label_pair
-from protocol.evaluation.spread import SpreadRow, spread_of
+from protocol.evaluation.ranked import check_ranking, is_defined, score
+from protocol.evaluation.spread import SpreadRow
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.ranking import HammingCounts, LabelRelevance, Relevance, count, ground_truth_sha256, lookup_time
+from protocol.ranking import (
+    HammingCounts,
+    LabelRelevance,
+    Relevance,
+    asymmetric_counts,
+    count,
+    ground_truth_sha256,
+    lookup_time,
+)
 
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
+
+_READ: Mapping[str, Callable[..., tuple[NDArray[Any], NDArray[np.uint8], int]]] = {
+    "hamming": code_pair,
+    "asymmetric": outputs_and_codes,
+}
+"""What reads the queries and the database for each ranking."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +46,8 @@ class Evaluation:
     Parameters
     ----------
     n_queries, n_database, n_bits : int
+    ranking : str
+        How the database is ordered: one of `protocol.identity.RANKINGS`.
     relevance : str
         What makes an item relevant, as in `protocol.identity`.
     convention : str
@@ -44,7 +61,7 @@ class Evaluation:
         The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out; all
         queries where the one value of a metric of the pooled queries is undefined.
     pr_curves : dict of str to PRCurve
-        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
+        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; empty if the ranking is not Hamming.
     top_n : TopNCurve
         Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
     spread : tuple of SpreadRow
@@ -77,6 +94,7 @@ class Evaluation:
     n_queries: int
     n_database: int
     n_bits: int
+    ranking: str
     relevance: str
     convention: str
     metrics: dict[str, float]
@@ -141,6 +159,7 @@ def evaluate(
     n_bits: int | None = None,
     bit_order: str = "little",
     binarize: str | None = None,
+    ranking: str = "hamming",
     metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
@@ -154,7 +173,7 @@ def evaluate(
     split: str | None = None,
     ground_truth: str | None = None,
 ) -> Evaluation:
-    """Score the Hamming ranking of a database by the queries' codes.
+    """Score the ranking of a database by the queries' codes, or by their real-valued outputs.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
     as on the command line. Indices of pandas are ignored: items are matched by position.
@@ -181,6 +200,12 @@ def evaluate(
         How real values become bits. ``sign``: a value above 0 is 1; 0 itself is 0, as negative values are. ``median``:
         a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
         is 0. Codes are not binarised unless this is given.
+    ranking : {"hamming", "asymmetric"}, default="hamming"
+        How the database is ordered. ``asymmetric``: by the inner product of each query's real values, which are not
+        binarised, with the codes of the database as -1 and +1, see `protocol.ranking.asymmetric`. The database is
+        codes, or real values that `binarize` makes codes of; the thresholds of `binarize` are subtracted from the
+        query's values, so that their signs are the bits that the query would have. Metrics of the Hamming radius or of
+        the buckets, `tables`, `lookup_radius` and `trec` need Hamming distances.
     metrics : sequence of str, optional
         Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`, or ``["all"]``: every
         one, with K = 1000 and
@@ -228,53 +253,53 @@ def evaluate(
         if metric != scoring.ALL:
             scoring.keywords(metric)  # refuses an unknown one before any file is read
     searches = [Tables.parse(text) for text in ([tables] if isinstance(tables, str) else tables)]
+    check_ranking(
+        ranking, chosen or (), tables=bool(tables), lookup_radius=lookup_radius is not None, trec=trec is not None
+    )
     files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
-    query, database, length = code_pair(
+    query, database, length = _READ[ranking](
         query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
     )
-    names = _named(chosen, rules, length)
+    names = _named(chosen, rules, length, ranking)
     truth, lacking = _truth(query_labels, database_labels, relevance, len(query), len(database))
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    counts = count(
-        query,
-        database,
-        length,
-        {"truth": truth},
-        index_order=spread or scoring.need_index_order(names),
-        threads=threads,
-        progress=_told(progress, len(query)) if progress else None,
-    )["truth"]
-    n_relevant = counts.n_relevant
-    if not n_relevant.any():
-        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
-    values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
+    how: dict[str, Any] = {
+        "index_order": spread or scoring.need_index_order(names),
+        "threads": threads,
+        "progress": _told(progress, len(query)) if progress else None,
+    }
+    counts = count(query, database, length, {"": truth}, **how)[""] if ranking == "hamming" else None
+    blocks = [counts] if counts else asymmetric_counts(query, database, length, truth, **how)
+    found = score(blocks, names, rules, spread=ranking if spread else None)
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
         n_bits=length,
+        ranking=ranking,
         relevance=truth.kind,
         convention=convention,
-        metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
-        per_query=values,
-        undefined={metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()},
-        pr_curves={
-            average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
-            for average in scoring.AVERAGES
-        },
-        top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
-        queries_without_relevant=int((n_relevant == 0).sum()),
+        metrics={metric: scoring.mean(of_queries) for metric, of_queries in found.per_query.items()},
+        per_query=found.per_query,
+        undefined=found.undefined,
+        pr_curves=_pr_curves(counts, rules) if counts else {},
+        top_n=found.top_n,
+        queries_without_relevant=int((found.n_relevant == 0).sum()),
         labels_not_in_database=lacking,
-        relevant_per_query=(int(n_relevant.min()), int(n_relevant.max())),
-        levels=_levels(counts),
-        spread=spread_of(counts) if spread else (),
+        relevant_per_query=(int(found.n_relevant.min()), int(found.n_relevant.max())),
+        levels=found.levels,
+        spread=found.spread,
         bucket_search={
             str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
             for kind in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
-        trec=write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name) if files else None,
+        trec=(
+            write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name)
+            if files and counts
+            else None
+        ),
         binarize=binarize,
         name=name,
         dataset=dataset,
@@ -284,33 +309,33 @@ def evaluate(
     )
 
 
-def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
-    """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
+def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int, ranking: str) -> list[str]:
+    """Return the metrics to compute; lists for any codes and rankings are without the radii that these don't have."""
     if chosen is None:
-        return [name for name in rules.metrics if _radius(name) <= n_bits]
+        names = [name for name in rules.metrics if _radius(name) <= n_bits and is_defined(name, ranking)]
+        if not names:
+            raise ProtocolError(
+                f"convention {rules.name!r}: expected a metric of the order of items for the ranking {ranking}, got "
+                "only metrics of the Hamming radius."
+            )
+        return names
     for name in chosen:
         if name != scoring.ALL and _radius(name) > n_bits:
             raise ProtocolError(
                 f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {_radius(name):g}."
             )
-    return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
+    if scoring.ALL not in chosen:
+        return list(chosen)
+    return [name for name in scoring.everything(n_bits) if is_defined(name, ranking)]
 
 
 def _radius(metric: str) -> float:
     return scoring.keywords(metric).get("radius", 0)
 
 
-def _levels(counts: HammingCounts) -> tuple[int, int]:
-    """Return the smallest and the largest level that some item has for some query."""
-    occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
-    return int(occurring.min()), int(occurring.max())
-
-
-def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
-    """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
-    if (values == 0).any():
-        values = scoring.evaluate(counts, [metric], empty="drop")[metric]
-    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
+def _pr_curves(counts: HammingCounts, rules: Convention) -> dict[str, scoring.PRCurve]:
+    empty = rules.empty("precision@rR")
+    return {average: scoring.pr_curve(counts, average=average, empty=empty) for average in scoring.AVERAGES}
 
 
 def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:
