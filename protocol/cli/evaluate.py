@@ -109,7 +109,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
               ... --binarize sign                                        outputs of a network
-              ... --binarize sign --ranking asymmetric                   real-valued queries, binary database
+              ... --query-codes real.npy --ranking asymmetric            real-valued queries, binary database
               ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
               ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
               ... --convention hashnet                                   as a tool does; `protocol list conventions`

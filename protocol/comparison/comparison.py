@@ -62,8 +62,8 @@ class Comparison:
         """Return the compared scores: a row per file, method, code length and metric.
 
         Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``,
-        ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the assumed
-        fields.
+        ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the
+        assumed fields.
         """
         rows = [
             {"section": section, "method": score.method, "ranking": score.ranking, "file": score.file}

@@ -168,7 +168,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
 def _ranking(path: Path, value: Any) -> str:
     """Return the recorded name of a ranking."""
     if value not in RANKINGS:
-        raise ProtocolError(f"{path}: ranking: expected {' or '.join(RANKINGS)}, got {value!r}.")
+        raise ProtocolError(
+            f"{path}: ranking: expected {' or '.join(RANKINGS)}, got {'none' if value is None else repr(value)}."
+        )
     return str(value)
 
 
