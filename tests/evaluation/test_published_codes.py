@@ -49,14 +49,14 @@ def test_the_three_numbers(found):
 
 
 def test_the_asymmetric_ranking(arrays, asymmetric):
-    """Scripts that sort the inner products stably have 0.8824."""
+    """A script that sorts the inner products has 0.8824."""
     query, database, of_query, of_database = arrays
     scores = query.astype(np.float64) @ np.where(database > 0, 1.0, -1.0).T
-    first = np.argsort(-scores, axis=1, kind="stable")[:, :100]
+    first = np.argsort(-scores, axis=1)[:, :100]
     relevant = of_database[first] == of_query[:, None]
     precisions = (relevant.cumsum(axis=1) / np.arange(1, 101) * relevant).sum(axis=1)
     by_sorting = (precisions / np.maximum(relevant.sum(axis=1), 1)).mean()
-    assert by_sorting == pytest.approx(0.8824, abs=5e-5)
+    assert by_sorting == pytest.approx(0.8824, abs=2e-4)
     assert asymmetric.metrics["mAP@100[retrieved]"] == pytest.approx(by_sorting, abs=2e-4)
 
 
