@@ -32,6 +32,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         from protocol.storage import check_writable
 
         check_writable(path.parent)  # now, not after minutes of counting
+    if arguments.pr_curves and arguments.ranking == "asymmetric":
+        raise ProtocolError("--pr-curves: expected --ranking hamming, whose radius they need, got asymmetric.")
     with stages() as shown:
         found = evaluation.evaluate(
             arguments.query_codes,
@@ -57,6 +59,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             n_bits=arguments.n_bits,
             bit_order=arguments.bit_order,
             binarize=arguments.binarize,
+            ranking=arguments.ranking,
             metrics=arguments.metric,
             convention=arguments.convention,
             spread=arguments.spread,
@@ -109,7 +112,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command = commands.add_parser(
         "evaluate",
         help="score binary codes of your own under a named convention",
-        description="Score the Hamming ranking of a database by the queries' codes.",
+        description="Score the ranking of a database by the queries' codes, or by their real-valued outputs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=textwrap.dedent(
             """\
@@ -122,6 +125,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               Packed by sentence-transformers: --bit-order big for ubinary, --bit-order big-128 for binary.
               Real-valued outputs need --binarize: sign (above 0) or median (above the median of the bit's values in the
               database); a value equal to the threshold becomes the bit 0.
+            ranking:
+              hamming: by the Hamming distance of the codes. asymmetric: by the inner product of each query's real
+              values, which are not binarised, with the codes of the database as -1 and +1; the thresholds of
+              --binarize are subtracted from the query's values. The results name the ranking.
             labels:
               an integer or a word per item, or a 0/1 matrix with one row per item. Items that share a label are
               relevant to each other.
@@ -138,6 +145,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
               protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
               ... --binarize sign                                        outputs of a network
+              ... --query-codes real.npy --ranking asymmetric            real-valued queries, binary database
               ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
               ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
               ... --convention hashnet                                   as a tool does; `protocol list conventions`
@@ -171,6 +179,12 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         help="of packed codes: the first bit has weight 1 or 128, or 128 with 128 subtracted (little)",
     )
     command.add_argument("--binarize", metavar="sign|median", help="how to make bits of real-valued outputs")
+    command.add_argument(
+        "--ranking",
+        default="hamming",
+        metavar="hamming|asymmetric",
+        help="order the database by Hamming distance, or by the inner product with the query's real values (hamming)",
+    )
     command.add_argument(
         "--metric",
         nargs="+",

@@ -1,10 +1,9 @@
 """One call from codes and a ground truth to named numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,17 @@ from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.cost import Cost
-from protocol.evaluation.inputs import code_pair, relevance_from
-from protocol.evaluation.labels import label_pair
-from protocol.evaluation.loss import VectorInputs, check_rows, loss_of, made_codes, nearest_of, vector_inputs
-from protocol.evaluation.progress import Progress, stage
+from protocol.evaluation.loss import loss_of, vector_inputs
+from protocol.evaluation.progress import Progress
+from protocol.evaluation.ranked import check_ranking, is_defined, score
 from protocol.evaluation.rescoring import Rescoring
-from protocol.evaluation.second_stage import CodePair
-from protocol.evaluation.spread import SpreadRow, spread_of
+from protocol.evaluation.spread import SpreadRow
+from protocol.evaluation.task import Task, counted, joined, task_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.evaluation.vectors import NearestItems, constant_bits, neighbour_metrics, of_nearest
+from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
 from protocol.groundtruth import Distance
 from protocol.ranking import (
-    SHARD_ITEMS,
     HammingCounts,
-    LabelRelevance,
-    Relevance,
-    count_in_shards,
     ground_truth_sha256,
     lookup_time,
 )
@@ -47,6 +41,8 @@ class Evaluation:
     Parameters
     ----------
     n_queries, n_database, n_bits : int
+    ranking : str
+        How the database is ordered: one of `protocol.identity.RANKINGS`.
     relevance : str
         What makes an item relevant, as in `protocol.identity`.
     convention : str
@@ -60,7 +56,7 @@ class Evaluation:
         The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out; all
         queries where the one value of a metric of the pooled queries is undefined.
     pr_curves : dict of str to PRCurve
-        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
+        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; empty if the ranking is not Hamming.
     top_n : TopNCurve
         Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
     spread : tuple of SpreadRow
@@ -100,6 +96,7 @@ class Evaluation:
     n_queries: int
     n_database: int
     n_bits: int
+    ranking: str
     relevance: str
     convention: str
     metrics: dict[str, float]
@@ -183,6 +180,7 @@ def evaluate(
     n_bits: int | None = None,
     bit_order: str = "little",
     binarize: str | None = None,
+    ranking: str = "hamming",
     metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
@@ -196,7 +194,7 @@ def evaluate(
     split: str | None = None,
     ground_truth: str | None = None,
 ) -> Evaluation:
-    """Score the Hamming ranking of a database by the queries' codes.
+    """Score the ranking of a database by the queries' codes, or by their real-valued outputs.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
     as on the command line. Indices of pandas are ignored: items are matched by position.
@@ -256,6 +254,12 @@ def evaluate(
         How real values become bits. ``sign``: a value above 0 is 1; 0 itself is 0, as negative values are. ``median``:
         a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
         is 0. Codes are not binarised unless this is given.
+    ranking : {"hamming", "asymmetric"}, default="hamming"
+        How the database is ordered. ``asymmetric``: by the inner product of each query's real values, which are not
+        binarised, with the codes of the database as -1 and +1, see `protocol.ranking.asymmetric`. The database is
+        codes, or real values that `binarize` makes codes of; the thresholds of `binarize` are subtracted from the
+        query's values, so that their signs are the bits that the query would have. Metrics of the Hamming radius or of
+        the buckets, `tables`, `lookup_radius` and `trec` need Hamming distances.
     metrics : sequence of str, optional
         Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`, or ``["all"]``: every
         one, with K = 1000 and
@@ -299,6 +303,17 @@ def evaluate(
     rules = find(convention)
     chosen = _checked(metrics)
     searches = [Tables.parse(text) for text in ([tables] if isinstance(tables, str) else tables)]
+    check_ranking(
+        ranking,
+        chosen or (),
+        tables=bool(tables),
+        lookup_radius=lookup_radius is not None,
+        trec=trec is not None,
+        rescore_codes=rescore_codes is not None,
+        rescore_hasher=rescore_hasher is not None,
+        rescore_bits=rescore_bits is not None,
+        measure_speed=measure_speed,
+    )
     files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
     inputs = vector_inputs(
         query_vectors,
@@ -321,70 +336,62 @@ def evaluate(
         largest_factor=largest_factor,
         measure_speed=measure_speed or None,
     )
-    truths = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
-    read = partial(_codes, query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize)
-    if inputs is None:
-        task = _of_relevance(read(), truths)
-    else:
-        _check_truth(truths, "vectors")
-        task = _of_vectors(read, inputs, chosen or (), threads=threads, progress=progress)
+    task = task_of(
+        (query_codes, database_codes),
+        {"query labels": query_labels, "database labels": database_labels, "relevance": relevance},
+        inputs,
+        ranking=ranking,
+        form={"n_bits": n_bits, "bit_order": bit_order, "binarize": binarize},
+        metrics=chosen or (),
+        threads=threads,
+        progress=progress,
+    )
     query, database, length = task.codes
-    names = _named(chosen, rules, task)
+    truth = task.truths[task.scored]
+    names = _named(chosen, rules, task, ranking)
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    needed = scoring.needs(names)
-    index_order = spread or "index_average_precision" in needed
-    by_truth = count_in_shards(
-        query,
-        database,
-        length,
-        {str(number): truth for number, truth in task.truths.items()},
-        shard_items=None if index_order else SHARD_ITEMS,  # ties in the order of the database don't add up over shards
-        bucket_sizes="bucket_sizes" in needed,
-        largest_bucket="largest_bucket" in needed,
-        index_order=index_order,
-        threads=threads,
-        progress=stage(progress, "counting", len(query)),
+    blocks = counted(task, names, ranking=ranking, spread=spread, threads=threads, progress=progress)
+    by_number = {number: joined(own) for number, own in blocks.items()} if task.nearest or ranking == "hamming" else {}
+    counts = by_number[task.scored] if ranking == "hamming" else None
+    found = score(
+        [by_number[task.scored]] if by_number else blocks[task.scored], names, rules, spread=ranking if spread else None
     )
-    truth, counts = task.truths[task.scored], by_truth[str(task.scored)]
-    n_relevant = counts.n_relevant
-    if not n_relevant.any():
-        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
-    values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
-    undefined = {metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()}
+    values, undefined = found.per_query, found.undefined
     rescoring: tuple[Rescoring, ...] = ()
     cost = None
     if inputs is not None and task.nearest is not None:
-        by_number = {number: by_truth[str(number)] for number in task.truths}
-        found = neighbour_metrics(by_number, task.nearest.numbers)
-        values, undefined = found | values, dict.fromkeys(found, 0) | undefined
+        of_neighbours = neighbour_metrics(by_number, task.nearest.numbers)
+        values, undefined = of_neighbours | values, dict.fromkeys(of_neighbours, 0) | undefined
         rescoring, cost = loss_of(inputs, task.nearest, task.codes, task.truths, by_number, progress=progress)
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
         n_bits=length,
+        ranking=ranking,
         relevance=truth.kind,
         convention=convention,
         metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
         per_query=values,
         undefined=undefined,
-        pr_curves={
-            average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
-            for average in scoring.AVERAGES
-        },
-        top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
-        queries_without_relevant=int((n_relevant == 0).sum()),
+        pr_curves=_pr_curves(counts, rules) if counts else {},
+        top_n=found.top_n,
+        queries_without_relevant=int((found.n_relevant == 0).sum()),
         labels_not_in_database=task.lacking,
-        relevant_per_query=(int(n_relevant.min()), int(n_relevant.max())),
-        levels=_levels(counts),
-        spread=spread_of(counts) if spread else (),
+        relevant_per_query=(int(found.n_relevant.min()), int(found.n_relevant.max())),
+        levels=found.levels,
+        spread=found.spread,
         bucket_search={
             str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
             for kind in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
-        trec=write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name) if files else None,
+        trec=(
+            write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name)
+            if files and counts
+            else None
+        ),
         binarize=binarize,
         name=name,
         dataset=dataset,
@@ -395,88 +402,6 @@ def evaluate(
         rescoring=rescoring,
         cost=cost,
     )
-
-
-class _Task(NamedTuple):
-    """What is scored.
-
-    Parameters
-    ----------
-    codes : CodePair
-    truths : mapping of int to Relevance
-        By number of nearest items; one, by 0, without vectors.
-    scored : int
-        Which of them the metrics of any relevance read.
-    lacking : tuple of int or str, or None
-        Which labels of queries the database lacks; None without labels.
-    nearest : NearestItems or None
-        None without vectors.
-    """
-
-    codes: CodePair
-    truths: Mapping[int, Relevance]
-    scored: int = 0
-    lacking: tuple[int | str, ...] | None = None
-    nearest: NearestItems | None = None
-
-
-def _codes(query: Any, database: Any, **form: Any) -> CodePair:
-    """Return the codes that were given; `form` as of `code_pair`."""
-    missing = [role for role, values in (("query codes", query), ("database codes", database)) if values is None]
-    if missing:
-        raise ProtocolError(f"{missing[0]}: expected an array or a file, got none. Only vectors can do without codes.")
-    return CodePair(*code_pair(query, database, **form))
-
-
-def _of_relevance(codes: CodePair, truths: Mapping[str, Any]) -> _Task:
-    """Return codes to be scored by labels or by relevance."""
-    _check_truth(truths)
-    sizes = len(codes.query), len(codes.database)
-    of_query, of_database, relevance = truths.values()
-    if relevance is not None:
-        return _Task(codes, {0: relevance_from(relevance, *sizes)})
-    of_query, of_database, lacking = label_pair(of_query, of_database, *sizes)
-    return _Task(codes, {0: LabelRelevance(of_query, of_database)}, lacking=lacking)
-
-
-def _of_vectors(
-    read: Callable[[], CodePair],
-    inputs: VectorInputs,
-    chosen: Sequence[str],
-    *,
-    threads: int,
-    progress: Progress,
-) -> _Task:
-    """Return codes, made of the vectors where none are given, to be scored by the items nearest by the vectors."""
-    made = None
-    if inputs.hashing is None:
-        codes = read()
-        check_rows(codes, inputs)
-    numbers, scored, truths = nearest_of(
-        inputs, [name for name in chosen if of_nearest(name)], threads=threads, progress=progress
-    )
-    if inputs.hashing is not None:
-        codes, made = made_codes(inputs, inputs.hashing, progress)
-    nearest = NearestItems(
-        inputs.options.distance,
-        inputs.database.shape[1],
-        str(inputs.database.dtype),
-        numbers,
-        scored,
-        made,
-        constant_bits(codes.database, codes.n_bits),
-    )
-    return _Task(codes, truths, scored, nearest=nearest)
-
-
-def _check_truth(truths: Mapping[str, Any], *others: str) -> None:
-    """Raise ProtocolError unless there is one ground truth: labels, relevance, or one of the `others`."""
-    given = [*(role for role, values in truths.items() if values is not None), *others]
-    if given not in (["query labels", "database labels"], ["relevance"], ["vectors"]):
-        raise ProtocolError(
-            "ground truth: expected query labels and database labels, relevance, or query vectors and database "
-            f"vectors, got {' and '.join(given) or 'none'}."
-        )
 
 
 def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
@@ -492,14 +417,20 @@ def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
     return chosen
 
 
-def _named(chosen: Sequence[str] | None, rules: Convention, task: _Task) -> list[str]:
+def _named(chosen: Sequence[str] | None, rules: Convention, task: Task, ranking: str) -> list[str]:
     """Return the metrics to compute of one ground truth, without those of the nearest items where there are vectors.
 
-    Lists made for codes of any length are without the radii that these codes don't have.
+    Lists for any codes and rankings are without the radii that these don't have.
     """
     n_bits = task.codes.n_bits
     if chosen is None:
-        return [name for name in rules.metrics if _radius(name) <= n_bits]
+        names = [name for name in rules.metrics if _radius(name) <= n_bits and is_defined(name, ranking)]
+        if not names:
+            raise ProtocolError(
+                f"convention {rules.name!r}: expected a metric of the order of items for the ranking {ranking}, got "
+                "only metrics of the Hamming radius."
+            )
+        return names
     for name in chosen:
         if name != scoring.ALL and _radius(name) > n_bits:
             raise ProtocolError(
@@ -510,22 +441,15 @@ def _named(chosen: Sequence[str] | None, rules: Convention, task: _Task) -> list
                 f"metric {name!r}: expected query vectors and database vectors, or relevance that lists the nearest "
                 f"items, got {task.truths[task.scored].kind}."
             )
-    listed = scoring.everything(n_bits) if scoring.ALL in chosen else chosen
-    return [name for name in listed if task.nearest is None or not of_nearest(name)]
+    if scoring.ALL in chosen:
+        chosen = [name for name in scoring.everything(n_bits) if is_defined(name, ranking)]
+    return [name for name in chosen if task.nearest is None or not of_nearest(name)]
 
 
 def _radius(metric: str) -> float:
     return scoring.keywords(metric).get("radius", 0)
 
 
-def _levels(counts: HammingCounts) -> tuple[int, int]:
-    """Return the smallest and the largest level that some item has for some query."""
-    occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
-    return int(occurring.min()), int(occurring.max())
-
-
-def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
-    """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
-    if (values == 0).any():
-        values = scoring.evaluate(counts, [metric], empty="drop")[metric]
-    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
+def _pr_curves(counts: HammingCounts, rules: Convention) -> dict[str, scoring.PRCurve]:
+    empty = rules.empty("precision@rR")
+    return {average: scoring.pr_curve(counts, average=average, empty=empty) for average in scoring.AVERAGES}

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from protocol import checks
+from protocol.identity import ranked_name
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
@@ -33,6 +34,11 @@ def plot(evaluation: "Evaluation", kind: str) -> Any:
 
 def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     """Return precision over recall, a point for each Hamming radius."""
+    if not evaluation.pr_curves:
+        raise checks.ProtocolError(
+            "plot 'precision-recall': expected the ranking hamming, whose radius it shows, got "
+            f"{evaluation.ranking}. Other figures: 'precision@N' and 'recall@N'."
+        )
     points = [
         {"average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
         for average, curve in evaluation.pr_curves.items()
@@ -63,7 +69,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
             for n, value in zip(curve.n, getattr(curve, values), strict=True)
             if value == value  # NaN where every query is left out
         ]
-        title = evaluation.name or f"{values.capitalize()} of the top N items"
+        title = ranked_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
         return (
             alt.Chart(alt.Data(values=points), title=title)
             .mark_line()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, registry, tables
-from protocol.checks import printable
+from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
@@ -35,6 +35,7 @@ _IDENTITY = (
     "n_queries",
     "n_database",
     "n_bits",
+    "ranking",
     "binarize",
     "convention",
     "ground_truth_sha256",
@@ -45,6 +46,7 @@ _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
 _HEADER = ("metric", "mean", "undefined queries", "ties", "denominator")
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
 
 
@@ -89,7 +91,7 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
         known = shared | own
         records.append(
             {"name": evaluation.name, "metric": metric, "value": mean, "undefined": evaluation.undefined[metric]}
-            | {field: known[field] for field in (*SCORE, "binarize", *NOTED)}
+            | {field: known[field] for field in (*SCORE, "ranking", "binarize", *NOTED)}
         )
     return records
 
@@ -149,30 +151,41 @@ def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
     Metrics of the pooled queries or of the database have no value per query, and no column.
     """
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
-    _write_columns(path, "query", columns, evaluation.n_queries)
+    _write_columns(path, "query", columns, range(evaluation.n_queries), evaluation.ranking)
 
 
 def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty."""
+    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty.
+
+    Raises
+    ------
+    ProtocolError
+        If the ranking has no radius.
+    """
+    if not evaluation.pr_curves:
+        raise ProtocolError(
+            f"pr_curves: expected the ranking hamming, whose radius they need, got {evaluation.ranking}."
+        )
     columns = {
         f"{kind}_{average}": values
         for average, curve in evaluation.pr_curves.items()
         for kind, values in curve._asdict().items()
     }
-    _write_columns(path, "radius", columns, evaluation.n_bits + 1)
+    _write_columns(path, "radius", columns, range(evaluation.n_bits + 1), evaluation.ranking)
 
 
 def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
     """Write precision and recall of the top N items by N as CSV, with nine digits; undefined is empty."""
     n, precision, recall = evaluation.top_n
-    rows = zip(n.tolist(), map(_cell, precision), map(_cell, recall), strict=True)
-    tables.write_csv(path, ("n", "precision", "recall"), rows)
+    _write_columns(path, "n", {"precision": precision, "recall": recall}, n.tolist(), evaluation.ranking)
 
 
-def _write_columns(path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], n_rows: int) -> None:
-    """Write columns of values next to their index, with nine digits; NaN is an empty cell."""
-    rows = ((row, *(_cell(values[row]) for values in columns.values())) for row in range(n_rows))
-    tables.write_csv(path, (index, *columns), rows)
+def _write_columns(
+    path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], rows: Sequence[int], ranking: str
+) -> None:
+    """Write columns of values next to their index and the ranking, with nine digits; NaN is an empty cell."""
+    cells = ((row, ranking, *(_cell(values[at]) for values in columns.values())) for at, row in enumerate(rows))
+    tables.write_csv(path, (index, "ranking", *columns), cells)
 
 
 def _cell(value: float) -> str:
@@ -215,10 +228,11 @@ def _relevant(evaluation: "Evaluation") -> str:
 
 
 def _sizes(evaluation: "Evaluation") -> str:
-    made = f", binarised by {evaluation.binarize}" if evaluation.binarize else ""
+    of_database = "" if evaluation.ranking == "hamming" else "database "
+    made = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
-        f"convention {evaluation.convention}"
+        f"{_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
 
 

@@ -12,7 +12,7 @@ expected number that is kept is the sum over e of the mean of M (r_a + Y r_b / b
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,9 @@ _NEGLIGIBLE = 1e-20
 
 
 class CodePair(NamedTuple):
-    """Packed codes of queries and database, and their number of bits."""
+    """Packed codes of queries and database, and their number of bits; or outputs in place of the queries' codes."""
 
-    query: NDArray[np.uint8]
+    query: NDArray[Any]
     database: NDArray[np.uint8]
     n_bits: int
 

@@ -59,6 +59,7 @@ def summarise(
         options=given,
         empty=empty,
         ties=summary["metric"].map(ties),
+        ranking="hamming",
         convention=pipeline_convention(empty),
         version=__version__,
     )

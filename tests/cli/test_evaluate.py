@@ -79,7 +79,7 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     change = {"query_codes": "q.csv", "database_codes": "d.csv", "query_labels": "ql.txt", "database_labels": "dl.txt"}
     assert main([*command(**change), "--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]) == 0
     out = capsys.readouterr().out
-    assert "1 queries, 4 database items, 2 bits; convention protocol" in out
+    assert "1 queries, 4 database items, 2 bits; Hamming ranking; convention protocol" in out
     assert re.search(r"^mAP +0.9167  none +expected value +all relevant items$", out, re.M)
     assert re.search(r"^mAP\[worst\] +0.8333  none +relevant items last +all relevant items$", out, re.M)
     assert re.search(r"^precision@r1 +0.6667  none +none +items in the ball$", out, re.M)
@@ -137,7 +137,7 @@ def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     with open("values.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["query"] for row in rows] == ["0", "1", "2", "3"]
-    assert rows[0].keys() == {"query", "mAP@5[retrieved]"}
+    assert rows[0].keys() == {"query", "ranking", "mAP@5[retrieved]"}
     values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
     np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
     assert "values that a convention calls mAP" in capsys.readouterr().out
@@ -185,6 +185,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     for name, real in sides.items():
         np.save(f"{name}.npy", real > 0)
         np.save(f"{name}v.npy", real.astype(np.float32))
+        np.save("real.npy", sides["q"])
         Path(f"{name}.csv").write_text("\n".join(map(str, RNG.integers(0, 3, len(real)))) + "\n")
     io.savemat("c.mat", {"tB": codes.pack(sides["q"][:, :48] > 0), "B": codes.pack(sides["d"][:, :48] > 0)})
     sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))

@@ -83,10 +83,29 @@ def follows_a_permutation_of_the_queries(metric, nearest=0):
     np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
 
 
+def depends_on_the_ranking_alone(metric, nearest=0):
+    """Empty distances, the buckets and the cuts between items of one level leave the order of relevance as it is."""
+    counts = make_counts(nearest)
+    spread = {name: np.insert(getattr(counts, name), [0, 0, 0, 2, 5], 0, axis=-1) for name in ("retrieved", "at_level")}
+    moved = replace(counts, **spread, largest_bucket=None, bucket_sizes=np.array([59, 1]))
+    np.testing.assert_allclose(metric(moved), metric(counts), rtol=1e-12)
+    coarse = HammingCounts.from_histograms([[2, 4, 3, 5]], {1: [[0, 1, 0, 5]], 3: [[2, 1, 0, 0]]})
+    fine = HammingCounts.from_histograms(
+        [[1, 1, 4, 2, 1, 3, 2]], {1: [[0, 0, 1, 0, 0, 3, 2]], 3: [[1, 1, 1, 0, 0, 0, 0]]}
+    )
+    if nearest:
+        relevant = ([[0, 1, 0, nearest - 1]], [[0, 0, 1, 0, 0, nearest - 1, 0]])
+        coarse = HammingCounts.from_histograms([[2, 4, 3, 4]], relevant[0])
+        fine = HammingCounts.from_histograms([[1, 1, 4, 2, 1, 4, 0]], relevant[1])
+    values = [metric(replace(one, index_average_precision=np.array([0.7]))) for one in (coarse, fine)]
+    np.testing.assert_allclose(*values, rtol=1e-12)
+
+
 def says_what_it_is(entry):
     low, high = entry.range
     assert low < high
     assert entry.better in ("higher", "lower")
+    assert entry.defined_on in ("ranking", "radius", "buckets")
     has_number = any(mark in entry.name for mark in ("@K", "@rR"))
     facts = ("empty", "ties", "denominator", *(["beyond"] if has_number else []))
     for text in (entry.source, entry.summary, *(getattr(entry, fact) for fact in facts)):
@@ -121,6 +140,16 @@ def test_contract(name, check):
         check(metric, nearest, *entry.range)
     else:
         check(metric, nearest)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_it_is_defined_on(name):
+    metric, entry = registry.get("metric", name), registry.entry("metric", name)
+    if entry.defined_on == "ranking":
+        depends_on_the_ranking_alone(metric, NEAREST[entry.relevant])
+    else:
+        with pytest.raises((AssertionError, ProtocolError)):
+            depends_on_the_ranking_alone(metric)
 
 
 @pytest.mark.parametrize("name", registry.names("metric"))
@@ -207,6 +236,7 @@ def test_wrong_metrics_are_rejected(check, metric):
         {"range": (1.0, 0.0)},
         {"summary": "two\nlines"},
         {"ties": None},
+        {"defined_on": "distances"},
         {"beyond": ""},
     ],
 )

@@ -115,7 +115,7 @@ def test_the_median_is_that_of_the_database():
     found = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS, binarize="median")
     assert found.metrics == means(QUERY - medians > 0, DATABASE - medians > 0)
     assert found.binarize == "median"
-    assert "16 bits, binarised by median; convention" in repr(found)
+    assert "16 bits, binarised by median; Hamming ranking; convention" in repr(found)
 
 
 @pytest.mark.parametrize(
