@@ -118,7 +118,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             """\
             files:
               F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
-              F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)
+              F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)  F.fvecs  F.ivecs  F.bvecs
               The key may be left out where a file holds one array. Nothing is ever unpickled.
             codes:
               0 and 1, -1 and +1 or bool, one row per item, one column per bit; or packed uint8 with --n-bits.
