@@ -74,7 +74,10 @@ def _found(evaluation: "Evaluation") -> _Table:
             row += _with_range(*values)
         cells.append(row)
     header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
-    return "nearest items found among the top K by code, expected over ties", header, cells
+    title = (
+        "share of the K nearest items among the top K by code, and of queries whose nearest item is; expected over ties"
+    )
+    return title, header, cells
 
 
 def _curve(curve: Rescoring) -> _Table:
@@ -95,7 +98,7 @@ def _curve(curve: Rescoring) -> _Table:
         reached = f"{_or_none(found.worst)} to {_or_none(found.best)}"
         smallest += [_or_none(found.expected), "" if len(set(found)) == 1 else reached]
     again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
-    title = f"nearest items kept if c x K items are retrieved by code and the first K by {again} are kept"
+    title = f"share of the K nearest items that remain if c x K items are retrieved by code and ranked again by {again}"
     return title, header, [*cells, smallest]
 
 
