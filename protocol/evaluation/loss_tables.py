@@ -24,7 +24,7 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
         return []
     codes = [] if nearest.codes is None else [f"codes: {nearest.codes}"]
     if nearest.constant_bits:
-        verb = "bit has" if nearest.constant_bits == 1 else "bits have"
+        verb = "bits has" if nearest.constant_bits == 1 else "bits have"
         codes.append(f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} one value in the whole database")
     fewest, most = evaluation.relevant_per_query
     ties = "" if most == nearest.relevant else f"; with ties {fewest:,} to {most:,} items for K = {nearest.relevant:,}"
