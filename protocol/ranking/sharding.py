@@ -35,6 +35,7 @@ def count_in_shards(
     bucket_sizes: bool = True,
     largest_bucket: bool = True,
     index_order: bool = False,
+    calls: int = 1,
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
@@ -54,7 +55,7 @@ def count_in_shards(
         them, and the items that share their code with another item are counted once more for the latter.
     index_order : bool, default=False
         As for `count`; only if one shard holds the whole database.
-    threads, progress
+    calls, threads, progress
         As for `count`. A query is done when it was compared with all items of the database.
 
     Returns
@@ -78,16 +79,18 @@ def count_in_shards(
     """
     n_database = len(database_codes)
     if shard_items is None or n_database <= integer(shard_items, "shard_items"):
-        return count(
+        at_once = count(
             query_codes,
             database_codes,
             n_bits,
             relevances,
             largest_bucket=largest_bucket,
             index_order=index_order,
+            calls=calls,
             threads=threads,
             progress=progress,
         )
+        return at_once if bucket_sizes else {name: replace(own, bucket_sizes=None) for name, own in at_once.items()}
     if index_order:
         raise ProtocolError(
             f"index_order: expected a database of at most {shard_items:,} items (shard_items), since ties in the order "
@@ -103,14 +106,13 @@ def count_in_shards(
     told = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
-        calls = len(shards) + len(repeated)
         return count(
             query_codes,
             part,
             n_bits,
             truths,
             largest_bucket=largest,
-            calls=calls,
+            calls=calls * len(shards),
             threads=threads,
             progress=told.of_part(len(part)),
         )
