@@ -119,7 +119,7 @@ class SquaredFold:
         sample = _sample(database)
         centre = _mean(sample, database.shape[1])
         farthest = [np.maximum(X.max(axis=0) - centre, centre - X.min(axis=0)) for X in (query, sample) if len(X)]
-        self._frame = _Frame.around(centre, max(map(np.linalg.norm, farthest)), narrow=_narrow(database))
+        self._frame = _Frame.around(centre, float(max(map(np.linalg.norm, farthest))), narrow=_narrow(database))
         self._m = database.shape[1] + 2
         self._relative, self._absolute = (3 * self._m + 8) * _U, self._m * 2.0**-89
 
@@ -264,7 +264,7 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     size = max(1, _NUMBERS // X.shape[1])
     for start in range(0, len(X), size):
         block = X[start : start + size]
-        finite, zero = np.isfinite(block), unit & ~block.any(axis=1)
+        finite, zero = np.isfinite(block), (np.count_nonzero(block, axis=1) == 0) & unit
         within = np.abs(block.astype(np.float64)) <= _LARGEST_NUMBER
         bad = np.flatnonzero(~within.all(axis=1) | zero)
         if bad.size:

@@ -3,14 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, one_of
+from protocol.groundtruth._distances import DISTANCES, Distance
 from protocol.groundtruth._items import Items
 from protocol.groundtruth._neighbour_search import nearest
 from protocol.registry import GroundTruthRecord
 
 
-def _check(*, n_neighbours: int, n_train: int | None = None, n_database: int | None = None) -> None:
-    """Raise ProtocolError unless 1 <= `n_neighbours` <= `n_database`, as far as that is known."""
+def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:
+    """Raise ProtocolError for an unknown distance, and unless 1 <= `n_neighbours` <= `n_database`, if that is known."""
+    one_of(distance, DISTANCES, "distance")
     if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
         upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
         raise ProtocolError(f"n_neighbours: expected an integer >= 1{upper}, got {n_neighbours}.")
@@ -23,9 +25,15 @@ def _check(*, n_neighbours: int, n_train: int | None = None, n_database: int | N
     check=_check,
 )
 def nearest_neighbours(
-    query: Items, database: Items, train: Items, *, seed: int = 0, n_neighbours: int = 100
+    query: Items,
+    database: Items,
+    train: Items,
+    *,
+    seed: int = 0,
+    n_neighbours: int = 100,
+    distance: Distance = "euclidean",
 ) -> dict[str, NDArray[np.int64]]:
-    """Relevant items are no farther from the query than its k-th nearest neighbour, by Euclidean distance.
+    """Relevant items are no farther from the query than its k-th nearest neighbour, by one distance.
 
     Parameters
     ----------
@@ -37,6 +45,8 @@ def nearest_neighbours(
         Not used: nothing is random.
     n_neighbours : int, default=100
         k, from 1 to the size of the database.
+    distance : {"euclidean", "cosine", "dot"}, default="euclidean"
+        The distance between features: Euclidean, 1 - the cosine, or minus the inner product.
 
     Returns
     -------
@@ -47,8 +57,12 @@ def nearest_neighbours(
     Raises
     ------
     ProtocolError
-        If `n_neighbours` is out of its range.
+        If an option is out of its range, or an item is zero, for which the cosine is undefined.
+
+    Notes
+    -----
+    Distances are exact: pairs that float32 arithmetic can't decide are computed again in float64.
     """
-    _check(n_neighbours=n_neighbours, n_database=len(database.X))
-    found = nearest(query.X, database.X, n_neighbours)
+    _check(n_neighbours=n_neighbours, distance=distance, n_database=len(database.X))
+    found = nearest(query.X, database.X, n_neighbours, distance=distance)
     return {"indptr": found.indptr, "indices": found.indices}

@@ -107,6 +107,11 @@ def test_class_labels_of_a_folder_without_sub_folders(here):
         ("nearest_neighbours", {"n_neighbours": "many"}, "option 'n_neighbours': expected an integer, got 'many'"),
         ("nearest_neighbours", {"n_neighbours": 2.5}, "option 'n_neighbours': expected an integer, got 2.5"),
         ("nearest_neighbours", {"n_neighbours": True}, "option 'n_neighbours': expected an integer, got True"),
+        (
+            "nearest_neighbours",
+            {"distance": "cosinus"},
+            "option 'distance': expected 'euclidean', 'cosine' or 'dot', got 'cosinus'.",
+        ),
         ("epsilon_ball", {"n_neighbours": -5}, "n_neighbours: expected an integer >= 1, got -5"),
         ("epsilon_ball", {"n_neighbours": 100_000}, "n_neighbours: expected less than the 1,747 items to count in"),
         ("epsilon_ball", {"n_neighbours": 1}, "300 training points are too few to judge so small a share"),

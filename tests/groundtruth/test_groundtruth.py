@@ -130,6 +130,20 @@ def test_nearest_neighbours_with_ties_at_the_last():
     assert rows(truth) == [[0, 1], [4, 5, 6]]
 
 
+@pytest.mark.parametrize(("distance", "wanted"), [("euclidean", [0, 1]), ("cosine", [1, 2]), ("dot", [2, 3])])
+def test_nearest_neighbours_by_three_distances(distance, wanted):
+    build = registry.get("ground_truth", "nearest_neighbours")
+    database = items([[1, 0], [2, 1], [4, 2.1], [9, 0]])
+    truth = build(items([[1, 0.5]]), database, database, n_neighbours=2, distance=distance)
+    assert rows(truth) == [wanted]
+
+
+def test_nearest_neighbours_refuses_an_unknown_distance():
+    build = registry.get("ground_truth", "nearest_neighbours")
+    with pytest.raises(ProtocolError, match=r"distance: expected cosine, dot or euclidean, got 'hamming'\."):
+        build(items(LINE), items(LINE), items(LINE), n_neighbours=2, distance="hamming")
+
+
 def test_graded_distance_gives_the_level_of_the_smallest_radius():
     build = registry.get("ground_truth", "graded_distance")
     # 55 pairs of 11 points: 10 at distance 1, 9 at 2, ...; the percentiles 70, 30, 10 of them are 5, 2 and 1
