@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -38,7 +39,7 @@ def section(results: Results) -> Section | None:
     runs = shares(results)
     if runs.empty:
         return None
-    means, best = _with_intervals(runs), equal_bytes(runs)
+    means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
     meaning = (
         "K: the number of true nearest neighbours, by the vectors, of each query. A code finds the share of them that "
@@ -49,7 +50,7 @@ def section(results: Results) -> Section | None:
         "The published figures in the last table are context: they are of other data, so they can't be compared with "
         "ours number for number."
     )
-    text = [_answer(results, best, place), meaning + _intervals(means), context]
+    text = [answer(best, place), meaning + _intervals(means), context]
     tables = [_table(results, own, place) for _, own in _of_features(means, place)]
     tables += [_equal_bytes(best, means, place), _published(results)]
     return Section("loss", _TITLE, text, [_figure(results, means, place)], tables)
@@ -88,7 +89,7 @@ def _factor(metric: str, k: int) -> float:
     return n // k if is_rescored else math.nan
 
 
-def _with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
+def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
     """Return mean, interval and number of runs of each share; without an interval where there is one run."""
     means = runs.groupby(_GROUP, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     half = half_width(means["std"], means["n_runs"])
@@ -134,9 +135,9 @@ def n_bytes(n_bits: int) -> int:
     return -(-n_bits // 8)
 
 
-def _answer(results: Results, best: "pd.DataFrame", place: dict[str, Any]) -> str:
-    """Return in words which hasher loses least at each size, of the place that stands for all."""
-    here = results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
+def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return in words which hasher loses least at each size, of one feature, ground truth and split."""
+    here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
     found = [f"{row.share:.1%} at {_size(row)} with {row.best}" for row in rows]
     says = (
@@ -161,7 +162,7 @@ def _intervals(means: "pd.DataFrame") -> str:
     return f"Brackets: {_INTERVAL} of the mean over the runs (Student's t)."
 
 
-def _of_features(means: "pd.DataFrame", place: dict[str, Any]) -> Any:
+def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
     """Return the rows of each feature, of the split that stands for all where the feature has it, else of its first."""
     for feature, own in means.groupby("feature", sort=False):
         splits = list(dict.fromkeys(own["split"]))
@@ -169,7 +170,7 @@ def _of_features(means: "pd.DataFrame", place: dict[str, Any]) -> Any:
         yield feature, own[own["split"] == split]
 
 
-def _table(results: Results, means: "pd.DataFrame", place: dict[str, Any]) -> Table:
+def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
     """Return the loss on one feature: a row of each hasher and code length, a column of each K."""
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
     truths = dict.fromkeys(means["ground_truth"])
@@ -224,7 +225,7 @@ def _smallest(curve: "pd.DataFrame") -> str:
     return f"more than {int(curve['c'].max())}" if reached.empty else str(int(reached.min()))
 
 
-def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: dict[str, Any]) -> Table:
+def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
     """Return the best hasher of each size with its paired difference from the second, where `_of_features` is."""
     shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
     rows = [
@@ -264,7 +265,7 @@ def _published(results: Results) -> Table:
     return Table("loss-published", caption, header, rows, n_labels=len(words))
 
 
-def _figure(results: Results, means: "pd.DataFrame", place: dict[str, Any]) -> Figure:
+def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:
     data = means.drop(columns=["k", "std"])
     return Figure(
         "rescoring",
@@ -276,29 +277,19 @@ def _figure(results: Results, means: "pd.DataFrame", place: dict[str, Any]) -> F
     )
 
 
-def _shows(results: Results, means: "pd.DataFrame", place: dict[str, Any]) -> str:
+def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return which factor each hasher takes to the target, in words."""
     here = results.at(means, **place)
     k, most = int(here["k"].iloc[0]), int(here["c"].max())
     where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
     if most == 1:
-        return (
-            f"The share of the {k:,} nearest neighbours that the codes find; no factor above 1 was measured ({where})."
-        )
-    last = here[here["c"] == most].sort_values("mean", ascending=False, kind="stable").iloc[0]
-    alone = results.at(here, hasher=last["hasher"], c=1)["mean"].iloc[0]
-    reached = {hasher: own[own["mean"] >= TARGET]["c"] for hasher, own in here.groupby("hasher", sort=False)}
-    least = (
-        min((int(c.min()), hasher) for hasher, c in reached.items() if len(c))
-        if any(map(len, reached.values()))
-        else None
-    )
-    says = (
-        f"Rescoring {most} K items by the vectors raises the share of {last['hasher']} from {alone:.1%} to "
-        f"{last['mean']:.1%}; "
-    )
-    goal = f"{TARGET:.0%} of the {k:,} nearest"
-    says += f"{goal} take c = {least[0]} with {least[1]}" if least else f"no hasher reaches {goal}"
-    return f"{says} ({where})."
+        return f"The share of the {k:,} nearest neighbours that the codes find; only c = 1 was measured ({where})."
+    by_factor: dict[float, list[str]] = {}
+    for hasher, own in here.groupby("hasher", sort=False):
+        reached = own[own["mean"] >= TARGET]["c"]
+        by_factor.setdefault(math.inf if reached.empty else int(reached.min()), []).append(hasher)
+    parts = [f"{f'more than {most}' if math.isinf(c) else c} with {listed(by_factor[c])}" for c in sorted(by_factor)]
+    return f"To find {TARGET:.0%} of the {k:,} nearest neighbours, rescoring takes c = {'; '.join(parts)} ({where})."
 
 
 def _chart(results: Results, *, intervals: bool) -> Any:
