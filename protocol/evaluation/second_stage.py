@@ -21,7 +21,7 @@ from protocol import codes
 from protocol.metrics import hypergeometric
 from protocol.ranking import Relevance
 
-_BLOCK = 1 << 16  # items whose distances are computed at once
+_BLOCK = 1 << 14  # items whose distances are computed at once
 _NEGLIGIBLE = 1e-20
 """Probabilities below it are left out: together they are less than the rounding of float64."""
 
@@ -81,14 +81,15 @@ def second_stage(
     n_queries = len(first.query)
     shares = {(number, top): np.empty((3, n_queries)) for number, tops in retrieved.items() for top in tops}
     most = max((top for tops in retrieved.values() for top in tops), default=0)
-    words = [codes.words(side) for stage in (first, second) for side in stage[:2]]
+    of_queries, again_of_queries = codes.words(first.query), codes.words(second.query)
+    items, again_of_items = np.ascontiguousarray(codes.words(first.database).T), codes.words(second.database)
     for row in range(n_queries if shares else 0):
-        distance = _distances(words[0][row], words[1])
+        distance = _distances(of_queries[row], items)
         within = np.cumsum(np.bincount(distance, minlength=first.n_bits + 1))
         candidates = np.flatnonzero(distance <= np.searchsorted(within, most))
         order = np.argsort(distance[candidates], kind="stable")
         candidates = candidates[order]
-        again = _distances(words[2][row], words[3][candidates]).astype(np.int64)
+        again = _distances(again_of_queries[row], again_of_items[candidates].T).astype(np.int64)
         for number, relevance in relevances.items():
             relevant = np.isin(candidates, relevance.row(row)[0])
             for top in retrieved[number]:
@@ -103,11 +104,12 @@ def second_stage(
 
 
 def _distances(query: NDArray[np.uint64], items: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """Return the Hamming distance of every item, some at a time."""
-    distance = np.empty(len(items), dtype=np.uint16)
-    for start in range(0, len(items), _BLOCK):
+    """Return the Hamming distance of every item, some at a time; `query` is (n_words,), `items` (n_words, n_items)."""
+    distance = np.zeros(items.shape[1], dtype=np.uint16)
+    for start in range(0, distance.size, _BLOCK):
         block = slice(start, start + _BLOCK)
-        distance[block] = np.bitwise_count(items[block] ^ query).sum(axis=1, dtype=np.uint16)
+        for of_query, of_items in zip(query, items, strict=True):
+            distance[block] += np.bitwise_count(of_items[block] ^ of_query)
     return distance
 
 
