@@ -31,7 +31,7 @@ def test_the_curves_begin_at_the_means_of_the_runs(runs):
     by_run = runs.groupby(PLACE)[f"neighbours@{tables.K}"]
     np.testing.assert_allclose(first["mean"], by_run.mean(), atol=1e-5)
     np.testing.assert_array_equal(first["n_runs"], by_run.size())
-    wide = curves.set_index("c", append=True)["mean"].unstack("c")
+    wide = curves.reset_index().pivot_table(index=PLACE, columns="c", values="mean")
     assert (np.diff(wide.to_numpy(), axis=1) >= 0).all()  # more items rescored, no fewer neighbours
 
 

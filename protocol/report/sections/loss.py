@@ -286,7 +286,8 @@ def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
 
 def _chart(results: Results, *, intervals: bool) -> Any:
     x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
-    y = alt.Y("mean:Q", title="share of the K nearest found", axis=alt.Axis(format="%"))
+    axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
+    y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
     base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
