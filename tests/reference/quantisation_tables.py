@@ -50,9 +50,7 @@ CONTEXT = """\
 ## Published figures
 
 For context. They are of other data, other vectors and, for CoRECT, another metric, so they can't be compared with the
-tables above number for number. What they share with ours is the order of methods: a threshold fitted to each dimension
-matters where vectors are not centred, and signs of principal components keep more than random hyperplanes on data
-whose variance is concentrated.
+tables above number for number.
 
 - ann-search-rs (GregorLueg/ann-search-rs, `docs/benchmarks_binary.md` at commit 0aee6d1): recall of the nearest
   neighbours, exhaustive search of binary codes, without and with 10-fold and 20-fold rescoring. K is not in that file;

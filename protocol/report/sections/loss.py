@@ -1,6 +1,5 @@
 """What binary codes lose of the vectors they were made from, where the truth is the nearest neighbours by these."""
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -173,34 +172,27 @@ def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[t
 def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
     """Return the loss on one feature: a row of each hasher and code length, a column of each K."""
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
-    truths = dict.fromkeys(means["ground_truth"])
-    of_curve = place["ground_truth"] if place["ground_truth"] in truths else next(iter(truths))
-    k = {truth: int(results.at(means, ground_truth=truth)["k"].iloc[0]) for truth in truths}
+    k = dict(zip(means["ground_truth"], means["k"], strict=True))
+    of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
     curve = results.at(means, ground_truth=of_curve)
     most = int(curve["c"].max())
-    first = means[means["c"] == 1]
-    columns = {truth: results.at(first, ground_truth=truth).set_index(["n_bits", "hasher"]) for truth in truths}
-    rows, strong = [], set()
-    lengths = sorted(means["n_bits"].unique(), reverse=True)
-    hashers = list(dict.fromkeys(means["hasher"]))
-    labels = 4
-    for n_bits, hasher in itertools.product(lengths, hashers):
-        if not any((n_bits, hasher) in own.index for own in columns.values()):
-            continue
-        cells = [hasher, str(n_bits), str(n_bytes(n_bits)), _ratio(results.dimensions.get(feature), n_bits)]
-        for across, own in enumerate(columns.values(), labels):
-            if (n_bits, hasher) not in own.index:
-                cells.append(ABSENT)
-                continue
-            cells.append(_cell(own.loc[n_bits, hasher]))
-            if own.loc[n_bits, hasher]["mean"] == own.loc[n_bits]["mean"].max():
-                strong.add((len(rows), across))
-        rows.append([*cells, *([_smallest(results.at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else [])])
-    header = ["hasher", "bits", "bytes per item", "of float32", *(f"K = {k[truth]:,}" for truth in truths)]
+    alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
+    best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
+    labels = ["hasher", "bits", "bytes per item", "of float32"]
+    rows, strong = list[list[str]](), set[tuple[int, int]]()
+    for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
+        found = {row.ground_truth: row for row in own.itertuples()}
+        ratio = _ratio(results.dimensions.get(feature), n_bits)
+        cells = [_cell(found[truth]) if truth in found else ABSENT for truth in k]
+        cells += [_smallest(results.at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
+        across = enumerate(k, len(labels))
+        strong |= {(len(rows), column) for column, truth in across if truth in found and found[truth].best}
+        rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
+    header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
     caption = (
         f"Share of the K nearest neighbours that the codes find: {feature}, {split} split; the best of each code "
-        f"length bold. Of float32: the size of a code relative to the vector."
+        "length bold. Of float32: the size of a code relative to the vector."
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
@@ -213,8 +205,8 @@ def _ratio(dimension: int | None, n_bits: int) -> str:
 
 
 def _cell(row: Any) -> str:
-    interval = "" if math.isnan(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
-    return f"{row['mean']:.3f}{interval}"
+    interval = "" if math.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
+    return f"{row.mean:.3f}{interval}"
 
 
 def _smallest(curve: "pd.DataFrame") -> str:
@@ -294,7 +286,8 @@ def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
 
 def _chart(results: Results, *, intervals: bool) -> Any:
     x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
-    y = alt.Y("mean:Q", title="share of the K nearest found", axis=alt.Axis(format="%"))
+    axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
+    y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
     base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
