@@ -130,6 +130,9 @@ def extend(
         raise ProtocolError(f"extension {extension!r} can't have {extension_bits} bits")
 
     def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
+        if not extension_bits:  # bits as bytes would take eight times the memory
+            check(codes, n_bits)
+            return codes.copy()
         tail = np.full((len(codes), extension_bits), value)
         return pack(np.hstack([unpack(codes, n_bits), tail]))
 

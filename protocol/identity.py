@@ -26,6 +26,18 @@ OF_LABELS = ("class labels", "shared labels")
 SCORE = (*PROTOCOL, "n_bits", "metric")
 """All fields in which two scores must agree to be compared."""
 
+RANKINGS = ("hamming", "asymmetric")
+"""How a method orders the database, recorded with every score as ``ranking``.
+
+hamming
+    By the Hamming distance of the database's codes from the query's code.
+asymmetric
+    By the inner product of the query's real-valued outputs with the database's codes, their bits as -1 and +1.
+
+The ranking belongs to the method, so that two rankings of the same codes can be compared; only the first ranks by what
+the codes alone determine. Its name is part of the method's name in a comparison, see `ranked_name`.
+"""
+
 NOTED = ("convention", "version")
 """Recorded with every score, but not compared: a convention only chooses metrics and the value of `empty`."""
 
@@ -51,6 +63,17 @@ def with_options(name: str, field: str, options: str) -> str:
     """
     digest = dict(part.split("=", 1) for part in options.split() if "=" in part).get(field)
     return f"{name} ({digest})" if digest else name
+
+
+def ranked_name(name: str, ranking: str) -> str:
+    """Return the name of a method with its ranking, if that is not the Hamming ranking.
+
+    Examples
+    --------
+    >>> ranked_name("csq", "hamming"), ranked_name("csq", "asymmetric")
+    ('csq', 'csq (asymmetric)')
+    """
+    return name if ranking == "hamming" else f"{name} ({ranking})"
 
 
 def pipeline_convention(empty: str) -> str:

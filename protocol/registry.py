@@ -260,6 +260,11 @@ class MetricRecord(Record):
         By what the value is divided.
     beyond : str, default=""
         What a cutoff or radius beyond the data means; required of names that hold one.
+    relevant : {"", "the nearest", "the K nearest"}, default=""
+        The items that have to be the relevant ones, of those next to the query; any if empty.
+    defined_on : {"ranking", "radius", "buckets"}, default="ranking"
+        What the value depends on: the order of the database, which any ranking has; the numbers of items by Hamming
+        radius; or the buckets of the database. Only the first can be computed for a ranking by other scores.
     deviations : str, default=""
         From its source.
     synonyms : tuple of str, default=()
@@ -278,6 +283,8 @@ class MetricRecord(Record):
     ties: str
     denominator: str
     beyond: str = ""
+    relevant: Literal["", "the nearest", "the K nearest"] = ""
+    defined_on: Literal["ranking", "radius", "buckets"] = "ranking"
     deviations: str = ""
     synonyms: tuple[str, ...] = ()
     needs: Literal["", "bucket_sizes", "largest_bucket", "index_average_precision"] = ""

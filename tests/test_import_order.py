@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "metrics": {"codes", "ranking"},
     **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
     "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
-    "evaluation": {"codes", "formats", "ranking", "metrics"},
+    "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
     "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},

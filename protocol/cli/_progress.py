@@ -7,16 +7,40 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give what shows progress from (done, total), once two seconds have passed, if a person is watching."""
+    """Give what shows progress from (done, total), once two seconds have passed, if a person is watching.
+
+    Without a unit, numbers are shortened, as in 1.2M.
+    """
     if not sys.stderr.isatty():
         yield None
         return
     from tqdm import tqdm
 
-    with tqdm(desc=what, unit=unit, delay=2, leave=False) as bar:
+    with tqdm(desc=what, unit=unit, unit_scale=not unit, delay=2, leave=False) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
+
+        yield show
+
+
+@contextlib.contextmanager
+def stages() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Give what shows progress from (done, total, stage): a bar for each stage, as `progress` shows it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with contextlib.ExitStack() as bars:
+        current, last, bar = "", 0, None
+
+        def show(done: int, total: int, stage: str) -> None:
+            nonlocal current, last, bar
+            if stage != current or done < last:
+                bars.close()  # the bar of the stage before
+                bar = bars.enter_context(progress(stage, ""))
+            current, last = stage, done
+            if bar is not None:
+                bar(done, total)
 
         yield show

@@ -61,11 +61,12 @@ class Comparison:
     def to_frame(self) -> "pd.DataFrame":
         """Return the compared scores: a row per file, method, code length and metric.
 
-        Columns: ``section``, ``method``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``, ``metric``,
-        ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the assumed fields.
+        Columns: ``section``, ``method``, ``ranking``, ``file``, the fields of `protocol.identity.PROTOCOL`, ``n_bits``,
+        ``metric``, ``mean``, ``std``, ``n_runs``, ``convention``, ``version``, and ``assumed``, the names of the
+        assumed fields.
         """
         rows = [
-            {"section": section, "method": score.method, "file": score.file}
+            {"section": section, "method": score.method, "ranking": score.ranking, "file": score.file}
             | protocol_of(score)
             | {name: getattr(score, name) for name in ("n_bits", "metric", "mean", "std")}
             | {"n_runs": as_number(score.n_runs), "convention": score.convention, "version": score.version}

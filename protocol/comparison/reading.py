@@ -15,7 +15,7 @@ from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
-from protocol.identity import OF_LABELS, PROTOCOL, with_options
+from protocol.identity import OF_LABELS, PROTOCOL, RANKINGS, ranked_name, with_options
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ _INTEGERS = ("n_bits", "n_runs")
 _CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _TOLERANCE = 1e-6  # of a mean of values that were written with nine digits
 _FIRST_LINE = 2  # of a table, below the names of its columns
+_OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results of it may be older than the column
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
@@ -40,6 +41,9 @@ class Score:
     file : str
         The file, or the `Evaluation`, that it comes from.
     method : str
+        With the name of the ranking, if that is not the Hamming ranking.
+    ranking : str
+        One of `protocol.identity.RANKINGS`.
     protocol : tuple of str or None
         The values of `protocol.identity.PROTOCOL`; None where the file does not record it.
     n_bits : int
@@ -55,6 +59,7 @@ class Score:
 
     file: str
     method: str
+    ranking: str
     protocol: tuple[str | None, ...]
     n_bits: int
     metric: str
@@ -138,10 +143,14 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             with_options(*row) for row in zip(columns[field], [field] * len(plain), plain["options"], strict=True)
         ]
     protocols = zip(*columns.values(), strict=True)
+    rankings = (
+        [_ranking(path, value) for value in plain["ranking"]] if "ranking" in plain else [_OF_SUMMARY] * len(plain)
+    )
     return [
         Score(
             file=file,
-            method=printable(f"{row['hasher']}, {row['feature']}"),
+            method=ranked_name(printable(f"{row['hasher']}, {row['feature']}"), ranking),
+            ranking=ranking,
             protocol=tuple(map(_known, protocol)),
             n_bits=int(row["n_bits"]),
             metric=printable(row["metric"]),
@@ -152,8 +161,17 @@ def _of_summary(path: Path, file: str) -> list[Score]:
             version=_known(row.get("version")),
             values=functools.partial(runs.values, tuple(row[column] for column in _CELL), row["mean"]),
         )
-        for row, protocol in zip(plain.to_dict("records"), protocols, strict=True)
+        for row, protocol, ranking in zip(plain.to_dict("records"), protocols, rankings, strict=True)
     ]
+
+
+def _ranking(path: Path, value: Any) -> str:
+    """Return the recorded name of a ranking."""
+    if value not in RANKINGS:
+        raise ProtocolError(
+            f"{path}: ranking: expected {' or '.join(RANKINGS)}, got {'none' if value is None else repr(value)}."
+        )
+    return str(value)
 
 
 def _ground_truth(name: str, relevance: str | None, feature: str) -> str:
@@ -259,6 +277,7 @@ def _of_json(path: Path, file: str) -> list[Score]:
         content = json.loads(path.read_text(), object_pairs_hook=functools.partial(_once, path))
         scores = {printable(metric): _number(mean) for metric, mean in content["metrics"].items()}
         n_bits = integer(content["n_bits"], f"{path}: n_bits")
+        ranking = _ranking(path, content.get("ranking"))
         for size in ("n_queries", "n_database"):
             if content.get(size) is not None:
                 integer(content[size], f"{path}: {size}")
@@ -279,7 +298,8 @@ def _of_json(path: Path, file: str) -> list[Score]:
     return [
         Score(
             file=file,
-            method=_known(content.get("name")) or path.stem,
+            method=ranked_name(_known(content.get("name")) or path.stem, ranking),
+            ranking=ranking,
             protocol=tuple(
                 _known(by_metric[field].get(metric) if field in by_metric else content.get(field)) for field in PROTOCOL
             ),
@@ -342,8 +362,8 @@ class _PerQuery:
         if file_sha256(path) != self._recorded["sha256"]:
             return f"{path.name} is not the file that {self._file} names: its SHA-256 is another"
         try:
-            return pd.read_csv(path).astype(np.float64)
-        except ValueError as error:
+            return pd.read_csv(path).drop(columns="ranking").astype(np.float64)
+        except (ValueError, KeyError) as error:
             return f"{path.name} is no table of numbers ({' '.join(str(error).split())})"
 
 
@@ -356,7 +376,8 @@ def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
         scores.append(
             Score(
                 file=file,
-                method=evaluation.name or file,
+                method=ranked_name(evaluation.name or file, evaluation.ranking),
+                ranking=evaluation.ranking,
                 protocol=tuple(map(_known, (fields | by_metric).values())),
                 n_bits=evaluation.n_bits,
                 metric=metric,
@@ -382,12 +403,14 @@ def named_by_method(scores: Sequence[Score]) -> list[Score]:
     """Return the scores with methods whose names are unique.
 
     Files of one method and of different code lengths, or with different metrics, stay one method. Where two files have
-    the same score of the same method, the file's name distinguishes them.
+    the same score of the same method, or one name stands for two rankings, the file's name distinguishes them.
     """
     seen: dict[tuple[Any, ...], str] = {}
+    rankings: dict[str, str] = {}
     twice = set()
     for score in scores:
-        if seen.setdefault((score.method, score.n_bits, score.metric, score.protocol), score.file) != score.file:
+        is_seen = seen.setdefault((score.method, score.n_bits, score.metric, score.protocol), score.file) != score.file
+        if is_seen or rankings.setdefault(score.method, score.ranking) != score.ranking:
             twice.add(score.method)
     return [
         replace(score, method=f"{score.method} ({score.file})") if score.method in twice else score for score in scores

@@ -271,6 +271,8 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
         n_train = sizes.get("train")
         for name in feature.ground_truths:
             _check_ground_truth(experiment.ground_truths[name], n_train, sizes.get("database"), where)
+            for metric in experiment.config["metrics"]:
+                _check_nearest(metric, experiment.ground_truths[name])
         for name in graded:  # among the training rows
             _check_ground_truth(experiment.ground_truths[name], n_train, n_train, where)
 
@@ -279,6 +281,17 @@ def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str
     """Return the known numbers of a feature's items in the partitions; an image may have several items (SIFT's)."""
     one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
     return experiment.sizes(split) if one_item_an_image else {}
+
+
+def _check_nearest(metric: str, use: Use) -> None:
+    """Refuse a metric of the nearest items where other items are relevant."""
+    relevant = registry.entry("metric", metric).relevant
+    number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
+    if relevant and (use.plugin != "nearest_neighbours" or use.options["n_neighbours"] != number):
+        raise ProtocolError(
+            f"metric {metric!r}: expected every ground truth to be nearest_neighbours with n_neighbours {number}, got "
+            f"{use.name!r}. P@K and R@K are defined for any ground truth."
+        )
 
 
 def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, where: str) -> None:

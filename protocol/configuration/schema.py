@@ -28,6 +28,7 @@ from protocol.checks import ProtocolError, one_of
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
 _SHOWN = 80  # characters of a value in a message
+_LONGEST_CODE = 4096  # bits: the embeddings in use have up to 3,072 dimensions
 
 
 def _integer(value: Any) -> Any:
@@ -139,7 +140,7 @@ Hashers = Annotated[
     Entries, Field(description="Hashers (`protocol list hashers`): names, or {name: ..., use: ..., options: {...}}.")
 ]
 CodeLengths = Annotated[
-    list[Annotated[StrictInt, Field(ge=1, le=512), BeforeValidator(_integer)]],
+    list[Annotated[StrictInt, Field(ge=1, le=_LONGEST_CODE), BeforeValidator(_integer)]],
     Different,
     Field(min_length=1, description="Code lengths in bits.", json_schema_extra=_UNIQUE),
 ]
@@ -235,7 +236,7 @@ class FinishedCodesKeys(_Model):
     )
     n_bits: (
         Annotated[
-            list[Annotated[StrictInt, Field(ge=1, le=512), BeforeValidator(_integer)]],
+            list[Annotated[StrictInt, Field(ge=1, le=_LONGEST_CODE), BeforeValidator(_integer)]],
             Different,
             Field(min_length=1, json_schema_extra=_UNIQUE),
         ]

@@ -1,6 +1,6 @@
 """One call from codes and a ground truth to named numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,18 @@ from protocol.checks import ProtocolError, need
 from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
-from protocol.evaluation.inputs import code_pair, relevance_from
-from protocol.evaluation.labels import label_pair
-from protocol.evaluation.spread import SpreadRow, spread_of
+from protocol.evaluation.cost import Cost
+from protocol.evaluation.loss import loss_of, vector_inputs
+from protocol.evaluation.progress import Progress
+from protocol.evaluation.ranked import check_ranking, is_defined, score
+from protocol.evaluation.rescoring import Rescoring
+from protocol.evaluation.spread import SpreadRow
+from protocol.evaluation.task import Task, counted, joined, task_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
+from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
+from protocol.groundtruth import Distance
 from protocol.ranking import (
-    SHARD_ITEMS,
     HammingCounts,
-    LabelRelevance,
-    Relevance,
-    count_in_shards,
     ground_truth_sha256,
     lookup_time,
 )
@@ -39,6 +41,8 @@ class Evaluation:
     Parameters
     ----------
     n_queries, n_database, n_bits : int
+    ranking : str
+        How the database is ordered: one of `protocol.identity.RANKINGS`.
     relevance : str
         What makes an item relevant, as in `protocol.identity`.
     convention : str
@@ -52,7 +56,7 @@ class Evaluation:
         The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out; all
         queries where the one value of a metric of the pooled queries is undefined.
     pr_curves : dict of str to PRCurve
-        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``.
+        Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; empty if the ranking is not Hamming.
     top_n : TopNCurve
         Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
     spread : tuple of SpreadRow
@@ -80,11 +84,19 @@ class Evaluation:
         The user's name of the codes, and what they were scored on; None if not given.
     ground_truth_sha256 : str or None
         Identifies what is relevant to which query: values per query are compared only where it is the same.
+    nearest : NearestItems or None
+        Which items are the nearest ones, and how the codes were made; None unless vectors were given.
+    rescoring : tuple of Rescoring
+        The share of the nearest items that re-ranking by the vectors reaches, and that by a second code if there is
+        one; empty unless vectors were given.
+    cost : Cost or None
+        What an item takes; None unless vectors were given.
     """
 
     n_queries: int
     n_database: int
     n_bits: int
+    ranking: str
     relevance: str
     convention: str
     metrics: dict[str, float]
@@ -106,6 +118,9 @@ class Evaluation:
     split: str | None = None
     ground_truth: str | None = None
     ground_truth_sha256: str | None = None
+    nearest: NearestItems | None = None
+    rescoring: tuple[Rescoring, ...] = ()
+    cost: Cost | None = None
 
     def __repr__(self) -> str:
         return results.table(self)
@@ -127,28 +142,45 @@ class Evaluation:
 
         Parameters
         ----------
-        kind : {"precision-recall", "precision@N", "recall@N"}
+        kind : {"precision-recall", "precision@N", "recall@N", "rescoring"}
             The precision-recall curve over the Hamming radius, of the pooled queries (micro) and as the mean of the
-            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own.
+            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own; the
+            share of the K nearest items after re-ranking over the factor c.
 
         Raises
         ------
         ProtocolError
-            If there is no such figure, or the package altair is not installed.
+            If there is no such figure, the evaluation has no such curve, or the package altair is not installed.
         """
         return plots.plot(self, kind)
 
 
 def evaluate(
-    query_codes: Any,
-    database_codes: Any,
+    query_codes: Any = None,
+    database_codes: Any = None,
     *,
     query_labels: Any = None,
     database_labels: Any = None,
     relevance: Any = None,
+    query_vectors: Any = None,
+    database_vectors: Any = None,
+    distance: Distance | None = None,
+    neighbours: int | Sequence[int] | None = None,
+    relevant_neighbours: int | None = None,
+    hasher: str | None = None,
+    hasher_options: Mapping[str, Any] | None = None,
+    train_vectors: Any = None,
+    seed: int = 0,
+    rescore_codes: tuple[Any, Any] | None = None,
+    rescore_hasher: str | None = None,
+    rescore_bits: int | None = None,
+    target: float | None = None,
+    largest_factor: int | None = None,
+    measure_speed: bool = False,
     n_bits: int | None = None,
     bit_order: str = "little",
     binarize: str | None = None,
+    ranking: str = "hamming",
     metrics: str | Sequence[str] | None = None,
     convention: str = "protocol",
     spread: bool = False,
@@ -156,13 +188,13 @@ def evaluate(
     lookup_radius: int | None = None,
     trec: str | Path | TrecOptions | None = None,
     threads: int = 1,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress = None,
     name: str | None = None,
     dataset: str | None = None,
     split: str | None = None,
     ground_truth: str | None = None,
 ) -> Evaluation:
-    """Score the Hamming ranking of a database by the queries' codes.
+    """Score the ranking of a database by the queries' codes, or by their real-valued outputs.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
     as on the command line. Indices of pandas are ignored: items are matched by position.
@@ -171,7 +203,8 @@ def evaluate(
     ----------
     query_codes, database_codes : array_like, str or Path
         0 and 1, -1 and +1 or bool, (n, n_bits), of any numeric dtype; or packed integers, (n, ceil(n_bits / 8)), with
-        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given.
+        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given. With vectors, codes may
+        be left out; a hasher then makes them.
     query_labels, database_labels : array_like, str or Path, optional
         Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a label are
         relevant to each other; the level of relevance is the number of labels they share. At least one query has to
@@ -179,8 +212,40 @@ def evaluate(
     relevance : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path, optional
         In place of labels: a matrix (n_queries, n_database), Boolean or of levels with a ``tocsr`` method; or each
         query's relevant database positions, from 0.
+    query_vectors, database_vectors : array_like, str or Path, optional
+        In place of labels: the vectors that the codes stand for, (n, d). The items nearest to a query are relevant to
+        it. Files in NumPy's format and in those of big-ann-benchmarks and TEXMEX are read in blocks.
+    distance : {"cosine", "euclidean", "dot"}, default="cosine"
+        By which items are near; ``dot`` is the inner product, larger is nearer.
+    neighbours : int or sequence of int, optional
+        The numbers K of nearest items: ``neighbours@K``, ``1-recall@K`` and re-ranking are computed for each. 1, 10 and
+        100 if None, as far as the database has so many.
+    relevant_neighbours : int, optional
+        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None.
+    hasher : str, optional
+        The registered hasher that makes codes of the vectors, ``sign`` if None; `n_bits` is the code length, by default
+        the dimension of the vectors.
+    hasher_options : mapping of str to value, optional
+        Its options.
+    train_vectors : array_like, str or Path, optional
+        What it is fitted on. If None, the database, or 10,000 of its rows if it has more, drawn with `seed`.
+    seed : int, default=0
+        Of the hasher and of the sample.
+    rescore_codes : pair of array_like, str or Path, optional
+        The queries' and the database's second codes: re-ranking by these is computed as well as by the vectors.
+    rescore_hasher : str, optional
+        The hasher that makes the second codes, `hasher` if None; `rescore_bits` has to be given.
+    rescore_bits : int, optional
+        The code length of the second codes.
+    target : float, default=0.95
+        The share of the nearest items for which the smallest factor c is looked up: c x K items are retrieved by code,
+        ranked again, and K are kept.
+    largest_factor : int, default=64
+        The largest factor c of the curve.
+    measure_speed : bool, default=False
+        Measure the queries per second of our own exact scan, with one thread.
     n_bits : int, optional
-        Taken from the codes' columns if None.
+        Taken from the codes' columns if None. Of codes that are made of vectors: their length.
     bit_order : {"little", "big", "big-128"}, default="little"
         Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
         128 (``np.packbits``, the precision ``ubinary`` of sentence-transformers). ``big-128`` is the latter with 128
@@ -189,6 +254,12 @@ def evaluate(
         How real values become bits. ``sign``: a value above 0 is 1; 0 itself is 0, as negative values are. ``median``:
         a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
         is 0. Codes are not binarised unless this is given.
+    ranking : {"hamming", "asymmetric"}, default="hamming"
+        How the database is ordered. ``asymmetric``: by the inner product of each query's real values, which are not
+        binarised, with the codes of the database as -1 and +1, see `protocol.ranking.asymmetric`. The database is
+        codes, or real values that `binarize` makes codes of; the thresholds of `binarize` are subtracted from the
+        query's values, so that their signs are the bits that the query would have. Metrics of the Hamming radius or of
+        the buckets, `tables`, `lookup_radius` and `trec` need Hamming distances.
     metrics : sequence of str, optional
         Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`, or ``["all"]``: every
         one, with K = 1000 and
@@ -204,9 +275,10 @@ def evaluate(
     trec : str, Path or TrecOptions, optional
         The folder for the run and qrels files of TREC, or that folder with a depth, an order of ties and a seed.
     threads : int, default=1
-        For the counting.
+        For the search of the nearest items and the counting.
     progress : callable, optional
-        Called with the number of queries counted so far and the number of all queries, whenever the first has grown.
+        Called with how much is done, with the total, and with what is done, such as ``"counting"``, whenever the first
+        has grown.
     name : str, optional
         The name of the codes in a comparison.
     dataset, split, ground_truth : str, optional
@@ -229,127 +301,155 @@ def evaluate(
     (2, 1.0, 0.9167)
     """
     rules = find(convention)
-    chosen = [metrics] if isinstance(metrics, str) else metrics
-    if chosen is not None and not len(chosen):
-        raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
-    for metric in chosen or ():
-        if metric != scoring.ALL:
-            scoring.keywords(metric)  # refuses an unknown one before any file is read
+    chosen = _checked(metrics)
     searches = [Tables.parse(text) for text in ([tables] if isinstance(tables, str) else tables)]
-    files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
-    query, database, length = code_pair(
-        query_codes, database_codes, n_bits=n_bits, bit_order=bit_order, binarize=binarize
+    check_ranking(
+        ranking,
+        chosen or (),
+        tables=bool(tables),
+        lookup_radius=lookup_radius is not None,
+        trec=trec is not None,
+        rescore_codes=rescore_codes is not None,
+        rescore_hasher=rescore_hasher is not None,
+        rescore_bits=rescore_bits is not None,
+        measure_speed=measure_speed,
     )
-    names = _named(chosen, rules, length)
-    truth, lacking = _truth(query_labels, database_labels, relevance, len(query), len(database))
+    files = TrecOptions(trec) if isinstance(trec, (str, Path)) else trec
+    inputs = vector_inputs(
+        query_vectors,
+        database_vectors,
+        codes=(query_codes, database_codes),
+        n_bits=n_bits,
+        bit_order=bit_order,
+        binarize=binarize,
+        seed=seed,
+        distance=distance,
+        neighbours=(neighbours,) if isinstance(neighbours, int) else neighbours,
+        relevant_neighbours=relevant_neighbours,
+        hasher=hasher,
+        hasher_options=hasher_options,
+        train_vectors=train_vectors,
+        rescore_codes=rescore_codes,
+        rescore_hasher=rescore_hasher,
+        rescore_bits=rescore_bits,
+        target=target,
+        largest_factor=largest_factor,
+        measure_speed=measure_speed or None,
+    )
+    task = task_of(
+        (query_codes, database_codes),
+        {"query labels": query_labels, "database labels": database_labels, "relevance": relevance},
+        inputs,
+        ranking=ranking,
+        form={"n_bits": n_bits, "bit_order": bit_order, "binarize": binarize},
+        metrics=chosen or (),
+        threads=threads,
+        progress=progress,
+    )
+    query, database, length = task.codes
+    truth = task.truths[task.scored]
+    names = _named(chosen, rules, task, ranking)
     for kind in searches:
         kind.check(length)
     seconds = np.empty(0) if lookup_radius is None else lookup_time(query, database, length, radius=lookup_radius)
-    needed = scoring.needs(names)
-    index_order = spread or "index_average_precision" in needed
-    counts = count_in_shards(
-        query,
-        database,
-        length,
-        {"truth": truth},
-        shard_items=None if index_order else SHARD_ITEMS,  # ties in the order of the database don't add up over shards
-        bucket_sizes="bucket_sizes" in needed,
-        largest_bucket="largest_bucket" in needed,
-        index_order=index_order,
-        threads=threads,
-        progress=_told(progress, len(query)) if progress else None,
-    )["truth"]
-    n_relevant = counts.n_relevant
-    if not n_relevant.any():
-        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
-    values = {metric: scoring.evaluate(counts, [metric], empty=rules.empty(metric))[metric] for metric in names}
+    blocks = counted(task, names, ranking=ranking, spread=spread, threads=threads, progress=progress)
+    by_number = {number: joined(own) for number, own in blocks.items()} if task.nearest or ranking == "hamming" else {}
+    counts = by_number[task.scored] if ranking == "hamming" else None
+    found = score(
+        [by_number[task.scored]] if by_number else blocks[task.scored], names, rules, spread=ranking if spread else None
+    )
+    values, undefined = found.per_query, found.undefined
+    rescoring: tuple[Rescoring, ...] = ()
+    cost = None
+    if inputs is not None and task.nearest is not None:
+        of_neighbours = neighbour_metrics(by_number, task.nearest.numbers)
+        values, undefined = of_neighbours | values, dict.fromkeys(of_neighbours, 0) | undefined
+        rescoring, cost = loss_of(inputs, task.nearest, task.codes, task.truths, by_number, progress=progress)
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
         n_bits=length,
+        ranking=ranking,
         relevance=truth.kind,
         convention=convention,
         metrics={metric: scoring.mean(of_queries) for metric, of_queries in values.items()},
         per_query=values,
-        undefined={metric: _undefined(counts, metric, of_queries) for metric, of_queries in values.items()},
-        pr_curves={
-            average: scoring.pr_curve(counts, average=average, empty=rules.empty("precision@rR"))
-            for average in scoring.AVERAGES
-        },
-        top_n=scoring.top_n_curve(counts, empty=rules.empty("R@K")),
-        queries_without_relevant=int((n_relevant == 0).sum()),
-        labels_not_in_database=lacking,
-        relevant_per_query=(int(n_relevant.min()), int(n_relevant.max())),
-        levels=_levels(counts),
-        spread=spread_of(counts) if spread else (),
+        undefined=undefined,
+        pr_curves=_pr_curves(counts, rules) if counts else {},
+        top_n=found.top_n,
+        queries_without_relevant=int((found.n_relevant == 0).sum()),
+        labels_not_in_database=task.lacking,
+        relevant_per_query=(int(found.n_relevant.min()), int(found.n_relevant.max())),
+        levels=found.levels,
+        spread=found.spread,
         bucket_search={
             str(kind): search(query, database, length, truth, kind, empty=rules.empty("precision_micro@rR"))
             for kind in searches
         },
         lookup_seconds=tuple(seconds.tolist()),
-        trec=write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name) if files else None,
+        trec=(
+            write_trec(query, database, counts, truth, files, empty=rules.empty("mAP"), tag=name)
+            if files and counts
+            else None
+        ),
         binarize=binarize,
         name=name,
         dataset=dataset,
         split=split,
-        ground_truth=ground_truth,
+        ground_truth=task.nearest.ground_truth if ground_truth is None and task.nearest else ground_truth,
         ground_truth_sha256=ground_truth_sha256(truth),
+        nearest=task.nearest,
+        rescoring=rescoring,
+        cost=cost,
     )
 
 
-def _named(chosen: Sequence[str] | None, rules: Convention, n_bits: int) -> list[str]:
-    """Return the metrics to compute; lists made for codes of any length are without the radii that these don't have."""
+def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
+    """Return the names of metrics that were given; refuse an unknown one before any file is read."""
+    if metrics is None:
+        return None
+    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not chosen:
+        raise ProtocolError("metrics: expected at least one metric, or None for those of the convention, got none.")
+    for metric in chosen:
+        if metric != scoring.ALL:
+            scoring.keywords(metric)
+    return chosen
+
+
+def _named(chosen: Sequence[str] | None, rules: Convention, task: Task, ranking: str) -> list[str]:
+    """Return the metrics to compute of one ground truth, without those of the nearest items where there are vectors.
+
+    Lists for any codes and rankings are without the radii that these don't have.
+    """
+    n_bits = task.codes.n_bits
     if chosen is None:
-        return [name for name in rules.metrics if _radius(name) <= n_bits]
+        names = [name for name in rules.metrics if _radius(name) <= n_bits and is_defined(name, ranking)]
+        if not names:
+            raise ProtocolError(
+                f"convention {rules.name!r}: expected a metric of the order of items for the ranking {ranking}, got "
+                "only metrics of the Hamming radius."
+            )
+        return names
     for name in chosen:
         if name != scoring.ALL and _radius(name) > n_bits:
             raise ProtocolError(
                 f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {_radius(name):g}."
             )
-    return scoring.everything(n_bits) if scoring.ALL in chosen else list(chosen)
+        if of_nearest(name) and task.truths[task.scored].kind != "neighbours":
+            raise ProtocolError(
+                f"metric {name!r}: expected query vectors and database vectors, or relevance that lists the nearest "
+                f"items, got {task.truths[task.scored].kind}."
+            )
+    if scoring.ALL in chosen:
+        chosen = [name for name in scoring.everything(n_bits) if is_defined(name, ranking)]
+    return [name for name in chosen if task.nearest is None or not of_nearest(name)]
 
 
 def _radius(metric: str) -> float:
     return scoring.keywords(metric).get("radius", 0)
 
 
-def _levels(counts: HammingCounts) -> tuple[int, int]:
-    """Return the smallest and the largest level that some item has for some query."""
-    occurring = counts.levels[counts.at_level.any(axis=(0, 2))]
-    return int(occurring.min()), int(occurring.max())
-
-
-def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
-    """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
-    if (values == 0).any():
-        values = scoring.evaluate(counts, [metric], empty="drop")[metric]
-    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
-
-
-def _told(progress: Callable[[int, int], object], total: int) -> Callable[[int], object]:
-    """Return what counting calls with the queries just done."""
-    done = 0
-
-    def add(just_done: int) -> None:
-        nonlocal done
-        done += just_done
-        progress(done, total)
-
-    return add
-
-
-def _truth(
-    query_labels: Any, database_labels: Any, relevance: Any, n_queries: int, n_database: int
-) -> tuple[Relevance, tuple[int | str, ...] | None]:
-    """Return the ground truth, of which there must be one, and which labels of queries the database lacks."""
-    inputs = {"query labels": query_labels, "database labels": database_labels, "relevance": relevance}
-    given = [role for role, values in inputs.items() if values is not None]
-    if given == ["relevance"]:
-        return relevance_from(relevance, n_queries, n_database), None
-    if given != ["query labels", "database labels"]:
-        raise ProtocolError(
-            "ground truth: expected query labels and database labels, or relevance, "
-            f"got {' and '.join(given) or 'none'}."
-        )
-    of_query, of_database, lacking = label_pair(query_labels, database_labels, n_queries, n_database)
-    return LabelRelevance(of_query, of_database), lacking
+def _pr_curves(counts: HammingCounts, rules: Convention) -> dict[str, scoring.PRCurve]:
+    empty = rules.empty("precision@rR")
+    return {average: scoring.pr_curve(counts, average=average, empty=empty) for average in scoring.AVERAGES}

@@ -59,7 +59,8 @@ def code_pair(
     checks.one_of(bit_order, BIT_ORDERS, "bit_order")
     if binarize is not None:
         checks.one_of(binarize, BINARIZE, "binarize")
-        return _binarised(query, database, n_bits, binarize)
+        outputs, of_items, thresholds = _real_pair(query, database, n_bits, binarize)
+        return codes.pack(outputs > thresholds), codes.pack(of_items > thresholds), len(thresholds)
     of_query, length = codes_from(query, "query codes", n_bits=n_bits, bit_order=bit_order)
     of_database, database_length = codes_from(database, "database codes", n_bits=n_bits, bit_order=bit_order)
     _check_lengths(length, database_length, named(database, "database codes"))
@@ -108,6 +109,52 @@ def codes_from(
             f"{array.dtype}."
         )
     return codes.pack(_bits(array, name, n_bits)), array.shape[1]
+
+
+def outputs_and_codes(
+    query: Any, database: Any, *, n_bits: int | None = None, bit_order: str = "little", binarize: str | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], int]:
+    """Return the real-valued outputs of the queries, the packed codes of the database, and their number of bits.
+
+    Parameters
+    ----------
+    query : array_like, str or Path
+        Real values (n_queries, n_bits), which are not binarised.
+    database, n_bits, bit_order, binarize
+        As in `code_pair`. The threshold of each bit is subtracted from the queries' values.
+
+    Raises
+    ------
+    ProtocolError
+        If the queries' values are only 0 and 1, as codes are, or not as many as the bits; otherwise as in `code_pair`.
+
+    Examples
+    --------
+    >>> outputs_and_codes([[0.3, 0.1]], [[0.2, 0.2], [0.4, 0.3], [0.0, 0.0]], binarize="median")
+    (array([[ 0.1, -0.1]]), array([[0],
+           [3],
+           [0]], dtype=uint8), 2)
+    """
+    checks.one_of(bit_order, BIT_ORDERS, "bit_order")
+    name = named(query, "query codes")
+    if binarize is not None:
+        checks.one_of(binarize, BINARIZE, "binarize")
+        outputs, of_items, thresholds = _real_pair(query, database, n_bits, binarize)
+        of_database = codes.pack(of_items > thresholds)
+    else:
+        of_database, length = codes_from(database, "database codes", n_bits=n_bits, bit_order=bit_order)
+        outputs, thresholds = _matrix(query, name), np.zeros(length)
+        _check_finite(outputs, name)
+        if outputs.shape[1] != length:
+            raise ProtocolError(
+                f"{name}: expected {length} real values, as the database has bits, got {outputs.shape[1]}."
+            )
+    if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
+        raise ProtocolError(
+            f"{name}: expected real values for the ranking asymmetric, got only 0 and 1. Codes of -1 and +1 rank as by "
+            "Hamming distance."
+        )
+    return outputs.astype(np.float64) - thresholds, of_database, len(thresholds)
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
@@ -172,10 +219,10 @@ def _matrix(values: Any, name: str) -> NDArray:
     return array
 
 
-def _binarised(
+def _real_pair(
     query: Any, database: Any, n_bits: int | None, binarize: str
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
-    """Return packed codes of the real-valued outputs of both sides, and their number of bits."""
+) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
+    """Return the real-valued outputs of both sides, and the threshold of each bit."""
     names = [named(query, "query codes"), named(database, "database codes")]
     of_query, of_database = _matrix(query, names[0]), _matrix(database, names[1])
     for array, name in zip((of_query, of_database), names, strict=True):
@@ -184,7 +231,7 @@ def _binarised(
             raise ProtocolError(f"{name}: expected {n_bits} columns (n_bits) to binarise, got {array.shape[1]}.")
     _check_lengths(of_query.shape[1], of_database.shape[1], names[1])
     thresholds = _medians(of_database) if binarize == "median" else np.zeros(of_database.shape[1])
-    return codes.pack(of_query > thresholds), codes.pack(of_database > thresholds), len(thresholds)
+    return of_query, of_database, thresholds
 
 
 def _check_finite(array: NDArray, name: str) -> None:
@@ -219,7 +266,8 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
             f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
         )
-    if array.dtype != np.uint8 and (array.min() < lowest or array.max() > highest):
+    anything = bit_order != "big-128" and array.dtype == np.uint8
+    if not anything and (array.min() < lowest or array.max() > highest):
         raise ProtocolError(
             f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
         )

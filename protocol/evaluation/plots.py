@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from protocol import checks
+from protocol.identity import ranked_name
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
@@ -33,6 +34,11 @@ def plot(evaluation: "Evaluation", kind: str) -> Any:
 
 def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     """Return precision over recall, a point for each Hamming radius."""
+    if not evaluation.pr_curves:
+        raise checks.ProtocolError(
+            "plot 'precision-recall': expected the ranking hamming, whose radius it shows, got "
+            f"{evaluation.ranking}. Other figures: 'precision@N' and 'recall@N'."
+        )
     points = [
         {"average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
         for average, curve in evaluation.pr_curves.items()
@@ -63,7 +69,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
             for n, value in zip(curve.n, getattr(curve, values), strict=True)
             if value == value  # NaN where every query is left out
         ]
-        title = evaluation.name or f"{values.capitalize()} of the top N items"
+        title = ranked_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
         return (
             alt.Chart(alt.Data(values=points), title=title)
             .mark_line()
@@ -77,11 +83,39 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
     return chart
 
 
+def _rescoring(evaluation: "Evaluation", alt: Any) -> Any:
+    """Return the share of the K nearest items after re-ranking over c, a line for each K, a band from worst to best."""
+    if not evaluation.rescoring:
+        raise checks.ProtocolError("plot 'rescoring': expected an evaluation of vectors, got one without.")
+    points = [
+        {"by": curve.by, "K": row.neighbours, "c": row.factor, "worst": row.worst, "share": row.expected}
+        | {"best": row.best}
+        for curve in evaluation.rescoring
+        for row in curve.rows
+    ]
+    title = evaluation.name or "Nearest items kept after re-ranking"
+    base = alt.Chart(alt.Data(values=points), title=title).encode(
+        x=alt.X("c:Q", scale=alt.Scale(type="log", base=2), title="c: c x K items are retrieved by code"),
+        color=alt.Color("K:N", title="K"),
+    )
+    share = alt.Scale(domain=[0, 1])
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y("worst:Q", scale=share, title="share of the K nearest items"), y2="best:Q", detail="by:N"
+    )
+    line = base.mark_line(point=True).encode(
+        y=alt.Y("share:Q", scale=share),
+        strokeDash=alt.StrokeDash("by:N", title="re-ranked by"),
+        tooltip=["by:N", "K:Q", "c:Q", "worst:Q", "share:Q", "best:Q"],
+    )
+    return alt.layer(band, line)
+
+
 KINDS: MappingProxyType[str, Callable[["Evaluation", Any], Any]] = MappingProxyType(
     {
         "precision-recall": _precision_recall,
         "precision@N": _over_n("precision"),
         "recall@N": _over_n("recall"),
+        "rescoring": _rescoring,
     }
 )
 """The figures: each a function of the evaluation and the module altair."""

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import __version__, registry, tables
-from protocol.checks import printable
+from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.labels import brief
+from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
 from protocol.identity import NOTED, SCORE
 from protocol.storage import file_sha256, replacing
 
@@ -34,6 +35,7 @@ _IDENTITY = (
     "n_queries",
     "n_database",
     "n_bits",
+    "ranking",
     "binarize",
     "convention",
     "ground_truth_sha256",
@@ -44,19 +46,20 @@ _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
 _HEADER = ("metric", "mean", "undefined queries", "ties", "denominator")
 _COUNTED = {"zero": "counted as 0", "drop": "left out"}
+_RANKING = {"hamming": "Hamming", "asymmetric": "asymmetric"}
 _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "either way"}
 
 
 def table(evaluation: "Evaluation") -> str:
     """Return an evaluation as text: each number with its undefined queries, its ties and its denominator.
 
-    A convention's differences from its original follow, and the spread, bucket searches and lookups where requested.
+    Above it is what the code loses where vectors were given. A convention's differences from its original follow, and
+    the spread, bucket searches and lookups where requested.
     """
     rules = find(evaluation.convention)
-    parts = [
-        "\n".join(_head(evaluation)),
-        tables.text(_HEADER, _cells(evaluation)),
-    ]
+    parts = ["\n".join(_head(evaluation))]
+    parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in loss_tables(evaluation)]
+    parts.append(_metrics_title(evaluation) + tables.text(_HEADER, _cells(evaluation)))
     if rules.not_copied:
         parts.append("\n".join(["not copied from the original:", *(f"  {line}" for line in rules.not_copied)]))
     parts += [f"{title}:\n{tables.text(header, cells)}" for title, header, cells in _more_tables(evaluation)]
@@ -66,16 +69,15 @@ def table(evaluation: "Evaluation") -> str:
 def html_table(evaluation: "Evaluation") -> str:
     """Return an evaluation as HTML, the tables of `table`, everything escaped."""
     rules = find(evaluation.convention)
-    parts = [
-        f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>",
-        _html(_HEADER, _cells(evaluation)),
-    ]
+    parts = [f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>"]
+    parts += [_html_titled(*each) for each in loss_tables(evaluation)]
+    title = _metrics_title(evaluation).rstrip()
+    parts += [f"<p>{escape(title)}</p>"] if title else []
+    parts.append(_html(_HEADER, _cells(evaluation)))
     if rules.not_copied:
         lines = "".join(f"<li>{escape(line)}</li>" for line in rules.not_copied)
         parts.append(f"<p>not copied from the original:</p><ul>{lines}</ul>")
-    parts += [
-        f"<p>{escape(printable(title))}:</p>{_html(header, cells)}" for title, header, cells in _more_tables(evaluation)
-    ]
+    parts += [_html_titled(*each) for each in _more_tables(evaluation)]
     return "\n".join(["<div>", *parts, "</div>"])
 
 
@@ -89,7 +91,7 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
         known = shared | own
         records.append(
             {"name": evaluation.name, "metric": metric, "value": mean, "undefined": evaluation.undefined[metric]}
-            | {field: known[field] for field in (*SCORE, "binarize", *NOTED)}
+            | {field: known[field] for field in (*SCORE, "ranking", "binarize", *NOTED)}
         )
     return records
 
@@ -99,7 +101,8 @@ def to_json(evaluation: "Evaluation") -> str:
 
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by
     metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and
-    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested.
+    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested; ``nearest``,
+    ``rescoring`` and ``cost`` where vectors were given, with times only if the speed was measured.
     """
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
@@ -126,6 +129,7 @@ def _content(evaluation: "Evaluation") -> dict[str, Any]:
     content["undefined"] = dict(evaluation.undefined)
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
     content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
+    content |= loss_content(evaluation)
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:
@@ -147,30 +151,41 @@ def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
     Metrics of the pooled queries or of the database have no value per query, and no column.
     """
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
-    _write_columns(path, "query", columns, evaluation.n_queries)
+    _write_columns(path, "query", columns, range(evaluation.n_queries), evaluation.ranking)
 
 
 def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty."""
+    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty.
+
+    Raises
+    ------
+    ProtocolError
+        If the ranking has no radius.
+    """
+    if not evaluation.pr_curves:
+        raise ProtocolError(
+            f"pr_curves: expected the ranking hamming, whose radius they need, got {evaluation.ranking}."
+        )
     columns = {
         f"{kind}_{average}": values
         for average, curve in evaluation.pr_curves.items()
         for kind, values in curve._asdict().items()
     }
-    _write_columns(path, "radius", columns, evaluation.n_bits + 1)
+    _write_columns(path, "radius", columns, range(evaluation.n_bits + 1), evaluation.ranking)
 
 
 def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
     """Write precision and recall of the top N items by N as CSV, with nine digits; undefined is empty."""
     n, precision, recall = evaluation.top_n
-    rows = zip(n.tolist(), map(_cell, precision), map(_cell, recall), strict=True)
-    tables.write_csv(path, ("n", "precision", "recall"), rows)
+    _write_columns(path, "n", {"precision": precision, "recall": recall}, n.tolist(), evaluation.ranking)
 
 
-def _write_columns(path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], n_rows: int) -> None:
-    """Write columns of values next to their index, with nine digits; NaN is an empty cell."""
-    rows = ((row, *(_cell(values[row]) for values in columns.values())) for row in range(n_rows))
-    tables.write_csv(path, (index, *columns), rows)
+def _write_columns(
+    path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], rows: Sequence[int], ranking: str
+) -> None:
+    """Write columns of values next to their index and the ranking, with nine digits; NaN is an empty cell."""
+    cells = ((row, ranking, *(_cell(values[at]) for values in columns.values())) for at, row in enumerate(rows))
+    tables.write_csv(path, (index, "ranking", *columns), cells)
 
 
 def _cell(value: float) -> str:
@@ -190,7 +205,8 @@ def _number(mean: float) -> str:
 def _head(evaluation: "Evaluation") -> list[str]:
     """Return the lines above the table: sizes, how the ground truth was read, and the convention."""
     rules = find(evaluation.convention)
-    return [_sizes(evaluation), _relevant(evaluation), rules.summary, f"[{rules.source}]"]
+    read = loss_head(evaluation) or [_relevant(evaluation)]
+    return [_sizes(evaluation), *read, rules.summary, f"[{rules.source}]"]
 
 
 def _relevant(evaluation: "Evaluation") -> str:
@@ -212,10 +228,11 @@ def _relevant(evaluation: "Evaluation") -> str:
 
 
 def _sizes(evaluation: "Evaluation") -> str:
-    made = f", binarised by {evaluation.binarize}" if evaluation.binarize else ""
+    of_database = "" if evaluation.ranking == "hamming" else "database "
+    made = f", {of_database}binarised by {evaluation.binarize}" if evaluation.binarize else ""
     return (
         f"{evaluation.n_queries:,} queries, {evaluation.n_database:,} database items, {evaluation.n_bits} bits{made}; "
-        f"convention {evaluation.convention}"
+        f"{_RANKING[evaluation.ranking]} ranking; convention {evaluation.convention}"
     )
 
 
@@ -224,8 +241,17 @@ def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
     found = []
     for name, mean in evaluation.metrics.items():
         record = registry.entry("metric", name)
+        if evaluation.nearest and record.relevant:
+            continue  # in a table of its own
         found.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
     return found
+
+
+def _metrics_title(evaluation: "Evaluation") -> str:
+    """Return the line above the main table; "" where one ground truth serves all tables."""
+    if evaluation.nearest is None:
+        return ""
+    return f"other metrics, with the {evaluation.nearest.relevant:,} nearest items of each query as relevant:\n"
 
 
 def _undefined(evaluation: "Evaluation", metric: str) -> str:
@@ -295,6 +321,10 @@ def _trec(trec: "Trec") -> _Table:
         means = f"from {_number(trec.expected)} to {_number(trec.by_document_id)}"
         title += f"; trec_eval's tie-breaking moves {trec.metric} {means} ({trec.moved:+.2g})"
     return title, (trec.metric, "mean"), cells
+
+
+def _html_titled(title: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    return f"<p>{escape(printable(title))}:</p>{_html(header, cells)}"
 
 
 def _html(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

@@ -1,11 +1,16 @@
 """The values that are called mAP: one set of codes under every convention in use."""
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol import metrics
 from protocol.evaluation.conventions import CONVENTIONS
 from protocol.ranking import HammingCounts
+from protocol.registry import entry
 
 _CUTOFFS = (1000, 5000)
 _METRICS = (
@@ -28,21 +33,35 @@ class SpreadRow(NamedTuple):
 
 
 def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
+    """Return the rows of `spread_rows` of a Hamming ranking, from its counts with ``index_order``."""
+    pairs = [(name, empty) for name in spread_metrics(counts.n_database, "hamming") for empty in ("zero", "drop")]
+    return spread_rows({(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs})
+
+
+def spread_metrics(n_database: int, ranking: str) -> list[str]:
+    """Return the variants of mAP of a ranking.
+
+    Cutoffs that the database does not reach are left out: the value is that of the complete ranking. So is the area
+    over the Hamming radius where the ranking has none.
+    """
+    defined = [name for name in _METRICS if ranking == "hamming" or entry("metric", name).defined_on == "ranking"]
+    return [name for name in defined if metrics.keywords(name).get("cutoff", 0) < n_database]
+
+
+def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
     """Return the mean of every variant of mAP, with undefined values as 0 and left out, the largest first.
 
-    A variant that no convention calls mAP has no ``conventions``. Cutoffs that the database does not reach are left
-    out: the value is that of the complete ranking. Where undefined values make no difference there is one row.
+    A variant that no convention calls mAP has no ``conventions``. Where undefined values make no difference there is
+    one row.
 
     Parameters
     ----------
-    counts : HammingCounts
-        With ``index_order``.
+    values : mapping of (str, str) to ndarray of float64
+        The values per query by metric and by what an undefined value is, ``zero`` and ``drop``.
     """
     rows = []
-    for name in _METRICS:
-        if metrics.keywords(name).get("cutoff", 0) >= counts.n_database:
-            continue
-        zero, drop = (metrics.mean(metrics.evaluate(counts, [name], empty=empty)[name]) for empty in ("zero", "drop"))
+    for name in dict.fromkeys(name for name, _ in values):
+        zero, drop = (metrics.mean(values[name, empty]) for empty in ("zero", "drop"))
         same = math.isclose(zero, drop, rel_tol=1e-12)
         ways = {("zero", "drop"): zero} if same else {("zero",): zero, ("drop",): drop}
         rows += [SpreadRow(value, name, empty, _callers(name, empty)) for empty, value in ways.items()]

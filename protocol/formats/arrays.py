@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
-from protocol.formats import big_ann, hdf5, matlab, text
+from protocol.formats import big_ann, fvecs, hdf5, matlab, text
 
 LIMIT = 4 << 30
 """Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
@@ -38,7 +38,8 @@ def read_array(file: str | Path) -> NDArray:
     ----------
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
-        ``F.tsv``, ``F.txt``, or ``F.fbin`` and its like (`protocol.formats.big_ann`). The key may be left out where the
+        ``F.tsv``, ``F.txt``, ``F.fbin`` and its like (`protocol.formats.big_ann`), or ``F.fvecs``, ``F.ivecs`` and
+        ``F.bvecs``. The key may be left out where the
         file holds one array only. Text has a row a line, its numbers between commas, semicolons or blanks.
 
     Returns
@@ -133,7 +134,7 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
 def map_array(file: str | Path) -> NDArray:
     """Read an array of numbers as `read_array`, but leave it on the disk until it is looked at, if it can be mapped.
 
-    The formats that can are ``.npy`` and ``.fbin`` and its like.
+    The formats that can are ``.npy``, ``.fbin`` and its like, and ``.fvecs`` and its like.
     """
     path, key = _split(file)
     return _numbers(_mapped(path, key), file)
@@ -145,6 +146,9 @@ def _mapped(path: Path, key: str | None) -> NDArray:
     if suffix in big_ann.TYPES:
         with _reading(_existing(path), f"vectors of {suffix}"):
             return big_ann.read(path, mapped=True)
+    if suffix in fvecs.TYPES:
+        with _reading(_existing(path), f"vectors of {suffix}"):
+            return fvecs.mapped(path)
     if suffix != ".npy":
         return _reader(path)(path, key)
     with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
@@ -178,6 +182,8 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
             return _from_hdf5(hdf5.shape, _existing(path), key)
         case suffix if suffix in big_ann.TYPES:
             return big_ann.shape(_existing(path))
+        case suffix if suffix in fvecs.TYPES:
+            return fvecs.shape(_existing(path))
         case _:
             return None
 
@@ -428,11 +434,14 @@ def _words(path: Path) -> list[str]:
 
 def _vectors(path: Path, key: str | None) -> NDArray:
     with _reading(path, f"vectors of {path.suffix}"):
+        if path.suffix.lower() in fvecs.TYPES:
+            return np.array(fvecs.mapped(path))
         return big_ann.read(path)
 
 
 _KNOWN = (
-    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin or F.ibin"
+    "F.npy, F.npz:key, F.h5:dataset, F.mat:variable, F.csv, F.tsv, F.txt, F.fbin, F.f16bin, F.u8bin, F.i8bin, F.ibin, "
+    "F.fvecs, F.ivecs or F.bvecs"
 )
 _READERS: Any = MappingProxyType(
     {
@@ -444,6 +453,6 @@ _READERS: Any = MappingProxyType(
         ".csv": _text,
         ".tsv": _text,
         ".txt": _text,
-        **dict.fromkeys(big_ann.TYPES, _vectors),
+        **dict.fromkeys((*big_ann.TYPES, *fvecs.TYPES), _vectors),
     }
 )

@@ -4,15 +4,19 @@ A record is the dimension as int32, then that many values; every record of a fil
 """
 
 from collections.abc import Iterator
-from pathlib import PurePosixPath
-from typing import IO
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
 
-_TYPES = {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
+TYPES: MappingProxyType[str, np.dtype[Any]] = MappingProxyType(
+    {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
+)
+"""The type of the values by the file's extension."""
 _BLOCK_BYTES = 16 << 20
 _LARGEST = 1 << 20  # dimensions; what isn't such a file has an absurd one
 
@@ -44,7 +48,7 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     >>> [block.tolist() for block in read_blocks(io.BytesIO(records.tobytes()), "x.ivecs")]
     [[[10, 11], [20, 21]]]
     """
-    dtype = _TYPES[one_of(PurePosixPath(name).suffix, _TYPES, f"kind of vectors in {name}")]
+    dtype = TYPES[one_of(PurePosixPath(name).suffix, TYPES, f"kind of vectors in {name}")]
     start = stream.read(4)
     if len(start) < 4:
         raise ProtocolError(f"{name}: wanted vectors, came {len(start)} bytes")
@@ -69,3 +73,48 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
             )
         yield np.ascontiguousarray(records["vector"])
         at += len(records)
+
+
+def mapped(path: Path) -> NDArray:
+    """Return the vectors of a file, (n, d), left on the disk until they are looked at.
+
+    Parameters
+    ----------
+    path : Path
+        Its extension is one of `TYPES`.
+
+    Raises
+    ------
+    ProtocolError
+        If the file is not a number of records, or a record has another dimension than the first.
+    """
+    size, d = path.stat().st_size, shape(path)[1]
+    record = np.dtype([("dimension", "<i4"), ("vector", TYPES[path.suffix.lower()], (d,))])
+    records = np.memmap(path, record, mode="r", shape=(size // record.itemsize,))
+    step = max(1, _BLOCK_BYTES // record.itemsize)
+    for start in range(0, len(records), step):
+        dimensions = records["dimension"][start : start + step]
+        other = np.flatnonzero(dimensions != d)
+        if other.size:
+            raise ProtocolError(
+                f"{path}: expected dimension {d:,} in every record, got {dimensions[other[0]]:,} in record "
+                f"{start + other[0]:,}."
+            )
+    return np.asarray(records["vector"])
+
+
+def shape(path: Path) -> tuple[int, int]:
+    """Return the number of vectors and their dimension, from the first record and the size of a file."""
+    size = path.stat().st_size
+    header = np.fromfile(path, "<i4", 1)
+    if not header.size:
+        raise ProtocolError(f"{path}: expected a dimension of 4 bytes first, got {size} bytes.")
+    d = int(header[0])
+    if not 1 <= d <= _LARGEST:
+        raise ProtocolError(f"{path}: expected a dimension from 1 to {_LARGEST:,} first, got {d:,}.")
+    n_bytes = 4 + d * TYPES[path.suffix.lower()].itemsize
+    if size % n_bytes:
+        raise ProtocolError(
+            f"{path}: expected records of {n_bytes:,} bytes, vectors of dimension {d:,}, got {size:,} bytes."
+        )
+    return size // n_bytes, d

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
+from protocol.metrics._cutoff import hypergeometric
 from protocol.metrics._names import ALL, everything, keywords, needs
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
 from protocol.metrics._undefined import mean
+from protocol.metrics.neighbours import neighbours_found
 from protocol.ranking import HammingCounts
 from protocol.tables import DIGITS, write_csv
 
@@ -25,9 +27,11 @@ __all__ = [
     "TopNCurve",
     "evaluate",
     "everything",
+    "hypergeometric",
     "keywords",
     "mean",
     "needs",
+    "neighbours_found",
     "pr_curve",
     "top_n_curve",
     "write_rows",

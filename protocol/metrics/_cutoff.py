@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer
+from protocol.checks import integer, one_of
 from protocol.ranking import HammingCounts
 
+ORDERS = ("expected", "best", "worst")
+_PROBABILITIES = 1 << 20  # at a time: 8 MB
 _RANKS = 1 << 20  # that are looked at together
 
 
@@ -60,17 +62,58 @@ def last_distance(counts: HammingCounts, top: int) -> NDArray[np.intp]:
     return (counts.retrieved_within >= top).argmax(axis=1)
 
 
-def hypergeometric(
-    found: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
+def found(
+    counts: HammingCounts, top: int, *, ties: str = "expected", at_most: int | None = None
 ) -> NDArray[np.float64]:
-    """Return the chance that `found` of m marked items are among `drawn` of n.
+    """Return the number of relevant items among the top `top`, (n_queries,).
 
-    A row of `found` runs upwards from the smallest possible number; the chance of impossible numbers at its end is 0.
+    Parameters
+    ----------
+    counts : HammingCounts
+    top : int
+        From 1 to the size of the database.
+    ties : {"expected", "best", "worst"}, default="expected"
+        The mean over all orders of tied items, relevant items first, or relevant items last.
+    at_most : int, optional
+        A larger number counts as this, in each order.
+
+    Raises
+    ------
+    ProtocolError
+        If `ties` is unknown.
     """
-    j = found[:, :-1]
+    one_of(ties, ORDERS, "ties")
+    tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
+    n, m, before, relevant_before = tie
+    drawn = top - before
+    fewest, most = (relevant_before + bound for bound in (np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)))
+    limit = counts.n_database if at_most is None else at_most
+    if ties != "expected":
+        return np.minimum(most if ties == "best" else fewest, limit).astype(np.float64)
+    values = np.minimum(relevant_before + m * drawn / n, limit)
+    cut = np.flatnonzero((fewest < limit) & (most > limit))
+    by_width = cut[np.argsort((most - fewest)[cut], kind="stable")]  # queries of a block need about as many columns
+    size = max(1, _PROBABILITIES // ((most - fewest)[by_width].max(initial=0) + 1))
+    for start in range(0, by_width.size, size):
+        rows = by_width[start : start + size]
+        numbers = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
+        drawn_relevant = numbers - relevant_before[rows, None]
+        chance = hypergeometric(drawn_relevant, n[rows, None], m[rows, None], drawn[rows, None])
+        values[rows] = (chance * np.minimum(numbers, limit)).sum(axis=1)
+    return values
+
+
+def hypergeometric(
+    numbers: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the chance that `numbers` of m marked items are among `drawn` of n.
+
+    A row of `numbers` runs upwards from the smallest possible number; the chance of impossible numbers at its end is 0.
+    """
+    j = numbers[:, :-1]
     steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # chance of j + 1 over chance of j
     with np.errstate(divide="ignore"):
         logarithm = np.cumsum(np.log(np.maximum(steps, 0)), axis=1)  # -inf from the first impossible number on
-    logarithm = np.hstack([np.zeros((len(found), 1)), logarithm])
+    logarithm = np.hstack([np.zeros((len(numbers), 1)), logarithm])
     chance = np.exp(logarithm - logarithm.max(axis=1, keepdims=True))
     return chance / chance.sum(axis=1, keepdims=True)

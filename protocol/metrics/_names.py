@@ -27,7 +27,7 @@ def keywords(metric: str) -> dict[str, Any]:
 
 
 def everything(n_bits: int) -> list[str]:
-    """Return every registered metric, with K = 1000 and R = 0, 1, 2 up to `n_bits`; of the F-measures F1 alone.
+    """Return every metric of any relevance, with K = 1000 and R = 0, 1, 2 up to `n_bits`; of the F-measures F1 alone.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def everything(n_bits: int) -> list[str]:
     numbered = [
         name.replace("@K", f"@{_CUTOFF}").replace("@rR", f"@r{radius}")
         for name in registry.names("metric")
-        if not name.startswith("F_beta")
+        if not name.startswith("F_beta") and not registry.entry("metric", name).relevant
         for radius in _RADII
         if radius <= n_bits
     ]

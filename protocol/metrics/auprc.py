@@ -79,6 +79,7 @@ _metric = partial(
     better="higher",
     empty="A radius with no item has precision 0, or is no point; without relevant items 0, or left out.",
     ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
     denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
 )
 

@@ -10,7 +10,9 @@ from protocol.metrics._undefined import EMPTY, ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
-_metric = partial(MetricRecord, ties="None: the order of items plays no part.", needs="bucket_sizes")
+_metric = partial(
+    MetricRecord, ties="None: the order of items plays no part.", defined_on="buckets", needs="bucket_sizes"
+)
 
 
 @_metric(

@@ -17,6 +17,7 @@ from protocol.registry import MetricRecord
     better="lower",
     empty="Always defined.",
     ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
     denominator="queries",
     beyond="R above n_bits is the whole database.",
 )

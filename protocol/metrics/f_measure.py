@@ -17,6 +17,7 @@ _metric = partial(
     range=(0.0, 1.0),
     better="higher",
     ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
     beyond="R above n_bits is the whole database.",
 )
 _per_query = partial(

@@ -17,6 +17,7 @@ from protocol.registry import MetricRecord
     better="lower",
     empty="Always defined.",
     ties="None: the order of items plays no part.",
+    defined_on="radius",
     denominator="None: a number of buckets.",
     beyond="R above n_bits is every bucket, 2^n_bits.",
 )

@@ -16,6 +16,7 @@ from protocol.registry import MetricRecord
     better="higher",
     empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
     ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
     denominator="items in the ball's largest bucket times codes in the ball",
     needs="largest_bucket",
     beyond="R above n_bits is refused: the mean would take in balls that don't exist.",

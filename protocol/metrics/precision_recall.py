@@ -15,6 +15,7 @@ _metric = partial(
     range=(0.0, 1.0),
     better="higher",
     ties="None: a ball holds all items at a distance or none.",
+    defined_on="radius",
     beyond="R above n_bits is the whole database.",
 )
 _RETRIEVED, _RELEVANT = "items in the ball", "relevant items of the whole database"

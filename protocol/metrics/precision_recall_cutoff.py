@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.metrics._cutoff import last_distance, places, ties_at
+from protocol.metrics._cutoff import found, places
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -70,7 +70,8 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
     >>> precision_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
     """
-    return ratio(_expected_relevant(counts, cutoff), places(counts, cutoff), empty=empty)
+    top = places(counts, cutoff)
+    return ratio(found(counts, top), top, empty=empty)
 
 
 @_metric(
@@ -124,11 +125,4 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
     >>> [recall_at_cutoff(counts, cutoff=k).item() for k in (1, 2, 3)]
     [0.5, 0.75, 1.0]
     """
-    return ratio(_expected_relevant(counts, cutoff), counts.n_relevant, empty=empty)
-
-
-def _expected_relevant(counts: HammingCounts, cutoff: int) -> NDArray[np.float64]:
-    """Return the expected number of relevant items among the top `cutoff`."""
-    top = places(counts, cutoff)
-    n, m, before, relevant_before = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
-    return relevant_before + m * (top - before) / n
+    return ratio(found(counts, places(counts, cutoff)), counts.n_relevant, empty=empty)

@@ -16,6 +16,7 @@ from protocol.registry import MetricRecord
     better="higher",
     empty="Always defined.",
     ties="None: the order of items plays no part.",
+    defined_on="buckets",
     denominator="min(2^n_bits, database)",
     needs="bucket_sizes",
 )

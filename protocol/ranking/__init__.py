@@ -1,5 +1,6 @@
 """Counting: how many database items of each relevance level lie at each Hamming distance from a query."""
 
+from protocol.ranking.asymmetric import asymmetric_counts
 from protocol.ranking.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.ranking.counting import count
 from protocol.ranking.counts import HammingCounts, pack_counts, unpack_counts
@@ -21,6 +22,7 @@ __all__ = [
     "LabelRelevance",
     "NeighbourRelevance",
     "Relevance",
+    "asymmetric_counts",
     "bucket_search",
     "count",
     "count_in_shards",

@@ -4,6 +4,7 @@ Only the histograms add up. A bucket may have items in several shards, so the si
 sorted in memory. Ties in the order of the database need the distances of all items before, and are refused.
 """
 
+import gc
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -106,7 +107,7 @@ def count_in_shards(
     told = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
-        return count(
+        counts = count(
             query_codes,
             part,
             n_bits,
@@ -116,6 +117,8 @@ def count_in_shards(
             threads=threads,
             progress=told.of_part(len(part)),
         )
+        gc.collect()  # an engine that refers to itself would stay in memory until the next collection
+        return counts
 
     largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64) if largest_bucket else None
     while repeated and largest is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.checksums import verified, verify
-from protocol.report.results import Results
+from protocol.metrics import COLUMNS
+from protocol.report.results import Results, nearest_truths
 from protocol.tables import read_table
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[Results]:
+def reading(
+    files: Mapping[str, Any], *, config: Mapping[str, Any], dimensions: Mapping[str, int | None]
+) -> Iterator[Results]:
     """Return the results of an experiment, whose images are read from their file when they are needed.
 
     Every file that a stage wrote is verified before it is read.
@@ -25,10 +28,12 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``metrics``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``,
-        ``published``, ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times``
-        (Snakemake's benchmark files).
+        ``published``, ``published_losses``, ``displayed``, ``provenance`` (the files whose provenance is printed),
+        ``models``, and ``times`` (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
+    dimensions : mapping of str to int or None
+        Of each feature, where known.
     """
     import json
 
@@ -44,16 +49,33 @@ def reading(files: Mapping[str, Any], *, config: Mapping[str, Any]) -> Iterator[
             items=storage.read(files["labels"]),
             images=images,
             summary=read_table(files["summary"]),
+            neighbour_scores=neighbour_scores(files["metrics"], config),
+            dimensions=dimensions,
             findings=read_table(files["audit"]),
             selection=next(map(read_table, files["selection"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
+            published_losses=pd.concat([pd.read_csv(path) for path in files["published_losses"]], ignore_index=True),
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             passports={str(path): storage.read_passport(path) for path in files["provenance"]},
             claims=json.loads(verified(files["claims"])),
         )
+
+
+def neighbour_scores(path: str | Path, config: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return the rows of metrics.csv with plain codes and nearest neighbours as the truth.
+
+    Without such a ground truth the file, which may be large, is not read.
+    """
+    import pandas as pd
+
+    truths = nearest_truths(config)
+    if not truths:
+        return pd.DataFrame(columns=list(COLUMNS))
+    table = read_table(path)
+    return table[(table["extension"] == "none") & table["ground_truth"].isin(truths)]
 
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:

@@ -59,6 +59,7 @@ def summarise(
         options=given,
         empty=empty,
         ties=summary["metric"].map(ties),
+        ranking="hamming",
         convention=pipeline_convention(empty),
         version=__version__,
     )
@@ -79,6 +80,31 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
+def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
+    """Return the K of each ground truth by whose definition the K nearest neighbours are relevant, by its name.
+
+    Examples
+    --------
+    >>> options = {"near": {"n_neighbours": 10}}
+    >>> uses = {"near": "nearest_neighbours"}
+    >>> config = {"ground_truths": ["near", "class_label"], "ground_truth_uses": uses, "ground_truth_options": options}
+    >>> nearest_truths(config | {"features": {}})
+    {'near': 10}
+    """
+    uses, options = setting.get("ground_truth_uses", {}), setting.get("ground_truth_options", {})
+    return {
+        name: options[name]["n_neighbours"]
+        for name in _names(setting, "ground_truth")
+        if uses.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
+    }
+
+
+def _names(setting: Mapping[str, Any], kind: str) -> list[str]:
+    """Return the names of a kind that the experiment uses, of all features, in the order of the configuration."""
+    own = [feature.get(_KEYS[kind], []) for feature in setting["features"].values()]
+    return list(dict.fromkeys(itertools.chain(setting[_KEYS[kind]], *own)))
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """The results of one setting.
@@ -95,6 +121,10 @@ class Results:
         The dataset's images; only those that are shown are read.
     summary : DataFrame
         As `protocol.report.summarise` makes it.
+    neighbour_scores : DataFrame
+        The scores of each run, as `collect` returns them, of plain codes and the ground truths of `nearest_truths`.
+    dimensions : mapping of str to int or None
+        The number of dimensions of each feature, None where it is not known or there are two modalities.
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
@@ -103,6 +133,8 @@ class Results:
         Partitions of run 0 of each split protocol, by its name.
     published : DataFrame
         Published figures.
+    published_losses : DataFrame
+        What others have published about the loss of binary codes, on data of their own.
     displayed : mapping of str to DataFrame
         The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
     times : DataFrame
@@ -121,10 +153,13 @@ class Results:
     items: Mapping[str, NDArray]
     images: Any
     summary: "pd.DataFrame"
+    neighbour_scores: "pd.DataFrame"
+    dimensions: Mapping[str, int | None]
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame"
+    published_losses: "pd.DataFrame"
     displayed: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
@@ -195,6 +230,5 @@ class Results:
     def _order(self, name: str) -> list[str]:
         if name == "feature":
             return list(self.setting["features"])
-        own = [feature.get(_KEYS[name], []) for feature in self.setting["features"].values()]
         finished = self.setting.get("codes", {}) if name == "hasher" else {}
-        return list(dict.fromkeys(itertools.chain(self.setting[_KEYS[name]], *own, finished)))
+        return list(dict.fromkeys([*_names(self.setting, name), *finished]))

@@ -42,13 +42,21 @@ def effect(values: ArrayLike) -> Effect:
 
     x = np.asarray(values, dtype=np.float64)
     mean, std = float(x.mean()), float(x.std(ddof=1))
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, x.size - 1)) * std / x.size**0.5
+    half = float(half_width(std, x.size))
     if std == 0:
         p = p_wilcoxon = float(mean == 0)
     else:
         p = float(2 * stats.t.sf(abs(mean) / std * x.size**0.5, x.size - 1))
         p_wilcoxon = float(stats.wilcoxon(x).pvalue)
     return Effect(mean, std, mean - half, mean + half, p, p_wilcoxon)
+
+
+def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDENCE) -> NDArray[np.float64]:
+    """Return how far the interval of a mean over runs reaches on either side (Student's t); NaN of a single run."""
+    from scipy import stats
+
+    n = np.asarray(n_runs, dtype=np.float64)
+    return np.asarray(stats.t.ppf((1 + confidence) / 2, n - 1) * np.asarray(std) / n**0.5)
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:

@@ -30,14 +30,14 @@ import yaml
 from protocol import codes, datasets, metrics, registry, storage
 from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet
-from protocol.ranking import LabelRelevance, count_in_shards
+from protocol.ranking import LabelRelevance, count
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "growth"
 SIZES = (10_000, 100_000, 1_000_000)
 N_QUERIES, N_BITS, DIMENSION = 1000, 64, 128
 STAGES = {
-    "evaluate": f"count {N_QUERIES:,} queries, {N_BITS} bits, class labels; every metric that adds up over shards",
+    "evaluate": f"count {N_QUERIES:,} queries against the database, {N_BITS} bits, class labels; every metric",
     "truth": f"epsilon-ball of {N_QUERIES:,} queries in the database, {DIMENSION} dimensions",
     "training": f"ITQ, {N_BITS} bits, trained on all items",
     "encoding": f"all items into {N_BITS} bits by an ITQ trained on 10,000",
@@ -65,11 +65,8 @@ def evaluate(n: int) -> Callable[[], object]:
     rng = np.random.default_rng(0)
     query, database = (codes.pack(rng.random((m, N_BITS), dtype=np.float32) < 0.5) for m in (N_QUERIES, n))
     truth = LabelRelevance(rng.integers(0, 10, N_QUERIES), rng.integers(0, 10, n))
-    names = [name for name in metrics.everything(N_BITS) if not metrics.needs([name])]
-    options = {"bucket_sizes": False, "largest_bucket": False}
-    return lambda: metrics.evaluate(
-        count_in_shards(query, database, N_BITS, {"class": truth}, **options)["class"], names
-    )
+    names = metrics.everything(N_BITS)
+    return lambda: metrics.evaluate(count(query, database, N_BITS, {"class": truth}, index_order=True)["class"], names)
 
 
 def truth(n: int) -> Callable[[], object]:
@@ -249,8 +246,11 @@ def projected(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def page(table: pd.DataFrame, made_on: dict[str, str], shards: pd.DataFrame | None) -> str:
-    """Return the page, every number of it from the tables."""
+def page(table: pd.DataFrame, made_on: dict[str, str] | None, shards: pd.DataFrame | None) -> str:
+    """Return the page, every number of it from the tables; without a record of the machine, and of shards, if None."""
+    described = "a machine that was not recorded"
+    if made_on is not None:
+        described = f"{made_on['cpu']} ({made_on['cores']} cores; {made_on['date']}; {made_on['versions']})"
     rows = [
         f"| {row.stage} | {row.n:,} | {row.wall_s:.2f} | {row.cpu_s:.2f} | {row.peak_mb:,.0f} |"
         for row in table.itertuples(index=False)
@@ -259,8 +259,9 @@ def page(table: pd.DataFrame, made_on: dict[str, str], shards: pd.DataFrame | No
     stages = "\n".join(f"- **{stage}**: {what}" for stage, what in STAGES.items())
     return f"""# Growth
 
-Made by `python tests/benchmarks/growth.py` on one core of {made_on["cpu"]} ({made_on["date"]}; {made_on["versions"]}),
-every line in a fresh process. Peak memory is that of the whole process, its data and libraries included.
+Made by `python tests/benchmarks/growth.py`, every line in a fresh process on one core of
+{described}.
+Peak memory is that of the whole process, its data and libraries included.
 
 {stages}
 
@@ -350,11 +351,16 @@ def main() -> None:
             return
         pd.DataFrame(rows).to_csv(FOLDER / ("shards.csv" if arguments.shards else "growth.csv"), index=False)
         (FOLDER / "machine.json").write_text(json.dumps(machine(), indent=2) + "\n")
-    table, large_table = (
-        pd.read_csv(FOLDER / name) if (FOLDER / name).exists() else None for name in ("growth.csv", "shards.csv")
-    )
+    table, made_on, of_shards = stored()
     (FOLDER / "growth.svg").write_text(figure(table))
-    (FOLDER / "README.md").write_text(page(table, json.loads((FOLDER / "machine.json").read_text()), large_table))
+    (FOLDER / "README.md").write_text(page(table, made_on, of_shards))
+
+
+def stored() -> tuple[pd.DataFrame, dict[str, str] | None, pd.DataFrame | None]:
+    """Return the stored measures, the machine they were made on, and the measures in shards."""
+    record, shards = FOLDER / "machine.json", FOLDER / "shards.csv"
+    made_on = json.loads(record.read_text()) if record.exists() else None
+    return pd.read_csv(FOLDER / "growth.csv"), made_on, pd.read_csv(shards) if shards.exists() else None
 
 
 def measured() -> list[dict[str, object]]:

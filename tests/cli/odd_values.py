@@ -57,6 +57,7 @@ SCORES = {
     "n_queries": 2,
     "n_database": 1697,
     "n_bits": 16,
+    "ranking": "hamming",
     "convention": "protocol",
     "version": "0.1.0",
     "metrics": {"mAP": 0.7},
@@ -78,6 +79,7 @@ SUMMARY = {field: str(SCORES[field]) for field in ("dataset", "ground_truth", "s
     "n_database": "1697",
     "empty": "zero",
     "ties": "expected value",
+    "ranking": "hamming",
 }
 SMALL = project.SMALL | {
     "seed": 0,

@@ -79,7 +79,7 @@ def test_a_hand_computed_case_from_text(folder, capsys):
     change = {"query_codes": "q.csv", "database_codes": "d.csv", "query_labels": "ql.txt", "database_labels": "dl.txt"}
     assert main([*command(**change), "--metric", "mAP", "--metric", "mAP[worst]", "--metric", "precision@r1"]) == 0
     out = capsys.readouterr().out
-    assert "1 queries, 4 database items, 2 bits; convention protocol" in out
+    assert "1 queries, 4 database items, 2 bits; Hamming ranking; convention protocol" in out
     assert re.search(r"^mAP +0.9167  none +expected value +all relevant items$", out, re.M)
     assert re.search(r"^mAP\[worst\] +0.8333  none +relevant items last +all relevant items$", out, re.M)
     assert re.search(r"^precision@r1 +0.6667  none +none +items in the ball$", out, re.M)
@@ -137,7 +137,7 @@ def test_metrics_convention_spread_and_the_values_of_each_query(folder, capsys):
     with open("values.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["query"] for row in rows] == ["0", "1", "2", "3"]
-    assert rows[0].keys() == {"query", "mAP@5[retrieved]"}
+    assert rows[0].keys() == {"query", "ranking", "mAP@5[retrieved]"}
     values = [float(row["mAP@5[retrieved]"] or "nan") for row in rows]
     np.testing.assert_allclose(values, found.per_query["mAP@5[retrieved]"], rtol=1e-8)
     assert "values that a convention calls mAP" in capsys.readouterr().out
@@ -165,11 +165,13 @@ def test_labels_that_are_words_and_signed_bytes(folder):
 
 
 def examples():
-    """Return the commands in the help: the complete ones, and the first continued by each of the others."""
-    lines = [line.strip() for line in _help().split("examples:\n")[1].split("\n") if line.strip()]
-    commands = [line.split() for line in lines if line.startswith("protocol ")]
-    more = [re.split("   +", line.removeprefix("..."))[0].split() for line in lines if line.startswith("...")]
-    return [command[1:] for command in (*commands, *([*commands[0], *options] for options in more))]
+    """Return the commands in the help: the complete ones, and the first of a block continued by each of the others."""
+    commands = []
+    for block in _help().split("examples")[1:]:
+        own = [re.split("   +", line.strip())[0].split() for line in block.split("\n")[1:] if line.strip()]
+        own = [command for command in own if command[0] in ("protocol", "...")]
+        commands += [command[1:] if command[0] == "protocol" else own[0][1:] + command[1:] for command in own]
+    return commands
 
 
 def _help():
@@ -182,11 +184,15 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     sides = {"q": RNG.normal(size=(4, 64)), "d": RNG.normal(size=(1500, 64))}
     for name, real in sides.items():
         np.save(f"{name}.npy", real > 0)
+        np.save(f"{name}v.npy", real.astype(np.float32))
+        np.save("real.npy", sides["q"])
         Path(f"{name}.csv").write_text("\n".join(map(str, RNG.integers(0, 3, len(real)))) + "\n")
     io.savemat("c.mat", {"tB": codes.pack(sides["q"][:, :48] > 0), "B": codes.pack(sides["d"][:, :48] > 0)})
     sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))
+    np.save("t.npy", RNG.normal(size=(100, 64)))
     commands = examples()
-    assert len(commands) >= 8
+    assert len(commands) >= 14
+    assert sum("--query-vectors" in command for command in commands) == 5
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""
@@ -195,7 +201,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
 def test_all_metrics_are_every_registered_one(folder):
     found = scores("--metric", "all")["metrics"]
     for name in registry.names("metric"):
-        if not name.startswith("F_beta"):
+        if not name.startswith("F_beta") and not registry.entry("metric", name).relevant:
             assert name.replace("@K", "@1000").replace("@rR", "@r1") in found
     short = evaluate([[0], [1]], [[0], [1]], query_labels=[0, 1], database_labels=[0, 1], metrics=["all"]).metrics
     assert "precision@r1" in short
@@ -325,7 +331,7 @@ BAD = {
         r"p.npy: query codes: bits are set after bit 10; is n_bits right\?",
     ),
     "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: n_bits: expected an integer >= 1, got 0"),
-    "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits: invalid int value: 'many'"),
+    "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits/--bits: invalid int value: 'many'"),
     "bit order": (lambda: {"bit_order": "middle"}, "bit_order: expected .*, got 'middle'"),
     "missing key": (
         lambda: {"query_codes": npz("k.npz", B=QUERY) + ":A"},
@@ -367,13 +373,13 @@ BAD = {
         lambda: {"database_labels": saved("y.npy", np.zeros((20, 3), int))},
         "y.npy: database labels: expected one integer per item as in the query labels, got 3 columns",
     ),
-    "one side's labels": (lambda: {"database_labels": None}, "or relevance, got query labels"),
+    "one side's labels": (lambda: {"database_labels": None}, "relevance, or .*, got query labels"),
     "no ground truth": (
         lambda: NO_LABELS,
-        "ground truth: expected query labels and database labels, or relevance, got none",
+        "ground truth: expected query labels and database labels, relevance, or .*, got none",
     ),
     "two ground truths": (lambda: {"relevance": "near.npz"}, "got query labels and database labels and relevance"),
-    "no codes": (lambda: {"query_codes": None}, "the following arguments are required: --query-codes"),
+    "no codes": (lambda: {"query_codes": None}, "query codes: expected an array or a file, got none. Only"),
     "rows outside": (
         lambda: NO_LABELS | {"relevance": written("o.txt", b"0\n1\n2\n20\n")},
         "o.txt: relevance: indices: expected row numbers from 0 to 19, got 0 to 20",

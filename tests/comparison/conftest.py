@@ -9,7 +9,7 @@ from protocol import __version__, registry
 
 PLACE = {"dataset": "digits", "feature": "gist", "ground_truth": "class_label", "split": "standard"}
 IDENTITY = {"relevance": "class labels", "n_queries": 100, "n_database": 1697, "empty": "zero"}
-NEW = ["relevance", "n_queries", "n_database", "options", "empty", "ties", "convention", "version"]
+NEW = ["relevance", "n_queries", "n_database", "options", "empty", "ties", "ranking", "convention", "version"]
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def experiment(tmp_path):
         for change in changes or ({},):
             row = PLACE | {"hasher": "itq", "n_bits": 16, "extension": "none", "extension_bits": 0, "metric": "mAP"}
             row |= {"mean": 0.5, "std": 0.01, "n_runs": 3} | IDENTITY | {"options": "", "convention": "protocol"}
-            row |= {"version": __version__} | change
+            row |= {"version": __version__, "ranking": "hamming"} | change
             numbers = row.pop("values", None)
             if numbers is not None:
                 row |= {"mean": np.mean(numbers), "std": np.std(numbers, ddof=1), "n_runs": len(numbers)}
@@ -47,12 +47,20 @@ def codes(tmp_path):
     """Return a function that writes the JSON of an evaluation, and its values per query where they are given."""
 
     def written(file, *, per_query=None, names=True, **changes):
-        content = {"name": None, **IDENTITY, "n_bits": 16, "convention": "protocol", "version": __version__}
+        content = {
+            "name": None,
+            **IDENTITY,
+            "n_bits": 16,
+            "ranking": "hamming",
+            "convention": "protocol",
+            "version": __version__,
+        }
         content |= {field: PLACE[field] if names else None for field in ("dataset", "ground_truth", "split")}
         content |= {"metrics": {"mAP": 0.7}, "ground_truth_sha256": "a" * 64} | changes
         if per_query is not None:
             table = pd.DataFrame(per_query)
-            table.to_csv(tmp_path / f"{file}.csv", index_label="query")
+            written = table.assign(ranking=content["ranking"])
+            written.to_csv(tmp_path / f"{file}.csv", index_label="query")
             digest = hashlib.sha256((tmp_path / f"{file}.csv").read_bytes()).hexdigest()
             content |= {"n_queries": len(table), "per_query": {"file": f"{file}.csv", "sha256": digest}}
             content["metrics"] |= {metric: float(np.nanmean(values)) for metric, values in per_query.items()}

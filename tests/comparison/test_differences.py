@@ -103,7 +103,7 @@ def test_equal_methods_differ_from_the_best_of_them_as_rarely_as_the_level_says(
 def score_of(values):
     items = np.array(["digest"])
     return Score(
-        *("file", "method", (None,) * 8, 16, "mAP", values.mean(), np.nan, None, None, None),
+        *("file", "method", "hamming", (None,) * 8, 16, "mAP", values.mean(), np.nan, None, None, None),
         values=lambda: Values("query", items, values),
     )
 

@@ -145,7 +145,7 @@ def test_a_missing_file_and_a_single_one_are_refused(experiment, tmp_path):
 def test_values_per_query_of_another_file_are_not_used(codes, tmp_path):
     path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
     assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.2]
-    (tmp_path / "a.json.csv").write_text("query,mAP\n0,0.2\n1,0.1\n")
+    (tmp_path / "a.json.csv").write_text("query,ranking,mAP\n0,hamming,0.2\n1,hamming,0.1\n")
     assert read_scores(path)[0].values() == "a.json.csv is not the file that a.json names: its SHA-256 is another"
     (tmp_path / "a.json.csv").unlink()
     assert read_scores(path)[0].values() == "a.json names a.json.csv, which is missing"
@@ -153,7 +153,7 @@ def test_values_per_query_of_another_file_are_not_used(codes, tmp_path):
 
 def test_values_that_do_not_have_the_mean_are_not_used(codes, experiment, tmp_path):
     path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
-    (tmp_path / "a.json.csv").write_text("query,mAP\n0,0.9\n1,0.9\n")
+    (tmp_path / "a.json.csv").write_text("query,ranking,mAP\n0,hamming,0.9\n1,hamming,0.9\n")
     content = json.loads(path.read_text())
     content["per_query"]["sha256"] = hashlib.sha256((tmp_path / "a.json.csv").read_bytes()).hexdigest()
     path.write_text(json.dumps(content))

@@ -19,7 +19,13 @@ def changed(**changes):
 
 CONFIG = Path(__file__).parents[2] / "workflow" / "config"
 # What a shipped config file expects in the working directory: arrays, and folders with an image.
-USERS = {"arrays": ["features.npy", "labels.npy"], "image_folder": ["images/"], "imagenet100": ["imagenet100/"]}
+USERS = {
+    "arrays": ["features.npy", "labels.npy"],
+    "embeddings": ["features.npy"],
+    "image_folder": ["images/"],
+    "imagenet100": ["imagenet100/"],
+}
+SHAPES = {"embeddings": (2_000, 384)}
 
 
 def dataset_of(name):
@@ -40,7 +46,8 @@ def place(name, folder):
         if user.endswith("/"):
             (folder / user / "class").mkdir(parents=True)
         else:
-            np.save(folder / user, np.zeros((70_000, 64) if user == "features.npy" else 70_000, dtype=np.float32))
+            shape = SHAPES.get(name, (70_000, 64))
+            np.save(folder / user, np.zeros(shape if user == "features.npy" else shape[0], dtype=np.float32))
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
@@ -201,8 +208,8 @@ def test_the_leak_study_has_no_supervision_to_give():
             {"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}},
             "n_bits: expected at most 128 for hasher 'pcah', the dimensions of feature 'sift', got 512",
         ),
-        ({"n_bits": [0]}, r"n_bits\[0\]: expected an integer from 1 to 512, got 0\."),
-        ({"n_bits": "[16]"}, r"n_bits: expected a non-empty list of integers from 1 to 512, got '\[16\]'\."),
+        ({"n_bits": [0]}, r"n_bits\[0\]: expected an integer from 1 to 4096, got 0\."),
+        ({"n_bits": "[16]"}, r"n_bits: expected a non-empty list of integers from 1 to 4096, got '\[16\]'\."),
         ({"runs": 0}, "runs: expected an integer from 1 to 10000, got 0"),
         ({"extensions": ["other"]}, "extensions.*'other'"),
         ({"extensions": ["same"]}, r"extensions: expected 'none', the plain codes, among the values, got \['same'\]"),

@@ -24,7 +24,7 @@ def test_every_key_is_described():
 
 def test_the_page_has_bounds_defaults_and_descriptions():
     page = reference.page()
-    assert "| `n_bits` | a non-empty list of integers from 1 to 512 | required | Code lengths in bits. |" in page
+    assert "| `n_bits` | a non-empty list of integers from 1 to 4096 | required | Code lengths in bits. |" in page
     assert "| `seed` | an integer &gt;= 0 | `0` |" in page
     for section in ("features.NAME", "split_sizes", "selection", "leak"):
         assert f"## `{section}`" in page

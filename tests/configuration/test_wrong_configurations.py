@@ -188,6 +188,18 @@ def test_a_cutoff_of_zero(metric):
     )
 
 
+@pytest.mark.parametrize(("metric", "number"), [("neighbours@10", 10), ("neighbours@7[best]", 7), ("1-recall@10", 1)])
+def test_a_metric_of_the_nearest_items(metric, number):
+    """Refused unless so many nearest items are relevant in every ground truth."""
+    others = ["epsilon_ball", {"use": "nearest_neighbours", "options": {"n_neighbours": number + 1}}]
+    for other in others:
+        assert refused(metrics=[metric], ground_truths=[other]).startswith(
+            f"metric {metric!r}: expected every ground truth to be nearest_neighbours with n_neighbours {number}, got "
+        )
+    fitting = [{"use": "nearest_neighbours", "options": {"n_neighbours": number}}]
+    assert configuration.load(copy.deepcopy(SMALL) | {"metrics": [metric], "ground_truths": fitting})
+
+
 def test_an_ambiguous_metric():
     assert refused(metrics=["mAP@100"]).startswith("metric 'mAP@100' is ambiguous: choose mAP@100[")
 

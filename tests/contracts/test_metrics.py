@@ -8,55 +8,63 @@ import pytest
 
 from protocol import codes, registry
 from protocol.checks import ProtocolError
-from protocol.ranking import HammingCounts, LabelRelevance, count
+from protocol.ranking import HammingCounts, LabelRelevance, NeighbourRelevance, count
 
 NAMES = [name.replace("@K", "@5").replace("@rR", "@r2").replace("F_beta", "F0.5") for name in registry.names("metric")]
+NEAREST = {"": 0, "the nearest": 1, "the K nearest": 5}
 ARRAYS = ("retrieved", "at_level", "levels", "largest_bucket", "bucket_sizes", "index_average_precision")
 
 
-def make_counts():
-    """Graded relevance, repeated codes, empty balls, a query without relevant items; and untouched caches."""
+def make_counts(nearest=0):
+    """Graded relevance, repeated codes, empty balls, a query without relevant items; and untouched caches.
+
+    Or so many relevant items for every query, one more for the last, for a metric that needs them.
+    """
     rng = np.random.default_rng(0)
     bits = rng.random((60, 6)) < 0.25
     query = np.vstack([rng.random((9, 6)) < 0.4, np.ones((3, 6), bool)])
     of_query, of_database = rng.random((12, 3)) < 0.5, rng.random((60, 3)) < 0.4
     of_query[0] = False
-    truth = {"t": LabelRelevance(of_query, of_database)}
-    return count(codes.pack(query), codes.pack(bits), 6, truth, index_order=True)["t"]
+    truth = LabelRelevance(of_query, of_database)
+    if nearest:
+        rows = [np.sort(rng.choice(60, nearest + (query == 11), replace=False)) for query in range(12)]
+        truth = NeighbourRelevance(np.cumsum([0, *map(len, rows)]), np.concatenate(rows), 60)
+    return count(codes.pack(query), codes.pack(bits), 6, {"t": truth}, index_order=True)["t"]
 
 
-def gives_one_float_per_query(metric):
-    values = metric(make_counts())
+def gives_one_float_per_query(metric, nearest=0):
+    values = metric(make_counts(nearest))
     assert isinstance(values, np.ndarray)
     assert values.dtype == np.float64
     assert values.shape in ((12,), (1,))
 
 
-def stays_in_its_range(metric, low=0.0, high=1.0):
-    for counts in (make_counts(), perfect(), hopeless()):
+def stays_in_its_range(metric, nearest=0, low=0.0, high=1.0):
+    for counts in (make_counts(nearest), perfect(nearest), hopeless(nearest)):
         values = metric(counts)
         assert (values >= low - 1e-12).all()
         assert (values <= high + 1e-12).all()
 
 
-def perfect():
-    counts = HammingCounts.from_histograms([[4, 0, 0, 5]], [[4, 0, 0, 0]])
+def perfect(nearest=0):
+    first = nearest or 4
+    counts = HammingCounts.from_histograms([[first, 0, 0, 5]], [[first, 0, 0, 0]])
     return replace(counts, index_average_precision=np.array([1.0]))
 
 
-def hopeless():
-    counts = HammingCounts.from_histograms([[0, 0, 0, 9]], [[0, 0, 0, 0]])
-    return replace(counts, index_average_precision=np.array([np.nan]))
+def hopeless(nearest=0):
+    counts = HammingCounts.from_histograms([[9, 0, 0, nearest]], [[0, 0, 0, nearest]])
+    return replace(counts, index_average_precision=np.array([0.1 if nearest else np.nan]))
 
 
-def has_no_nan_by_default(metric):
-    for counts in (make_counts(), hopeless()):
+def has_no_nan_by_default(metric, nearest=0):
+    for counts in (make_counts(nearest), hopeless(nearest)):
         assert not np.isnan(metric(counts)).any()
         assert not np.isnan(metric(counts, empty="zero")).any()
 
 
-def leaves_the_counts_alone(metric):
-    counts = make_counts()
+def leaves_the_counts_alone(metric, nearest=0):
+    counts = make_counts(nearest)
     for name in ("relevant", "retrieved_within", "relevant_within"):
         getattr(counts, name)
     before = copy.deepcopy(counts)
@@ -65,8 +73,8 @@ def leaves_the_counts_alone(metric):
         np.testing.assert_array_equal(getattr(counts, name), getattr(before, name))
 
 
-def follows_a_permutation_of_the_queries(metric):
-    counts = make_counts()
+def follows_a_permutation_of_the_queries(metric, nearest=0):
+    counts = make_counts(nearest)
     order = np.random.default_rng(1).permutation(counts.n_queries)
     arrays = counts.to_arrays()
     of_queries = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
@@ -75,10 +83,29 @@ def follows_a_permutation_of_the_queries(metric):
     np.testing.assert_allclose(of_moved, values[order] if values.size > 1 else values, rtol=1e-14)
 
 
+def depends_on_the_ranking_alone(metric, nearest=0):
+    """Empty distances, the buckets and the cuts between items of one level leave the order of relevance as it is."""
+    counts = make_counts(nearest)
+    spread = {name: np.insert(getattr(counts, name), [0, 0, 0, 2, 5], 0, axis=-1) for name in ("retrieved", "at_level")}
+    moved = replace(counts, **spread, largest_bucket=None, bucket_sizes=np.array([59, 1]))
+    np.testing.assert_allclose(metric(moved), metric(counts), rtol=1e-12)
+    coarse = HammingCounts.from_histograms([[2, 4, 3, 5]], {1: [[0, 1, 0, 5]], 3: [[2, 1, 0, 0]]})
+    fine = HammingCounts.from_histograms(
+        [[1, 1, 4, 2, 1, 3, 2]], {1: [[0, 0, 1, 0, 0, 3, 2]], 3: [[1, 1, 1, 0, 0, 0, 0]]}
+    )
+    if nearest:
+        relevant = ([[0, 1, 0, nearest - 1]], [[0, 0, 1, 0, 0, nearest - 1, 0]])
+        coarse = HammingCounts.from_histograms([[2, 4, 3, 4]], relevant[0])
+        fine = HammingCounts.from_histograms([[1, 1, 4, 2, 1, 4, 0]], relevant[1])
+    values = [metric(replace(one, index_average_precision=np.array([0.7]))) for one in (coarse, fine)]
+    np.testing.assert_allclose(*values, rtol=1e-12)
+
+
 def says_what_it_is(entry):
     low, high = entry.range
     assert low < high
     assert entry.better in ("higher", "lower")
+    assert entry.defined_on in ("ranking", "radius", "buckets")
     has_number = any(mark in entry.name for mark in ("@K", "@rR"))
     facts = ("empty", "ties", "denominator", *(["beyond"] if has_number else []))
     for text in (entry.source, entry.summary, *(getattr(entry, fact) for fact in facts)):
@@ -99,6 +126,7 @@ CHECKS = (
 def test_all_the_metrics_are_found():
     assert {"mAP", "mAP[best]", "mAP@5[retrieved]", "nDCG@5", "precision@r2", "AUPRC[area]", "mLGAP@r2"} <= set(NAMES)
     assert {"mAP[index]", "P@5", "R@5", "F1@r2", "F0.5_micro@r2", "entropy", "collision", "lookups@r2"} <= set(NAMES)
+    assert {"neighbours@5", "neighbours@5[worst]", "1-recall@5", "1-recall@5[best]"} <= set(NAMES)
     assert {"ACG@5", "WAP", "WAP@5[all]", "WAP@5[retrieved]", "WAP@5[min]"} <= set(NAMES)
     assert len(NAMES) >= 30
 
@@ -106,12 +134,22 @@ def test_all_the_metrics_are_found():
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_contract(name, check):
-    metric = registry.get("metric", name)
+    metric, entry = registry.get("metric", name), registry.entry("metric", name)
+    nearest = NEAREST[entry.relevant]
     if check is stays_in_its_range:
-        low, high = registry.entry("metric", name).range
-        check(metric, low, high)
+        check(metric, nearest, *entry.range)
     else:
-        check(metric)
+        check(metric, nearest)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_it_is_defined_on(name):
+    metric, entry = registry.get("metric", name), registry.entry("metric", name)
+    if entry.defined_on == "ranking":
+        depends_on_the_ranking_alone(metric, NEAREST[entry.relevant])
+    else:
+        with pytest.raises((AssertionError, ProtocolError)):
+            depends_on_the_ranking_alone(metric)
 
 
 @pytest.mark.parametrize("name", registry.names("metric"))
@@ -119,9 +157,9 @@ def test_facts(name):
     says_what_it_is(registry.entry("metric", name))
 
 
-def declares_what_it_needs(metric, needs):
+def declares_what_it_needs(metric, needs, nearest=0):
     """The metric reads the array that it declares, and no other that does not add up."""
-    counts = make_counts()
+    counts = make_counts(nearest)
     for array in ("bucket_sizes", "largest_bucket", "index_average_precision"):
         without = replace(counts, **{array: None})
         if array == needs:
@@ -133,7 +171,8 @@ def declares_what_it_needs(metric, needs):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_needs(name):
-    declares_what_it_needs(registry.get("metric", name), registry.entry("metric", name).needs)
+    entry = registry.entry("metric", name)
+    declares_what_it_needs(registry.get("metric", name), entry.needs, NEAREST[entry.relevant])
 
 
 @pytest.mark.parametrize(("name", "declared"), [("utilisation", ""), ("mAP", "largest_bucket")])
@@ -197,6 +236,7 @@ def test_wrong_metrics_are_rejected(check, metric):
         {"range": (1.0, 0.0)},
         {"summary": "two\nlines"},
         {"ties": None},
+        {"defined_on": "distances"},
         {"beyond": ""},
     ],
 )

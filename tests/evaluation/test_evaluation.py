@@ -159,9 +159,9 @@ def test_a_metric_by_name_may_stand_alone_and_is_refused_beyond_the_code():
 
 def test_progress_is_told_of_every_query():
     told = []
-    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda done, total: told.append((done, total)))
+    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda *seen: told.append(seen))
     assert told == sorted(told)
-    assert told[-1] == (6, 6)
+    assert told[-1] == (6, 6, "counting")
 
 
 def test_threads_change_nothing():
@@ -232,7 +232,10 @@ def test_a_query_left_out_everywhere_leaves_no_number():
         ({"query_codes": QUERY[:0]}, r"query codes: expected a 2-D array .*got shape \(0, 12\)"),
         ({"query_codes": TensorElsewhere()}, "query codes: expected an array, got TensorElsewhere: .* Use Tensor.cpu"),
         ({"query_codes": [[0, 1], [0]]}, "query codes: expected an array, got list: .*inhomogeneous"),
-        ({"query_codes": None}, "query codes: expected numbers, got dtype object"),
+        (
+            {"query_codes": None},
+            "query codes: expected an array or a file, got none. Only vectors can do without codes",
+        ),
         ({"query_codes": [["0", "1"]]}, "query codes: expected numbers, got dtype <U1"),
         ({"database_codes": DATABASE[:, :11]}, "database codes: expected 12 bits as in the query codes, got 11"),
         ({"n_bits": 0}, "query codes: n_bits: expected an integer >= 1, got 0"),
@@ -251,8 +254,11 @@ def test_a_query_left_out_everywhere_leaves_no_number():
             {"query_labels": np.zeros((6, 3))},
             "database labels: expected 3 columns as in the query labels, got one integer per item",
         ),
-        ({"query_labels": None}, "expected query labels and database labels, or relevance, got database labels"),
-        ({"query_labels": None, "database_labels": None}, "ground truth: .*or relevance, got none"),
+        ({"query_labels": None}, "expected query labels and database labels, relevance, or .*, got database labels"),
+        (
+            {"query_labels": None, "database_labels": None},
+            "ground truth: .* relevance, or query vectors and database vectors, got none",
+        ),
         ({"relevance": [[0]] * 6}, "got query labels and database labels and relevance"),
         ({"metrics": ["mAP", "mAQ"]}, "metric: expected .*, got 'mAQ'"),
         ({"convention": "none"}, "convention: expected .*, got 'none'"),

@@ -35,16 +35,36 @@ def found(arrays):
     return evaluate(query, database, binarize="sign", metrics=[*THREE, "R@100"], **labels)
 
 
+@pytest.fixture(scope="module")
+def asymmetric(arrays):
+    query, database, of_query, of_database = arrays
+    labels = {"query_labels": of_query, "database_labels": of_database}
+    names = ["mAP@100[retrieved]", "mAP[best]", "mAP[worst]"]
+    return evaluate(query, database, binarize="sign", ranking="asymmetric", metrics=names, **labels)
+
+
 def test_the_three_numbers(found):
     assert (found.n_queries, found.n_database, found.n_bits) == (3783, 9537, 64)
     assert {name: found.metrics[name] for name in THREE} == pytest.approx(THREE, abs=5e-4)
+
+
+def test_the_asymmetric_ranking(arrays, asymmetric):
+    """A script that sorts the inner products has 0.8824."""
+    query, database, of_query, of_database = arrays
+    scores = query.astype(np.float64) @ np.where(database > 0, 1.0, -1.0).T
+    first = np.argsort(-scores, axis=1)[:, :100]
+    relevant = of_database[first] == of_query[:, None]
+    precisions = (relevant.cumsum(axis=1) / np.arange(1, 101) * relevant).sum(axis=1)
+    by_sorting = (precisions / np.maximum(relevant.sum(axis=1), 1)).mean()
+    assert by_sorting == pytest.approx(0.8824, abs=2e-4)
+    assert asymmetric.metrics["mAP@100[retrieved]"] == pytest.approx(by_sorting, abs=2e-4)
 
 
 def test_the_page_shows_what_its_commands_print(folder, page, monkeypatch, capsys):
     """The codes after ```sh and ```python, each with its output after ```text."""
     monkeypatch.chdir(folder)
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```\n\n^```text\n(.*?)^```$", page, re.S | re.M)
-    assert [language for language, *_ in blocks] == ["sh", "sh", "python", "sh"]
+    assert [language for language, *_ in blocks] == ["sh", "sh", "python", "sh", "sh"]
     assert page.count("```") == 4 * len(blocks)
     for language, code, output in blocks:
         if language == "python":
@@ -56,11 +76,12 @@ def test_the_page_shows_what_its_commands_print(folder, page, monkeypatch, capsy
         assert capsys.readouterr().out == output
 
 
-def test_the_numbers_in_the_sentences_of_the_page(arrays, found, page):
+def test_the_numbers_in_the_sentences_of_the_page(arrays, found, asymmetric, page):
     query, database, of_query, of_database = arrays
     prose = " ".join(re.sub("^```.*?^```$", "", page, flags=re.S | re.M).split())
     retrieved, everything, smaller, recall = found.metrics.values()
     sizes = np.bincount(of_database.astype(int))
+    other, best, worst = asymmetric.metrics.values()
     for sentence in (
         f"{query.shape[1]} real values for each of the {len(query):,} test videos",
         f"for each of the {len(database):,} training videos",
@@ -73,6 +94,8 @@ def test_the_numbers_in_the_sentences_of_the_page(arrays, found, page):
         f"a difference of {retrieved - everything:.3f} between the first two",
         f"puts {retrieved:.4f} from one paper next to {everything:.4f} from another",
         f"For {found.undefined['mAP@100[retrieved]']} queries there is no relevant item among the first 100",
+        f"have a mAP@100 of {other:.4f} instead of {retrieved:.4f}. The difference of {other - retrieved:.4f} comes",
+        f"the best and the worst order give a mAP of {best:.4f} and {worst:.4f}.",
     ):
         assert sentence in prose
     assert everything < smaller < retrieved

@@ -21,7 +21,7 @@ def found(**options):
 def test_the_table_states_every_convention():
     text = table(found(metrics=["mAP", "mAP[worst]", "AUPRC[area]"], convention="hashnet"))
     head, numbers, differences = text.split("\n\n")
-    assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; convention hashnet"
+    assert head.split("\n")[0] == "2 queries, 3 database items, 2 bits; Hamming ranking; convention hashnet"
     assert [re.split("  +", line) for line in numbers.split("\n")] == [
         ["metric", "mean", "undefined queries", "ties", "denominator"],
         ["mAP", "0.8333", "1 of 2, left out", "expected value", "all relevant items"],
@@ -69,6 +69,7 @@ def test_json_has_the_means_and_what_identifies_them(tmp_path):
         "n_queries": 2,
         "n_database": 3,
         "n_bits": 2,
+        "ranking": "hamming",
         "binarize": None,
         "convention": "protocol",
         "ground_truth_sha256": found().ground_truth_sha256,
@@ -115,9 +116,9 @@ def test_json_of_a_mean_over_nothing_is_null_and_has_the_spread_if_asked(tmp_pat
 def test_per_query_values(tmp_path):
     path = tmp_path / "values.csv"
     write_per_query(path, found(metrics=["mAP", "AUPRC[area]", "precision@r1"], convention="hashnet"))
-    assert path.read_text() == "query,mAP,precision@r1\n0,0.833333333,0.5\n1,,0\n"
+    assert path.read_text() == "query,ranking,mAP,precision@r1\n0,hamming,0.833333333,0.5\n1,hamming,,0\n"
     values = np.genfromtxt(path, delimiter=",", skip_header=1)
-    assert np.nanmean(values[:, 1]) == pytest.approx(5 / 6)
+    assert np.nanmean(values[:, 2]) == pytest.approx(5 / 6)
 
 
 def test_it_is_printed_as_the_table():

@@ -17,7 +17,7 @@ def test_precision_and_recall_of_the_top_n(tmp_path):
     assert found.top_n.precision.tolist() == pytest.approx([1 / 2, 1 / 4, 1 / 3])
     assert found.top_n.recall.tolist() == pytest.approx([1 / 4, 1 / 4, 1 / 2])
     write_top_n_curves(tmp_path / "curves.csv", found)
-    expected = "n,precision,recall\n1,0.5,0.25\n2,0.25,0.25\n3,0.333333333,0.5\n"
+    expected = "n,ranking,precision,recall\n1,hamming,0.5,0.25\n2,hamming,0.25,0.25\n3,hamming,0.333333333,0.5\n"
     assert (tmp_path / "curves.csv").read_text() == expected
 
 
@@ -54,6 +54,6 @@ def test_the_command_writes_them(tmp_path, monkeypatch):
         command += [f"--{side}-codes", f"{side}.npy", f"--{side}-labels", f"{side}_labels.npy"]
     assert main([*command, "--metric", "P@70", "R@300", "--json", "out.json", "--top-n-curves", "new/curves.csv"]) == 0
     with open("new/curves.csv", newline="") as file:
-        rows = [tuple(map(float, row.values())) for row in csv.DictReader(file)]
+        rows = [tuple(float(row[name]) for name in ("n", "precision", "recall")) for row in csv.DictReader(file)]
     assert [row[0] for row in rows] == [*range(1, 101), *range(110, 301, 10)]
     assert rows[-1][2] == pytest.approx(1)

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.checks import ProtocolError
 from protocol.formats import fvecs
+from protocol.formats.arrays import array_shape, map_array, read_array
 from protocol.formats.fvecs import read_blocks
 
 CODES = {".fvecs": ("f", np.float32), ".ivecs": ("i", np.int32), ".bvecs": ("B", np.uint8)}
@@ -71,3 +72,35 @@ def test_a_wrong_file_is_refused_by_record(case, n_bytes, monkeypatch):
 def test_another_extension_is_refused():
     with pytest.raises(ProtocolError, match=r"kind of vectors in x\.npy: expected .*, got '\.npy'"):
         read(WHOLE, "x.npy")
+
+
+@pytest.mark.parametrize(("suffix", "dtype"), [(".fvecs", "<f4"), (".ivecs", "<i4"), (".bvecs", "u1")])
+def test_vectors_are_mapped(tmp_path, suffix, dtype):
+    vectors = np.arange(12).reshape(4, 3).astype(dtype)
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(written(vectors, suffix))
+    found = map_array(path)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, vectors)
+    np.testing.assert_array_equal(read_array(path), vectors)
+    assert array_shape(path) == (4, 3)
+    assert not found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"ab", "x.fvecs: expected a dimension of 4 bytes first, got 2 bytes"),
+        (b"<html>" * 4, "x.fvecs: expected a dimension from 1 to 1,048,576 first, got 1,836,345,404"),
+        (WHOLE[:-3], "x.fvecs: expected records of 16 bytes, vectors of dimension 3, got 157 bytes"),
+        (
+            WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
+            "x.fvecs: expected dimension 3 in every record, got 4 in record 3",
+        ),
+    ],
+)
+def test_a_wrong_mapped_file_is_refused(tmp_path, content, message):
+    (tmp_path / "x.fvecs").write_bytes(content)
+    with pytest.raises(ProtocolError) as error:
+        map_array(tmp_path / "x.fvecs")
+    assert message in str(error.value)

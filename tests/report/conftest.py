@@ -14,6 +14,7 @@ from protocol.report.results import Results
 
 N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
 METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]
+METRICS += ["P@5", "R@10", "R@20"]
 SETTING = {
     "experiment": "made",
     "dataset": "digits",
@@ -21,6 +22,7 @@ SETTING = {
     "empty": "zero",
     "features": {"gist": {"options": {}, "preprocessing": ["centre"]}},
     "ground_truths": ["class_label", "nearest_neighbours"],
+    "ground_truth_options": {"class_label": {}, "nearest_neighbours": {"n_neighbours": 5}},
     "splits": list(SPLITS),
     "hashers": list(HASHERS),
     "n_bits": list(LENGTHS),
@@ -30,7 +32,10 @@ EXTENSIONS = (("none", 0), ("same", 1), ("different", 1))
 
 
 def made(labels, runs=2):
-    """Return the summary and the tables of `display`; codes follow the labels, itq's more than lsh's."""
+    """Return the summary, the scores of all runs and the tables of `display`.
+
+    Codes follow the labels, itq's more than lsh's.
+    """
     rows, displayed = [], {}
     for split in SPLITS:
         parts = {
@@ -72,8 +77,13 @@ def made(labels, runs=2):
         of_run = displaying.of_run(codes_of, truths, parts, LENGTHS)
         for name, table in (of_run | {"radii": displaying.mean_over_runs(radii)}).items():
             displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
-    summary = summarise(pd.DataFrame(rows, columns=[*metrics.COLUMNS[:-1], *metrics.ITEMS, "value"]))
-    return summary, {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()}, parts
+    scores = pd.DataFrame(rows, columns=[*metrics.COLUMNS[:-1], *metrics.ITEMS, "value"])
+    return (
+        summarise(scores),
+        scores,
+        {name: pd.concat(tables, ignore_index=True) for name, tables in displayed.items()},
+        parts,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +91,8 @@ def results():
     """Return the results of two runs, two hashers, two lengths, two ground truths, two splits, with images."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, N)
-    summary, displayed, parts = made(labels)
+    summary, scores, displayed, parts = made(labels)
+    near = (scores["extension"] == "none") & (scores["ground_truth"] == "nearest_neighbours")
     passport = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
     return Results(
         setting=SETTING,
@@ -93,6 +104,8 @@ def results():
         },
         images=rng.integers(0, 256, (N, 8, 8), dtype=np.uint8),
         summary=summary,
+        neighbour_scores=scores[near],
+        dimensions={"gist": 16},
         findings=pd.DataFrame(
             [["a/splits.h5", "train-in-database", "warning", 30, "1 2", "Learned from ranked items."]],
             columns=["file", "finding", "severity", "count", "examples", "consequence"],
@@ -112,6 +125,21 @@ def results():
                 "value",
                 "source",
                 "protocol",
+                "provenance",
+            ],
+        ),
+        published_losses=pd.DataFrame(
+            [["A page", "made", "its own", 32, "sign", 32, "neighbours@10", 2.0, 0.5, "read"]],
+            columns=[
+                "source",
+                "data",
+                "vectors",
+                "dimensions",
+                "method",
+                "n_bits",
+                "metric",
+                "rescoring",
+                "value",
                 "provenance",
             ],
         ),
@@ -141,6 +169,7 @@ def bare(results):
         items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
         images=None,
         summary=kept(results.summary[results.summary["metric"] == "precision@r2"]).assign(std=np.nan, n_runs=1),
+        neighbour_scores=kept(results.neighbour_scores[results.neighbour_scores["metric"] == "precision@r2"]),
         findings=results.findings[:0],
         splits={"standard": results.splits["standard"]},
         displayed={name: kept(table) for name, table in results.displayed.items()}

@@ -15,6 +15,7 @@ from protocol.report.sections import ORDER, sections
 
 FIGURES = {
     "by-length",
+    "rescoring",
     "pr-curves",
     "ties",
     "conventions",

@@ -211,6 +211,12 @@ def feature_options(wildcards):
     return plan(wildcards).options
 
 
+def known_dimension(feature):
+    """The dimension of a feature, None where only its file tells or there are two modalities."""
+    dimensions = EXPERIMENT.dimensions(feature)
+    return dimensions[0] if len(dimensions) == 1 else None
+
+
 def preprocessing_steps(wildcards):
     """The steps of each modality of a feature, by the keys of `Feature.modalities`."""
     return plan(wildcards).steps

@@ -1,4 +1,5 @@
 PUBLISHED = ("workflow/published/cifar10_gist.csv",)
+PUBLISHED_LOSSES = ("workflow/published/quantisation.csv",)
 # The files whose provenance the report prints: those of run 0.
 SHOWN = [
     "<data>/content.h5",
@@ -47,6 +48,7 @@ REPORTED = {
     "selection": SELECTION_TABLE,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
     "published": [source(path) for path in PUBLISHED],
+    "published_losses": [source(path) for path in PUBLISHED_LOSSES],
     "displayed": displayed(),
     "provenance": SHOWN,
     "models": each(
@@ -61,6 +63,7 @@ REPORTED_CONFIG = {
     for key, value in CONFIG.items()
     if key not in ("mirror", "offline", "count_shards")
 }
+DIMENSIONS = {name: known_dimension(name) for name in EXPERIMENT.features}
 # The page prints the records of all plug-ins in use.
 REPORT_PLUGINS = {
     "dataset": (DATASET,),
@@ -133,6 +136,7 @@ rule report:
         runtime=minutes("report"),
     params:
         config=REPORTED_CONFIG,
+        dimensions=DIMENSIONS,
         code=code("report.py", **REPORT_PLUGINS),
     message:
         "report: {output.report}"
@@ -165,6 +169,7 @@ rule paper:
         runtime=minutes("paper"),
     params:
         config=REPORTED_CONFIG,
+        dimensions=DIMENSIONS,
         code=code("paper.py", **REPORT_PLUGINS),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"

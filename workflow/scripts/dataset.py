@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
 from protocol import storage
@@ -26,7 +27,7 @@ def main(job):
                 for block in blocks(rows):
                     file.append(array, block)
                     bar.update(len(block))
-    items = {"ids": data.ids, "class_names": list(data.class_names)}
+    items = {"ids": data.ids, "class_names": np.array(data.class_names, dtype=np.str_)}  # texts, even if there are none
     items |= {} if data.labels is None else {"labels": data.labels}
     items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}
     storage.write(job.output.labels, items, passport)

@@ -5,7 +5,7 @@ from protocol.report import reading, write_figures, write_tables
 
 def main(job):
     """Gather the experiment's results and write both folders."""
-    with reading(dict(job.input.items()), config=job.params.config) as results:
+    with reading(dict(job.input.items()), config=job.params.config, dimensions=job.params.dimensions) as results:
         write_figures(job.output.figures, results)
         write_tables(job.output.tables, results)
 

@@ -6,7 +6,7 @@ from protocol.report import page, reading
 
 def main(job):
     """Gather the experiment's results and render the page."""
-    with reading(dict(job.input.items()), config=job.params.config) as results:
+    with reading(dict(job.input.items()), config=job.params.config, dimensions=job.params.dimensions) as results:
         html = page(results)
     with storage.replacing(job.output.report, checksum=True) as path:
         path.write_text(html)

@@ -11,6 +11,7 @@ from protocol.report.sections import (
     headline,
     loaded,
     lookups,
+    loss,
     meanings,
     options,
     partitions,
@@ -25,6 +26,7 @@ from protocol.report.sections import (
 
 ORDER = (
     headline,
+    loss,
     by_length,
     pr_curves,
     ties,

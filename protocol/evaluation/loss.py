@@ -1,0 +1,261 @@
+"""What a code loses against the vectors it was made from: its inputs, the codes, re-ranking and the cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError
+from protocol.evaluation.cost import Cost, measured
+from protocol.evaluation.hashing import HashedBy, HashingOptions, codes_of
+from protocol.evaluation.inputs import code_pair, named
+from protocol.evaluation.progress import Progress, stage
+from protocol.evaluation.rescoring import Rescoring, RescoringOptions, by_codes, by_vectors
+from protocol.evaluation.second_stage import CodePair
+from protocol.evaluation.vectors import (
+    NearestItems,
+    VectorOptions,
+    check_dimension,
+    nearest_relevance,
+    vector_pair,
+    vectors_from,
+)
+from protocol.groundtruth import Distance
+from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
+
+
+@dataclass(frozen=True)
+class VectorInputs:
+    """The vectors of an evaluation and what is done with them, checked.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What errors call the vectors of queries and database.
+    query, database : ndarray, shape (n, d)
+        Vectors, mapped where they are in a file that can be.
+    train : ndarray or None
+        Vectors that hashers are fitted on.
+    options : VectorOptions
+    hashing : HashingOptions or None
+        How codes are made; None if codes are given.
+    rescoring : RescoringOptions
+    second : HashingOptions, tuple or None
+        How second codes are made; or these codes of queries and database, and their number of bits.
+    measure_speed : bool
+    """
+
+    names: tuple[str, str]
+    query: NDArray
+    database: NDArray
+    train: NDArray | None
+    options: VectorOptions
+    hashing: HashingOptions | None
+    rescoring: RescoringOptions
+    second: HashingOptions | CodePair | None
+    measure_speed: bool
+
+
+def vector_inputs(
+    query: Any,
+    database: Any,
+    *,
+    codes: Sequence[Any],
+    n_bits: int | None,
+    bit_order: str,
+    binarize: str | None,
+    seed: int,
+    distance: Distance | None = None,
+    neighbours: Sequence[int] | None = None,
+    relevant_neighbours: int | None = None,
+    hasher: str | None = None,
+    hasher_options: Mapping[str, Any] | None = None,
+    train_vectors: Any = None,
+    rescore_codes: tuple[Any, Any] | None = None,
+    rescore_hasher: str | None = None,
+    rescore_bits: int | None = None,
+    target: float | None = None,
+    largest_factor: int | None = None,
+    measure_speed: bool | None = None,
+) -> VectorInputs | None:
+    """Return the vectors and what is to be done with them; None without vectors.
+
+    Parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or None each.
+
+    Raises
+    ------
+    ProtocolError
+        If options contradict each other, need vectors that are not given, or don't fit the vectors.
+    """
+    if query is None and database is None:
+        _check_none_given(
+            "query vectors and database vectors",
+            distance=distance,
+            neighbours=neighbours,
+            relevant_neighbours=relevant_neighbours,
+            hasher=hasher,
+            hasher_options=hasher_options,
+            train_vectors=train_vectors,
+            rescore_codes=rescore_codes,
+            rescore_hasher=rescore_hasher,
+            rescore_bits=rescore_bits,
+            target=target,
+            largest_factor=largest_factor,
+            measure_speed=measure_speed,
+        )
+        return None
+    options = VectorOptions(distance or "cosine", neighbours, relevant_neighbours)
+    rescoring = RescoringOptions(**_given(target=target, largest=largest_factor))
+    made = all(side is None for side in codes)
+    if made and binarize is not None:
+        raise ProtocolError(f"binarize: expected query codes and database codes with it, got {binarize!r} alone.")
+    if not made and (hasher is not None or hasher_options is not None):
+        raise ProtocolError("hasher: expected vectors alone, from which it makes codes, got codes as well.")
+    own = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
+    hashing = HashingOptions(n_bits=n_bits, **own) if made else None
+    second: HashingOptions | None = None
+    if rescore_codes is not None and rescore_hasher is not None:
+        raise ProtocolError("rescore_hasher: expected no rescore_codes with it, got both.")
+    if rescore_codes is None and (rescore_hasher is not None or rescore_bits is not None):
+        same = rescore_hasher is None or rescore_hasher == hasher
+        second = HashingOptions(n_bits=rescore_bits, **(own if same else {"hasher": rescore_hasher, "seed": seed}))
+    if hashing is None and second is None and train_vectors is not None:
+        raise ProtocolError("train_vectors: expected a hasher that is fitted on them, got codes.")
+    of_query, of_database = vector_pair(query, database)
+    train = None
+    if train_vectors is not None:
+        train = vectors_from(train_vectors, "training vectors")
+        check_dimension(train, of_query.shape[1], named(train_vectors, "training vectors"))
+    for hashed in filter(None, (hashing, second)):
+        hashed.fitting(of_query.shape[1])
+    given = None
+    if rescore_codes is not None:
+        given = _second_codes(rescore_codes, rescore_bits, bit_order, binarize, len(of_query), len(of_database))
+    return VectorInputs(
+        (named(query, "query vectors"), named(database, "database vectors")),
+        of_query,
+        of_database,
+        train,
+        options,
+        hashing,
+        rescoring,
+        given or second,
+        bool(measure_speed),
+    )
+
+
+def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress) -> tuple[CodePair, HashedBy]:
+    """Return packed codes of the vectors, and how they were made."""
+    query, database, made = codes_of(
+        inputs.query,
+        inputs.database,
+        inputs.train,
+        hashing,
+        progress=stage(progress, "encoding", len(inputs.query) + len(inputs.database)),
+    )
+    return CodePair(query, database, made.n_bits), made
+
+
+def check_rows(codes: CodePair, inputs: VectorInputs) -> None:
+    """Raise ProtocolError unless there is a code for each vector."""
+    _check_rows(codes, len(inputs.query), len(inputs.database))
+
+
+def _check_rows(codes: CodePair, n_queries: int, n_database: int) -> None:
+    for of_role, n_rows, role in ((codes.query, n_queries, "query"), (codes.database, n_database, "database")):
+        if len(of_role) != n_rows:
+            raise ProtocolError(
+                f"{role} codes: expected {n_rows:,} rows, one for each of the {role} vectors, got {len(of_role):,}."
+            )
+
+
+def nearest_of(
+    inputs: VectorInputs, metrics: Sequence[str], *, threads: int, progress: Progress
+) -> tuple[tuple[int, ...], int, dict[int, NeighbourRelevance]]:
+    """Return the numbers K of nearest items, the number that other metrics read, and by number the relevance.
+
+    `metrics` are those in whose names a number is.
+    """
+    numbers = inputs.options.numbers(len(inputs.database), metrics)
+    relevant = inputs.options.relevant or max(numbers)
+    relevances = nearest_relevance(
+        inputs.query,
+        inputs.database,
+        inputs.names,
+        sorted({1, relevant, *numbers}),
+        distance=inputs.options.distance,
+        threads=threads,
+        progress=stage(progress, "searching", len(inputs.query) * len(inputs.database)),
+    )
+    return numbers, relevant, relevances
+
+
+def loss_of(
+    inputs: VectorInputs,
+    nearest: NearestItems,
+    codes: CodePair,
+    relevances: Mapping[int, Relevance],
+    counts: Mapping[int, HammingCounts],
+    *,
+    progress: Progress,
+) -> tuple[tuple[Rescoring, ...], Cost]:
+    """Return the curves of re-ranking, and what the codes cost.
+
+    Parameters
+    ----------
+    inputs : VectorInputs
+    nearest : NearestItems
+    codes : CodePair
+        The codes that are scored.
+    relevances, counts : mapping
+        By number K of nearest items.
+    progress : callable, optional
+    """
+    curves = [by_vectors(counts, nearest.numbers, inputs.rescoring)]
+    second, made = _second_stage(inputs, progress)
+    if second is not None:
+        chosen = {number: relevances[number] for number in nearest.numbers}
+        told = stage(progress, "re-ranking", len(inputs.query))
+        curves.append(by_codes(codes, second, chosen, inputs.rescoring, made=made, progress=told))
+    speed = None
+    if inputs.measure_speed:
+        speed = measured(
+            *codes, inputs.query, inputs.database, neighbours=nearest.relevant, distance=inputs.options.distance
+        )
+    return tuple(curves), Cost(
+        code_bytes=codes.database.shape[1],
+        rescore_code_bytes=None if second is None else second.database.shape[1],
+        vector_bytes=inputs.database.shape[1] * inputs.database.itemsize,
+        speed=speed,
+    )
+
+
+def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, HashedBy | None]:
+    """Return the second codes, made where they are not given, and how they were made."""
+    if isinstance(inputs.second, HashingOptions):
+        return made_codes(inputs, inputs.second, progress)
+    return inputs.second, None
+
+
+def _second_codes(
+    pair: tuple[Any, Any], n_bits: int | None, bit_order: str, binarize: str | None, n_queries: int, n_database: int
+) -> CodePair:
+    if len(pair) != 2:
+        raise ProtocolError(f"rescore_codes: expected the codes of queries and of the database, got {len(pair)} parts.")
+    try:
+        second = CodePair(*code_pair(*pair, n_bits=n_bits, bit_order=bit_order, binarize=binarize))
+        _check_rows(second, n_queries, n_database)
+    except ProtocolError as error:
+        raise ProtocolError(f"rescore_codes: {error}") from error
+    return second
+
+
+def _check_none_given(needed: str, **options: Any) -> None:
+    given = next(iter(_given(**options)), None)
+    if given is not None:
+        raise ProtocolError(f"{given}: expected {needed} with it, got none.")
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

@@ -1,0 +1,145 @@
+"""What can be computed for a ranking, and its scores from the counts of one block of queries after another."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import metrics as scoring
+from protocol import registry
+from protocol.checks import ProtocolError, one_of
+from protocol.evaluation.conventions import Convention
+from protocol.evaluation.spread import SpreadRow, spread_metrics, spread_rows
+from protocol.identity import RANKINGS
+from protocol.ranking import HammingCounts
+
+_NEEDS = {"radius": "the Hamming radius", "buckets": "the buckets of the database"}
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of one ranking; the fields are those of `protocol.evaluation.Evaluation`.
+
+    Parameters
+    ----------
+    per_query : dict of str to ndarray of float64
+    undefined : dict of str to int
+    n_relevant : ndarray of int64, shape (n_queries,)
+        The number of database items that are relevant to each query.
+    levels : tuple of int
+    top_n : TopNCurve
+    spread : tuple of SpreadRow
+    """
+
+    per_query: dict[str, NDArray[np.float64]]
+    undefined: dict[str, int]
+    n_relevant: NDArray[np.int64]
+    levels: tuple[int, int]
+    top_n: scoring.TopNCurve
+    spread: tuple[SpreadRow, ...]
+
+
+def check_ranking(ranking: str, metrics: Iterable[str], **requested: bool) -> None:
+    """Raise ProtocolError unless a ranking is known, and has the requested metrics and options.
+
+    Parameters
+    ----------
+    ranking : str
+    metrics : iterable of str
+        Registered ones, or ``all``.
+    **requested : bool
+        Whether each option of `protocol.evaluation.evaluate` that needs Hamming distances is requested, by its name.
+    """
+    one_of(ranking, RANKINGS, "ranking")
+    if ranking == "hamming":
+        return
+    for name, is_requested in requested.items():
+        if is_requested:
+            raise ProtocolError(f"{name}: expected the ranking hamming, whose distances it needs, got {ranking}.")
+    for metric in metrics:
+        if not is_defined(metric, ranking):
+            needs = _NEEDS[registry.entry("metric", metric).defined_on]
+            raise ProtocolError(
+                f"metric {metric!r}: expected a metric of the order of items for the ranking {ranking}, got one of "
+                f"{needs}."
+            )
+
+
+def is_defined(metric: str, ranking: str) -> bool:
+    """Return whether a metric, or ``all``, can be computed for a ranking: other rankings than Hamming have no radius.
+
+    Examples
+    --------
+    >>> is_defined("mAP@100[all]", "asymmetric"), is_defined("precision@r2", "asymmetric")
+    (True, False)
+    """
+    return ranking == "hamming" or metric == scoring.ALL or registry.entry("metric", metric).defined_on == "ranking"
+
+
+def score(
+    blocks: Iterable[HammingCounts], names: Sequence[str], rules: Convention, *, spread: str | None = None
+) -> Scores:
+    """Return the scores of a ranking under a convention.
+
+    Parameters
+    ----------
+    blocks : iterable of HammingCounts
+        Of consecutive queries. All queries are in one block if a metric is about the pooled queries or the database.
+    names : sequence of str
+        The metrics.
+    rules : Convention
+    spread : str, optional
+        The ranking, if the values that conventions call mAP are requested.
+
+    Raises
+    ------
+    ProtocolError
+        If nothing is relevant to any query.
+    """
+    values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
+    undefined = dict.fromkeys(names, 0)
+    n_relevant, levels, curves = [], [], []
+    for counts in blocks:
+        pairs = [(name, rules.empty(name)) for name in names]
+        for_spread = spread_metrics(counts.n_database, spread) if spread else []
+        pairs += [(name, empty) for name in for_spread for empty in ("zero", "drop")]
+        for name, empty in dict.fromkeys(pairs):
+            values.setdefault((name, empty), []).append(scoring.evaluate(counts, [name], empty=empty)[name])
+        for name in names:
+            undefined[name] += _undefined(counts, name, values[name, rules.empty(name)][-1])
+        n_relevant.append(counts.n_relevant)
+        levels.append(counts.levels[counts.at_level.any(axis=(0, 2))])
+        curves.append(scoring.top_n_curve(counts, empty=rules.empty("R@K")))
+    if not any(of_block.any() for of_block in n_relevant):
+        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
+    joined = {pair: np.concatenate(of_blocks) for pair, of_blocks in values.items()}
+    occurring = np.concatenate(levels)
+    return Scores(
+        per_query={name: joined[name, rules.empty(name)] for name in names},
+        undefined=undefined,
+        n_relevant=np.concatenate(n_relevant),
+        levels=(int(occurring.min()), int(occurring.max())),
+        top_n=_mean_curve(curves, n_relevant, rules.empty("R@K")),
+        spread=spread_rows({pair: own for pair, own in joined.items() if pair[0] in for_spread}) if spread else (),
+    )
+
+
+def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
+    """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
+    if (values == 0).any():
+        values = scoring.evaluate(counts, [metric], empty="drop")[metric]
+    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
+
+
+def _mean_curve(
+    curves: Sequence[scoring.TopNCurve], n_relevant: Sequence[NDArray[np.int64]], empty: str
+) -> scoring.TopNCurve:
+    """Return the curve of all queries from the curves of the blocks, means over their queries."""
+    if len(curves) == 1:
+        return curves[0]
+    n_queries = np.array([of_block.size for of_block in n_relevant])
+    n_defined = np.array([np.count_nonzero(of_block) for of_block in n_relevant]) if empty == "drop" else n_queries
+    precision = n_queries @ np.array([curve.precision for curve in curves]) / n_queries.sum()
+    recall = n_defined @ np.nan_to_num([curve.recall for curve in curves]) / n_defined.sum()
+    return scoring.TopNCurve(curves[0].n, precision, recall)

@@ -1,0 +1,180 @@
+"""Re-ranking: retrieve c x K items by code, rank them again by the vectors or a longer code, and keep K."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from protocol.checks import ProtocolError, integer, positive_number
+from protocol.evaluation.hashing import HashedBy
+from protocol.evaluation.second_stage import CodePair, second_stage
+from protocol.metrics import mean, neighbours_found
+from protocol.ranking import HammingCounts, Relevance
+
+TARGET = 0.95
+LARGEST = 64
+"""The largest factor c by default."""
+
+
+@dataclass(frozen=True)
+class RescoringOptions:
+    """How many items are retrieved, and what is to be reached.
+
+    Parameters
+    ----------
+    target : float, default=TARGET
+        The share of the nearest items to reach, above 0 and at most 1.
+    largest : int, default=LARGEST
+        The largest factor c of the curve, which has the powers of two up to it.
+
+    Raises
+    ------
+    ProtocolError
+        If a number is out of its range.
+    """
+
+    target: float = TARGET
+    largest: int = LARGEST
+
+    def __post_init__(self) -> None:
+        if positive_number(self.target, "target") > 1:
+            raise ProtocolError(f"target: expected a number above 0 and at most 1, got {self.target!r}.")
+        integer(self.largest, "largest_factor")
+
+    def factors(self, neighbours: int, n_database: int) -> list[int]:
+        """Return the factors c of the curve: powers of two, and at the end what retrieves the whole database."""
+        whole = -(-n_database // neighbours)
+        powers = [2**power for power in range(self.largest.bit_length()) if 2**power <= self.largest]
+        return [factor for factor in powers if factor < whole] + ([whole] if whole <= self.largest else [])
+
+
+class RescoringRow(NamedTuple):
+    """The share of the K nearest items among the K that remain of c x K, the mean over the queries."""
+
+    neighbours: int
+    """K"""
+    factor: int
+    """c"""
+    retrieved: int
+    """c x K, or the whole database if that is smaller."""
+    worst: float
+    expected: float
+    best: float
+
+
+class Smallest(NamedTuple):
+    """The smallest factors c that reach the target; None if none of those looked at does."""
+
+    worst: int | None
+    expected: int | None
+    best: int | None
+
+
+@dataclass(frozen=True)
+class Rescoring:
+    """The curve of one way to rank the retrieved items again.
+
+    Parameters
+    ----------
+    by : {"vectors", "codes"}
+        What ranks the retrieved items again: the vectors themselves, or the second codes.
+    target : float
+    rows : tuple of RescoringRow
+        By K, then by c. Worst, expected and best over the orders of items at equal distance.
+    smallest : dict of int to Smallest
+        By K. By the vectors, of all integers; by a second code, of the factors in `rows`, because more items may then
+        lower the share.
+    n_bits : int or None
+        The length of the second codes.
+    codes : HashedBy or None
+        How they were made; None if they were given.
+    """
+
+    by: Literal["vectors", "codes"]
+    target: float
+    rows: tuple[RescoringRow, ...]
+    smallest: dict[int, Smallest]
+    n_bits: int | None = None
+    codes: HashedBy | None = None
+
+
+def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], options: RescoringOptions) -> Rescoring:
+    """Return the curve of re-ranking by the vectors themselves, in closed form.
+
+    Parameters
+    ----------
+    by_number : mapping of int to HammingCounts
+        By K, the counts with the K nearest items relevant.
+    numbers : sequence of int
+        The numbers K to compute it for.
+    options : RescoringOptions
+    """
+    rows, smallest = [], {}
+    for number in numbers:
+        counts = by_number[number]
+        for factor in options.factors(number, counts.n_database):
+            values = (_share(counts, number, factor, ties) for ties in Smallest._fields)
+            rows.append(RescoringRow(number, factor, min(factor * number, counts.n_database), *values))
+        smallest[number] = Smallest(*(_smallest(counts, number, ties, options.target) for ties in Smallest._fields))
+    return Rescoring("vectors", options.target, tuple(rows), smallest)
+
+
+def by_codes(
+    first: CodePair,
+    second: CodePair,
+    relevances: Mapping[int, Relevance],
+    options: RescoringOptions,
+    *,
+    made: HashedBy | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Rescoring:
+    """Return the curve of re-ranking by a second code, exactly expected over the ties of both.
+
+    Parameters
+    ----------
+    first, second : CodePair
+        The codes that retrieve, and those that rank again.
+    relevances : mapping of int to Relevance
+        By K, the nearest items.
+    options : RescoringOptions
+    made : HashedBy or None
+        How the second codes were made.
+    progress : callable, optional
+        Called with the number of queries just done.
+    """
+    n_database = len(first.database)
+    factors = {number: options.factors(number, n_database) for number in relevances}
+    retrieved = {
+        number: [min(factor * number, n_database) for factor in of_number] for number, of_number in factors.items()
+    }
+    shares = second_stage(first, second, relevances, retrieved, progress=progress)
+    rows = [
+        RescoringRow(number, factor, top, *(mean(values) for values in shares[number, top]))
+        for number in relevances
+        for factor, top in zip(factors[number], retrieved[number], strict=True)
+    ]
+    smallest = {
+        number: Smallest(
+            *(
+                next((r.factor for r in rows if r.neighbours == number and getattr(r, ties) >= options.target), None)
+                for ties in Smallest._fields
+            )
+        )
+        for number in relevances
+    }
+    return Rescoring("codes", options.target, tuple(rows), smallest, second.n_bits, made)
+
+
+def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:
+    return mean(neighbours_found(counts, nearest=number, retrieved=factor * number, ties=ties))
+
+
+def _smallest(counts: HammingCounts, number: int, ties: str, target: float) -> int:
+    """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
+    low, high = 0, -(-counts.n_database // number)  # which retrieves the whole database, and reaches any target
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _share(counts, number, middle, ties) >= target:
+            high = middle
+        else:
+            low = middle
+    return high

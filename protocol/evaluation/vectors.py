@@ -1,0 +1,221 @@
+"""Vectors in place of labels: the items whose vectors are nearest to a query's are its relevant items."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry
+from protocol.checks import ProtocolError, integer, one_of
+from protocol.evaluation.frameworks import as_numpy
+from protocol.evaluation.hashing import HashedBy
+from protocol.evaluation.inputs import named
+from protocol.formats.arrays import map_array
+from protocol.groundtruth import Distance, nearest
+from protocol.metrics import keywords, neighbours_found
+from protocol.ranking import HammingCounts, NeighbourRelevance
+
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
+NEIGHBOURS = (1, 10, 100)
+"""The numbers of nearest items by default, as far as the database has so many."""
+ORDERS = ("expected", "best", "worst")
+
+
+@dataclass(frozen=True)
+class VectorOptions:
+    """Which items are the nearest ones.
+
+    Parameters
+    ----------
+    distance : {"cosine", "euclidean", "dot"}, default="cosine"
+    neighbours : sequence of int, optional
+        The numbers K of nearest items to look for; `NEIGHBOURS` if None.
+    relevant : int, optional
+        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None.
+
+    Raises
+    ------
+    ProtocolError
+        If the distance is unknown, or a number is below 1.
+    """
+
+    distance: Distance = "cosine"
+    neighbours: Sequence[int] | None = None
+    relevant: int | None = None
+
+    def __post_init__(self) -> None:
+        one_of(self.distance, DISTANCES, "distance")
+        if self.neighbours is not None and not len(self.neighbours):
+            raise ProtocolError("neighbours: expected at least one number of nearest items, got none.")
+        for number in self.neighbours or ():
+            integer(number, "neighbours")
+        if self.relevant is not None:
+            integer(self.relevant, "relevant_neighbours")
+
+    def numbers(self, n_database: int, metrics: Sequence[str]) -> tuple[int, ...]:
+        """Return the numbers of nearest items, ascending, those in the names of metrics included.
+
+        Raises
+        ------
+        ProtocolError
+            If one is above the size of the database.
+        """
+        default = [number for number in NEIGHBOURS if number <= n_database]
+        chosen = default if self.neighbours is None else list(self.neighbours)
+        for number in (*chosen, *([] if self.relevant is None else [self.relevant])):
+            _check_number(number, n_database, "neighbours" if number in chosen else "relevant_neighbours")
+        for name in metrics:
+            _check_number(cutoff := keywords(name)["cutoff"], n_database, f"metric {name!r}")
+            chosen.append(cutoff)
+        return tuple(sorted(set(chosen)))
+
+
+@dataclass(frozen=True)
+class NearestItems:
+    """What the nearest items of an evaluation are.
+
+    Parameters
+    ----------
+    distance : str
+        By which they are the nearest.
+    n_features : int
+        The dimension of the vectors.
+    dtype : str
+        Of the vectors.
+    numbers : tuple of int
+        The numbers K for which ``neighbours@K`` and ``1-recall@K`` were computed.
+    relevant : int
+        The number of nearest items that are relevant in all other metrics.
+    codes : HashedBy or None
+        How the codes were made of the vectors; None if codes were given.
+    constant_bits : int
+        Bits of the codes that have one value in the whole database.
+    """
+
+    distance: Distance
+    n_features: int
+    dtype: str
+    numbers: tuple[int, ...]
+    relevant: int
+    codes: HashedBy | None = None
+    constant_bits: int = 0
+
+    @property
+    def ground_truth(self) -> str:
+        """What the ground truth is called, unless the user names it."""
+        return f"{self.relevant} nearest by {self.distance}"
+
+
+def vector_pair(query: Any, database: Any) -> tuple[NDArray, NDArray]:
+    """Return the vectors of queries and database; those in a file that can be mapped stay on the disk.
+
+    Parameters
+    ----------
+    query, database : array_like, str or Path
+        Matrices of numbers of the same width, or their files.
+
+    Raises
+    ------
+    ProtocolError
+        If one is missing, is no matrix of numbers, or their dimensions differ.
+    """
+    given = {"query vectors": query, "database vectors": database}
+    missing = [role for role, values in given.items() if values is None]
+    if missing:
+        raise ProtocolError(f"vectors: expected query vectors and database vectors, got no {missing[0]}.")
+    of_query, of_database = (vectors_from(values, role) for role, values in given.items())
+    check_dimension(of_database, of_query.shape[1], named(database, "database vectors"))
+    return of_query, of_database
+
+
+def vectors_from(values: Any, role: str) -> NDArray:
+    """Return a matrix of vectors, mapped where it is a file that can be."""
+    name = named(values, role)
+    array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
+    if array.dtype.kind not in "biuf":
+        raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
+    if array.ndim != 2 or 0 in array.shape:
+        raise ProtocolError(f"{name}: expected a 2-D array (n, dimension) that is not empty, got shape {array.shape}.")
+    return array
+
+
+def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
+    """Raise ProtocolError unless vectors have a dimension."""
+    if vectors.shape[1] != n_features:
+        raise ProtocolError(f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}.")
+
+
+def nearest_relevance(
+    query: NDArray,
+    database: NDArray,
+    names: tuple[str, str],
+    numbers: Sequence[int],
+    *,
+    distance: Distance,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> dict[int, NeighbourRelevance]:
+    """Return for each number K the relevance of the items no farther from a query than its K-th nearest one.
+
+    Parameters
+    ----------
+    query, database : ndarray, shape (n, d)
+    names : tuple of str
+        What errors call the two.
+    numbers : sequence of int
+    distance, threads, progress
+        As of `protocol.groundtruth.nearest`.
+
+    Raises
+    ------
+    ProtocolError
+        If a vector is not finite, or has no direction where that is needed.
+    """
+    try:
+        found = nearest(query, database, max(numbers), distance=distance, threads=threads, progress=progress)
+    except ProtocolError as error:
+        side, _, rest = str(error).partition(" ")
+        name = dict(zip(("query", "database"), names, strict=True)).get(side)
+        raise ProtocolError(f"{name}: {rest}" if name else f"nearest items: {error}") from error
+    return {number: NeighbourRelevance(*found.first(number), len(database)) for number in numbers}
+
+
+def of_nearest(metric: str) -> bool:
+    """Return whether a metric, or "all" of them, is about the nearest items."""
+    return metric != "all" and bool(registry.entry("metric", metric).relevant)
+
+
+def neighbour_metrics(by_number: dict[int, HammingCounts], numbers: Sequence[int]) -> dict[str, NDArray[np.float64]]:
+    """Return the values per query of ``neighbours@K`` and ``1-recall@K``, each expected, best and worst.
+
+    Parameters
+    ----------
+    by_number : dict of int to HammingCounts
+        By number of nearest items, the counts with those relevant, of 1 and of all `numbers`.
+    numbers : sequence of int
+        K.
+    """
+    values = {}
+    for name, nearest_of in (("neighbours", lambda k: k), ("1-recall", lambda k: 1)):
+        for number in numbers:
+            for ties in ORDERS:
+                metric = f"{name}@{number}" + ("" if ties == "expected" else f"[{ties}]")
+                known = nearest_of(number)
+                values[metric] = neighbours_found(by_number[known], nearest=known, retrieved=number, ties=ties)
+    return values
+
+
+def constant_bits(codes: NDArray[np.uint8], n_bits: int) -> int:
+    """Return how many bits have one value in all packed codes."""
+    any_set, all_set = np.bitwise_or.reduce(codes, axis=0), np.bitwise_and.reduce(codes, axis=0)
+    return n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
+
+
+def _check_number(number: int, n_database: int, name: str) -> None:
+    if number > n_database:
+        raise ProtocolError(
+            f"{name}: expected at most {n_database:,} nearest items, the size of the database, got {number:,}."
+        )

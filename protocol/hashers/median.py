@@ -1,0 +1,65 @@
+"""Median: a bit for each feature, whose threshold is the median of the feature's training values."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers.thresholds import Thresholds
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "median",
+    source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
+    "binarization at the median of each dimension",
+    deviations="The median of all training rows, where cuVS takes that of a sample of them. With fewer bits than "
+    "features, the codes of the first n_bits features, as Matryoshka embeddings are shortened; there every feature "
+    "gives a bit.",
+    bits_within_features=True,
+    random=False,
+)
+class Median(Thresholds):
+    """Binary quantisation at the median: each bit says whether one feature is above the median of its training values.
+
+    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, with median_j that of the training rows.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, from 1 to the number of features. With fewer bits than features, the first n_bits features are
+        used, and the others have no influence.
+    seed : int, default 0
+        Without effect: nothing is random.
+
+    Attributes
+    ----------
+    threshold_ : ndarray of float32, shape (n_bits,)
+        The medians; with an even number of training rows, the mean of the two middle values.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if n_bits exceeds the number of features.
+
+    Notes
+    -----
+    Each bit is 1 for at most half of the training rows, and for exactly half of an even number of different values, so
+    a bit carries as much information as it can. A value that many rows share, such as the 0 of sparse features, makes
+    the halves unequal. Preprocessing by ``centre`` has no influence, because the median moves by the same amount.
+
+    References
+    ----------
+    NVIDIA cuVS, documentation, *Binary quantizer* (``bit_threshold``).
+    Caspari et al., *CoRECT: A Framework for Evaluating Embedding Compression Techniques at Scale*, arXiv:2510.19340.
+    Zhang, Wang, Cai, Lu, *Self-Taught Hashing for Fast Similarity Search*, SIGIR 2010 (medians of an eigenmap).
+    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be cut).
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [2.0, 0.0], [30.0, 9.0], [40.0, 8.0]]
+    >>> Median(n_bits=1).fit(X).transform(X).ravel()
+    array([False, False,  True,  True])
+    """
+
+    def _thresholds(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        values = X.astype(np.float64)  # the sum of the two middle values may overflow in float32
+        return np.median(values, axis=0, overwrite_input=True).astype(np.float32)

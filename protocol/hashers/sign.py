@@ -1,0 +1,64 @@
+"""Sign: the binary quantisation of embeddings, a bit for each feature."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.hashers.thresholds import Thresholds
+from protocol.registry import HasherRecord
+
+
+@HasherRecord(
+    "sign",
+    source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
+    "with precision 'binary' or 'ubinary')",
+    deviations="With fewer bits than features, the codes of the first n_bits features, as Matryoshka embeddings are "
+    "shortened; there every feature gives a bit. The vectors are not normalised here, which changes no sign.",
+    bits_within_features=True,
+    random=False,
+)
+class Sign(Thresholds):
+    """Binary quantisation: each bit is the sign of one feature.
+
+    ``bit_j(x) = [x_j > 0]`` for the first n_bits features.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, from 1 to the number of features. With fewer bits than features, the first n_bits features are
+        used, and the others have no influence.
+    seed : int, default 0
+        Without effect: nothing is random.
+
+    Attributes
+    ----------
+    threshold_ : ndarray of float32, shape (n_bits,)
+        Zeros.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if n_bits exceeds the number of features.
+
+    Notes
+    -----
+    Nothing is learned. With the preprocessing step ``centre``, the threshold is the training mean of a feature instead
+    of 0. Features that are never negative, such as those of GIST and SIFT, need that step, since otherwise almost all
+    their bits are 1.
+
+    The first features are the best ones only of embeddings that were trained for it (Matryoshka) and of principal
+    components. Elsewhere they are an arbitrary choice.
+
+    References
+    ----------
+    sentence-transformers, documentation, *Embedding Quantization*.
+    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be cut).
+
+    Examples
+    --------
+    >>> Sign(n_bits=2).fit([[0.0, 0.0, 0.0]]).transform([[0.5, -0.5, 2.0], [0.0, 1.0, -2.0]])
+    array([[ True, False],
+           [False,  True]])
+    """
+
+    def _thresholds(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.zeros(X.shape[1], dtype=np.float32)

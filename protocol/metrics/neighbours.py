@@ -1,0 +1,204 @@
+"""What a code loses: the share of the nearest items, by the vectors it was made from, that it finds among the top K."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, one_of
+from protocol.metrics._cutoff import found, places
+from protocol.metrics._undefined import EMPTY
+from protocol.ranking import HammingCounts
+from protocol.registry import MetricRecord
+
+
+def neighbours_found(
+    counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected"
+) -> NDArray[np.float64]:
+    r"""Return the share of the `nearest` true neighbours that remain if the top `retrieved` are ranked exactly.
+
+    .. math:: \frac{\min(|\mathrm{top}_N \cap R_K|, K)}{K}
+
+    R_K holds the items that are no farther from the query than its K-th nearest one, more than K where several are as
+    far. Any of these serve, so no more than K of them count. With N = K this is ``neighbours@K``; with K = 1 and N
+    items retrieved it is ``1-recall@N``; with N = cK it is what remains after re-ranking by the exact distances.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        With the items of R_K as the relevant ones.
+    nearest : int
+        K, at least 1.
+    retrieved : int
+        N, at least 1; the whole database if larger.
+    ties : {"expected", "best", "worst"}, default="expected"
+        Mean over the orders of items at equal Hamming distance, in closed form; items of R_K first, or last.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If `retrieved` is below 1, `ties` is unknown, or a query has fewer than K relevant items.
+
+    Examples
+    --------
+    Two nearest items, one of them at distance 0, the other tied with two more items at distance 1.
+
+    >>> counts = HammingCounts.from_histograms([[1, 3]], [[1, 1]])
+    >>> [neighbours_found(counts, nearest=2, retrieved=n).item() for n in (1, 2, 4)]
+    [0.5, 0.6666666666666666, 1.0]
+    """
+    fewest = int(counts.n_relevant.min())
+    if fewest < nearest:
+        raise ProtocolError(
+            f"counts: expected the {nearest} nearest items of each query as the relevant ones, got a query with "
+            f"{fewest} relevant items."
+        )
+    return found(counts, places(counts, retrieved), ties=ties, at_most=nearest) / nearest
+
+
+def neighbours_at_cutoff(
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero"
+) -> NDArray[np.float64]:
+    r"""Share of the K nearest items that are among the top K.
+
+    .. math:: \mathrm{neighbours}@K = \frac{|\mathrm{top}_K \cap R_K|}{K}
+
+    R_K holds the items that are no farther from the query than its K-th nearest one, by the vectors that the codes were
+    made from: K items, or more where several are as far as the K-th.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        With the items of R_K as the relevant ones.
+    cutoff : int
+        K, at least 1; exact also where it divides a tie.
+    ties : {"expected", "best", "worst"}, default="expected"
+        Mean over the orders of items at equal Hamming distance; items of R_K first, or last.
+    empty : {"zero", "drop"}, default="zero"
+        Changes nothing: the value is always defined.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If the relevant items can't be the K nearest: every query has more than K, or one has fewer. If an option is
+        unknown.
+
+    Notes
+    -----
+    It is P@K where the K nearest items are relevant. ann-benchmarks counts the same way, by distance, so that any
+    item as near as the K-th counts.
+
+    References
+    ----------
+    Aumueller, Bernhardsson and Faithfull 2020, *ANN-Benchmarks: A Benchmarking Tool for Approximate Nearest Neighbor
+    Algorithms*, section 2 (recall).
+
+    Examples
+    --------
+    One of two nearest items is in the top 2 for sure, the other is one of two tied items: (1 + 1/2) / 2.
+
+    >>> neighbours_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
+    array([0.75])
+    """
+    one_of(empty, EMPTY, "empty")
+    _check_nearest(counts, cutoff, f"neighbours@{cutoff}")
+    return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
+
+
+def first_neighbour_at_cutoff(
+    counts: HammingCounts, *, cutoff: int, ties: str = "expected", empty: str = "zero"
+) -> NDArray[np.float64]:
+    """Whether the nearest item is among the top K; the mean is the share of such queries.
+
+    Where several items are equally near, one of them in the top K is enough.
+
+    Parameters
+    ----------
+    counts : HammingCounts
+        With the nearest item of each query as the relevant one, or those equally near.
+    cutoff : int
+        K, at least 1; exact also where it divides a tie. The whole database if larger.
+    ties : {"expected", "best", "worst"}, default="expected"
+        The share of the orders of items at equal Hamming distance in which one is found; the nearest items first, or
+        last.
+    empty : {"zero", "drop"}, default="zero"
+        Changes nothing: the value is always defined.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+
+    Raises
+    ------
+    ProtocolError
+        If the relevant items can't be the nearest ones: every query has more than one, or a query has none. If
+        `cutoff` is below 1, or an option is unknown.
+
+    References
+    ----------
+    Jegou, Douze and Schmid 2011, *Product Quantization for Nearest Neighbor Search*, section V-A (recall@R).
+
+    Examples
+    --------
+    The nearest item is one of three at distance 1, after another item.
+
+    >>> counts = HammingCounts.from_histograms([[1, 3]], [[0, 1]])
+    >>> [round(first_neighbour_at_cutoff(counts, cutoff=k).item(), 4) for k in (1, 2, 4)]
+    [0.0, 0.3333, 1.0]
+    """
+    one_of(empty, EMPTY, "empty")
+    _check_nearest(counts, 1, f"1-recall@{cutoff}")
+    return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)
+
+
+def _check_nearest(counts: HammingCounts, nearest: int, metric: str) -> None:
+    """Raise ProtocolError unless the relevant items can be the `nearest` ones of each query, those as far included."""
+    fewest, most = int(counts.n_relevant.min()), int(counts.n_relevant.max())
+    if fewest != nearest:
+        expected = "nearest item" if nearest == 1 else f"{nearest:,} nearest items"
+        got = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        raise ProtocolError(
+            f"metric {metric!r}: expected the {expected} of each query as relevant, got {got} relevant items per query."
+        )
+
+
+_ANN = "Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance"
+_PQ = "Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V-A, recall@R"
+_TIES = {
+    "expected": "Expected value over all orders of tied items, in closed form.",
+    "best": "Nearest items first.",
+    "worst": "Nearest items last.",
+}
+_SUMMARIES = {
+    "expected": "",
+    "best": ", every tie broken in favour of the nearest items",
+    "worst": ", every tie broken against the nearest items",
+}
+
+for _ties, _order in _TIES.items():
+    _suffix = "" if _ties == "expected" else f"[{_ties}]"
+    _metric = partial(MetricRecord, range=(0.0, 1.0), better="higher", empty="Always defined.", ties=_order)
+    _metric(
+        f"neighbours@K{_suffix}",
+        source=_ANN,
+        denominator="K",
+        beyond="Refused: K nearest items need as many in the database.",
+        relevant="the K nearest",
+        summary=f"Share of the K nearest items, by the vectors, that are among the top K{_SUMMARIES[_ties]}.",
+    )(partial(neighbours_at_cutoff, ties=_ties) if _suffix else neighbours_at_cutoff)
+    _metric(
+        f"1-recall@K{_suffix}",
+        source=_PQ,
+        denominator="1",
+        beyond="K above the database is the whole database.",
+        relevant="the nearest",
+        summary=f"Share of queries whose nearest item, by the vectors, is among the top K{_SUMMARIES[_ties]}.",
+    )(partial(first_neighbour_at_cutoff, ties=_ties) if _suffix else first_neighbour_at_cutoff)

@@ -1,0 +1,297 @@
+"""What binary codes lose of the vectors they were made from, where the truth is the nearest neighbours by these."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from protocol.report.figure import (
+    ABSENT,
+    Figure,
+    Section,
+    Table,
+    counted,
+    hasher_colour,
+    hasher_shape,
+    listed,
+    rows_chart,
+    tooltips,
+)
+from protocol.report.results import PLACE, Results, nearest_truths
+from protocol.report.statistics import CONFIDENCE, half_width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET = 0.95
+"""The share of the true nearest neighbours that rescoring should reach."""
+_TITLE = "What the code loses"
+_GROUP = [*PLACE, "n_bits", "hasher", "k", "c"]
+_FLOAT_BYTES = 4
+_INTERVAL = f"{CONFIDENCE:.0%} interval"
+
+
+def section(results: Results) -> Section | None:
+    """Return the loss by hasher and size, and what rescoring recovers; None without such a truth and its metrics."""
+    runs = shares(results)
+    if runs.empty:
+        return None
+    means, best = with_intervals(runs), equal_bytes(runs)
+    place = _place(results, means)
+    meaning = (
+        "K: the number of true nearest neighbours, by the vectors, of each query. A code finds the share of them that "
+        "is among the K items nearest by Hamming distance, expected over ties. Rescoring by c takes the c K items that "
+        "are nearest by code and ranks them by the vectors, so it finds every true neighbour among them. "
+    )
+    context = (
+        "The published figures in the last table are context: they are of other data, so they can't be compared with "
+        "ours number for number."
+    )
+    text = [answer(best, place), meaning + _intervals(means), context]
+    tables = [_table(results, own, place) for _, own in _of_features(means, place)]
+    tables += [_equal_bytes(best, means, place), _published(results)]
+    return Section("loss", _TITLE, text, [_figure(results, means, place)], tables)
+
+
+def shares(results: Results) -> "pd.DataFrame":
+    """Return the share of the K true nearest neighbours that is found, by place, hasher, run, K and c.
+
+    A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@N where K is 1; the
+    relevant items are the K nearest neighbours.
+    """
+    scores = results.neighbour_scores
+    k = scores["ground_truth"].map(nearest_truths(results.setting))
+    c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
+    found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
+    return results.ordered(found)[[*_GROUP, "run", "value"]].drop_duplicates([*_GROUP, "run"], ignore_index=True)
+
+
+def _factor(metric: str, k: int) -> float:
+    """Return the factor of rescoring that a metric stands for, NaN for one that stands for none.
+
+    Examples
+    --------
+    >>> [_factor(name, 10) for name in ("P@10", "neighbours@10", "R@40", "R@10", "R@15", "P@20", "mAP")]
+    [1, 1, 4, nan, nan, nan, nan]
+    >>> _factor("1-recall@4", 1)
+    4
+    """
+    match = re.fullmatch("(P|neighbours|R|1-recall)@([0-9]+)", metric)
+    if match is None:
+        return math.nan
+    kind, n = match[1], int(match[2])
+    if kind in ("P", "neighbours"):
+        return 1 if n == k else math.nan
+    is_rescored = n % k == 0 and n > k and (kind == "R" or k == 1)
+    return n // k if is_rescored else math.nan
+
+
+def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
+    """Return mean, interval and number of runs of each share; without an interval where there is one run."""
+    means = runs.groupby(_GROUP, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
+    half = half_width(means["std"], means["n_runs"])
+    return means.assign(low=means["mean"] - half, high=means["mean"] + half)
+
+
+def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
+    """Return, by place and code length, the hasher that loses least and its paired difference from the second.
+
+    The pair was chosen by its means, so its interval is that of all pairs of hashers there together (Bonferroni).
+    Columns: those of the place, ``n_bits``, ``k``, ``best``, ``share``, ``second``, ``difference``, ``low``, ``high``
+    and ``n_runs``; ``second`` is None of a single hasher, ``low`` and ``high`` are NaN of a single run.
+    """
+    import pandas as pd
+
+    rows = []
+    for key, own in runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False):
+        wide = own.pivot_table(index="run", columns="hasher", values="value", sort=False).dropna()
+        ranked = wide.mean().sort_values(ascending=False, kind="stable")
+        best, second = ranked.index[0], (ranked.index[1] if len(ranked) > 1 else None)
+        difference = half = math.nan
+        if second is not None:
+            paired = wide[best] - wide[second]
+            confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
+            difference = float(paired.mean())
+            half = float(half_width(paired.std(), len(paired), confidence=confidence))
+        interval = (difference - half, difference + half)
+        rows.append((*key, best, float(ranked.iloc[0]), second, difference, *interval, len(wide)))
+    names = ["best", "share", "second", "difference", "low", "high", "n_runs"]
+    return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *names])
+
+
+def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
+    """Return the feature, ground truth and split that stand for all, and the longest code there."""
+    first = means.iloc[0]
+    at = results.at(means, **results.place)
+    place = results.place if len(at) else {column: first[column] for column in PLACE}
+    return place | {"n_bits": int(results.at(means, **place)["n_bits"].max())}
+
+
+def n_bytes(n_bits: int) -> int:
+    """Return the bytes that a code of an item takes."""
+    return -(-n_bits // 8)
+
+
+def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return in words which hasher loses least at each size, of one feature, ground truth and split."""
+    here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
+    rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
+    found = [f"{row.share:.1%} at {_size(row)} with {row.best}" for row in rows]
+    says = (
+        f"The codes that lose least find, of the {k:,} nearest neighbours by the vectors, {listed(found)} "
+        f"({place['feature']}, {place['split']} split, mean over {counted(n_runs, 'run')})."
+    )
+    if n_runs < 2 or rows[0].second is None:
+        return says
+    clear = [_size(row) for row in rows if row.low > 0]
+    if not clear:
+        return f"{says} The runs don't tell the best hasher apart from the second at any size."
+    return f"{says} The best hasher is clearly better than the second at {listed(clear)}."
+
+
+def _size(row: Any) -> str:
+    return f"{counted(n_bytes(row.n_bits), 'byte')} ({row.n_bits} bits)"
+
+
+def _intervals(means: "pd.DataFrame") -> str:
+    if means["n_runs"].max() < 2:
+        return "There is one run, so there are no intervals."
+    return f"Brackets: {_INTERVAL} of the mean over the runs (Student's t)."
+
+
+def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Return the rows of each feature, of the split that stands for all where the feature has it, else of its first."""
+    for feature, own in means.groupby("feature", sort=False):
+        splits = list(dict.fromkeys(own["split"]))
+        split = place["split"] if place["split"] in splits else splits[0]
+        yield feature, own[own["split"] == split]
+
+
+def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
+    """Return the loss on one feature: a row of each hasher and code length, a column of each K."""
+    feature, split = means["feature"].iloc[0], means["split"].iloc[0]
+    k = dict(zip(means["ground_truth"], means["k"], strict=True))
+    of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
+    curve = results.at(means, ground_truth=of_curve)
+    most = int(curve["c"].max())
+    alone = means[means["c"] == 1].sort_values("n_bits", ascending=False, kind="stable")
+    best = alone.groupby(["ground_truth", "n_bits"])["mean"].transform("max")
+    labels = ["hasher", "bits", "bytes per item", "of float32"]
+    rows, strong = list[list[str]](), set[tuple[int, int]]()
+    for (n_bits, hasher), own in alone.assign(best=alone["mean"] == best).groupby(["n_bits", "hasher"], sort=False):
+        found = {row.ground_truth: row for row in own.itertuples()}
+        ratio = _ratio(results.dimensions.get(feature), n_bits)
+        cells = [_cell(found[truth]) if truth in found else ABSENT for truth in k]
+        cells += [_smallest(results.at(curve, n_bits=n_bits, hasher=hasher))] if most > 1 else []
+        across = enumerate(k, len(labels))
+        strong |= {(len(rows), column) for column, truth in across if truth in found and found[truth].best}
+        rows.append([hasher, str(n_bits), str(n_bytes(n_bits)), ratio, *cells])
+    header = [*labels, *(f"K = {own:,}" for own in k.values())]
+    header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
+    caption = (
+        f"Share of the K nearest neighbours that the codes find: {feature}, {split} split; the best of each code "
+        "length bold. Of float32: the size of a code relative to the vector."
+    )
+    if most > 1:
+        caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
+    name = f"loss-{feature}-{split}".replace("_", "-")
+    return Table(name, caption, header, rows, n_labels=1, strong=frozenset(strong))
+
+
+def _ratio(dimension: int | None, n_bits: int) -> str:
+    return ABSENT if dimension is None else f"1/{_FLOAT_BYTES * dimension / n_bytes(n_bits):.3g}"
+
+
+def _cell(row: Any) -> str:
+    interval = "" if math.isnan(row.low) else f" [{row.low:.3f}, {row.high:.3f}]"
+    return f"{row.mean:.3f}{interval}"
+
+
+def _smallest(curve: "pd.DataFrame") -> str:
+    """Return the smallest measured c whose mean reaches the target."""
+    if curve.empty:
+        return ABSENT
+    reached = curve[curve["mean"] >= TARGET]["c"]
+    return f"more than {int(curve['c'].max())}" if reached.empty else str(int(reached.min()))
+
+
+def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
+    """Return the best hasher of each size with its paired difference from the second, where `_of_features` is."""
+    shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
+    rows = [
+        [
+            row.feature,
+            row.split,
+            f"{row.k:,}",
+            str(row.n_bits),
+            str(n_bytes(row.n_bits)),
+            row.best,
+            f"{row.share:.3f}",
+            ABSENT if row.second is None else row.second,
+            ABSENT if row.second is None else f"{row.difference:+.3f}",
+            ABSENT if math.isnan(row.low) else f"[{row.low:+.3f}, {row.high:+.3f}]",
+        ]
+        for row in best.itertuples()
+        if (row.feature, row.split) in shown
+    ]
+    header = ["feature", "split", "K", "bits", "bytes per item", "loses least", "its share", "second", "difference"]
+    caption = (
+        "Which hasher loses least at equal bytes: its share of the K nearest neighbours, and the paired difference "
+        "over the runs from the second best. The intervals hold for all pairs of hashers at a code length together "
+        "(Bonferroni), since the two were chosen by their means."
+    )
+    return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
+
+
+def _published(results: Results) -> Table:
+    """Return what others have published about the loss of binary codes."""
+    words, numbers = ["source", "data", "vectors", "method", "metric"], ["dimensions", "n_bits", "rescoring"]
+    rows = [
+        [*(getattr(row, name) for name in words), *(str(getattr(row, name)) for name in numbers), f"{row.value:.4f}"]
+        for row in results.published_losses.itertuples()
+    ]
+    header = [*words, "dimensions", "bits", "c", "value"]
+    caption = "Published losses of binary codes, on other data; not comparable with ours number for number."
+    return Table("loss-published", caption, header, rows, n_labels=len(words))
+
+
+def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Figure:
+    data = means.drop(columns=["k", "std"])
+    return Figure(
+        "rescoring",
+        "What rescoring recovers",
+        _shows(results, means, place),
+        _chart(results, intervals=bool(means["n_runs"].max() > 1)),
+        data,
+        choices=place,
+    )
+
+
+def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
+    """Return which factor each hasher takes to the target, in words."""
+    here = results.at(means, **place)
+    k, most = int(here["k"].iloc[0]), int(here["c"].max())
+    where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
+    if most == 1:
+        return f"The share of the {k:,} nearest neighbours that the codes find; only c = 1 was measured ({where})."
+    by_factor: dict[float, list[str]] = {}
+    for hasher, own in here.groupby("hasher", sort=False):
+        reached = own[own["mean"] >= TARGET]["c"]
+        by_factor.setdefault(math.inf if reached.empty else int(reached.min()), []).append(hasher)
+    parts = [f"{f'more than {most}' if math.isinf(c) else c} with {listed(by_factor[c])}" for c in sorted(by_factor)]
+    return f"To find {TARGET:.0%} of the {k:,} nearest neighbours, rescoring takes c = {'; '.join(parts)} ({where})."
+
+
+def _chart(results: Results, *, intervals: bool) -> Any:
+    x = alt.X("c:Q", title="c: items rescored, as a multiple of K", scale=alt.Scale(type="log", base=2))
+    axis, scale = alt.Axis(format="%"), alt.Scale(domainMax=1)
+    y = alt.Y("mean:Q", title="share of the K nearest found", axis=axis, scale=scale)
+    base = rows_chart().encode(x=x, color=hasher_colour(results.hashers))
+    points = base.mark_point(filled=True, size=55, opacity=1).encode(
+        y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
+    )
+    bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
+    layers = [*([bars] if intervals else []), base.mark_line().encode(y=y), points]
+    return alt.layer(*layers).properties(width="container", height=300)

@@ -1,0 +1,189 @@
+"""The ranking of an evaluation: requested by name, named in every result, refused where it has no radius."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protocol import metrics, registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import (
+    TrecOptions,
+    evaluate,
+    write_json,
+    write_per_query,
+    write_pr_curves,
+    write_top_n_curves,
+)
+from protocol.ranking import NeighbourRelevance, asymmetric
+
+RNG = np.random.default_rng(0)
+QUERY, DATABASE = RNG.normal(size=(12, 24)).astype(np.float32), RNG.normal(size=(90, 24)).astype(np.float32)
+LABELS = {"query_labels": RNG.integers(0, 4, 12), "database_labels": RNG.integers(0, 3, 90)}
+
+
+def asymmetric_scores(query=QUERY, database=DATABASE, **more):
+    given = {"binarize": "sign", "ranking": "asymmetric"} | LABELS | more
+    return evaluate(query, database, **given)
+
+
+def precisions_by_sorting(query, database, thresholds, cutoff):
+    """Return mAP@K[retrieved] of a plain sort, as the scripts of deep hashing compute it."""
+    scores = (query.astype(np.float64) - thresholds) @ np.where(database > thresholds, 1.0, -1.0).T
+    first = np.argsort(-scores, axis=1, kind="stable")[:, :cutoff]
+    relevant = LABELS["database_labels"][first] == LABELS["query_labels"][:, None]
+    sums = (relevant.cumsum(axis=1) / np.arange(1, cutoff + 1) * relevant).sum(axis=1)
+    return sums / np.maximum(relevant.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("binarize", ["sign", "median"])
+def test_it_is_a_plain_sort_by_the_inner_product(binarize):
+    thresholds = np.median(DATABASE.astype(np.float64), axis=0) if binarize == "median" else np.zeros(24)
+    found = asymmetric_scores(binarize=binarize, metrics=["mAP@20[retrieved]"])
+    expected = precisions_by_sorting(QUERY, DATABASE, thresholds, 20)
+    np.testing.assert_allclose(found.per_query["mAP@20[retrieved]"], expected, rtol=1e-12)
+    given = asymmetric_scores(QUERY - thresholds, DATABASE - thresholds, metrics=["mAP@20[retrieved]"])
+    np.testing.assert_array_equal(given.per_query["mAP@20[retrieved]"], found.per_query["mAP@20[retrieved]"])
+
+
+def test_queries_of_minus_and_plus_one_give_every_number_of_the_hamming_ranking(monkeypatch):
+    monkeypatch.setattr(asymmetric, "_BLOCK_BYTES", 8 * 90 * 3 * 5)  # three blocks
+    signs = np.where(QUERY > 0, 1, -1)
+    for convention in ("protocol", "hashnet"):
+        of_codes = evaluate(signs, DATABASE > 0, **LABELS, metrics="all", convention=convention, spread=True)
+        found = asymmetric_scores(signs, DATABASE > 0, binarize=None, metrics="all", convention=convention, spread=True)
+        on_ranking = [name for name in of_codes.metrics if registry.entry("metric", name).defined_on == "ranking"]
+        assert list(found.metrics) == list(found.per_query) == list(found.undefined) == on_ranking
+        assert len(on_ranking) > 15
+        for name in on_ranking:
+            np.testing.assert_allclose(found.per_query[name], of_codes.per_query[name], rtol=1e-12, atol=1e-15)
+            assert found.undefined[name] == of_codes.undefined[name]
+        for one, other in zip(found.top_n, of_codes.top_n, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+        same = ("n_bits", "levels", "queries_without_relevant", "relevant_per_query", "ground_truth_sha256")
+        assert [getattr(found, name) for name in same] == [getattr(of_codes, name) for name in same]
+        by_metric = {(row.metric, row.empty): row for row in of_codes.spread if row.metric != "AUPRC[area]"}
+        assert {(row.metric, row.empty): row.conventions for row in found.spread} == {
+            key: row.conventions for key, row in by_metric.items()
+        }
+        for row in found.spread:
+            assert row.value == pytest.approx(by_metric[row.metric, row.empty].value, rel=1e-12)
+
+
+def test_a_convention_is_without_its_metrics_of_the_radius():
+    assert list(asymmetric_scores(convention="hashnet").metrics) == [
+        "mAP",
+        "mAP@1000[retrieved]",
+        "mAP@5000[retrieved]",
+    ]
+    with pytest.raises(ProtocolError, match="convention 'habir': expected a metric of the order of items"):
+        asymmetric_scores(convention="habir")
+
+
+def test_every_result_names_the_ranking(tmp_path):
+    names = {"hamming": "Hamming", "asymmetric": "asymmetric"}
+    for ranking, shown in names.items():
+        found = asymmetric_scores(ranking=ranking, metrics=["mAP", "P@5"])
+        assert found.ranking == ranking
+        assert f"; {shown} ranking; convention protocol" in repr(found).splitlines()[0]
+        assert f"; {shown} ranking; convention protocol" in found._repr_html_()
+        assert found.to_frame()["ranking"].tolist() == [ranking, ranking]
+        assert json.loads(found.to_json())["ranking"] == ranking
+        write_per_query(tmp_path / "values.csv", found)
+        write_json(tmp_path / "means.json", found, per_query=tmp_path / "values.csv")
+        write_top_n_curves(tmp_path / "top.csv", found)
+        for name, index in (("values", "query"), ("top", "n")):
+            table = pd.read_csv(tmp_path / f"{name}.csv")
+            assert list(table)[:2] == [index, "ranking"]
+            assert set(table["ranking"]) == {ranking}
+    assert found.plot("precision@N").to_dict()["title"] == "Precision of the top N items (asymmetric)"
+
+
+def test_the_header_says_that_only_the_database_is_binarised():
+    assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(asymmetric_scores(metrics=["mAP"]))
+    given = asymmetric_scores(QUERY, DATABASE > 0, binarize=None, metrics=["mAP"])
+    assert "24 bits; asymmetric ranking;" in repr(given)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"ranking": "cosine"}, "ranking: expected asymmetric or hamming, got 'cosine'[.]"),
+        (
+            {"metrics": ["mAP", "precision@r2"]},
+            "metric 'precision@r2': expected a metric of the order of items for the ranking asymmetric, got one of the",
+        ),
+        ({"metrics": "AUPRC[area]"}, "got one of the Hamming radius"),
+        ({"metrics": "utilisation"}, "got one of the buckets of the database"),
+        ({"tables": "4x2"}, "tables: expected the ranking hamming, whose distances it needs, got asymmetric[.]"),
+        ({"lookup_radius": 0}, "lookup_radius: expected the ranking hamming"),
+        ({"trec": "folder"}, "trec: expected the ranking hamming"),
+        ({"n_bits": 25}, "query codes: expected 25 columns .* to binarise, got 24"),
+    ],
+)
+def test_refused(change, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ProtocolError, match=says):
+        asymmetric_scores(**change)
+    assert not list(tmp_path.iterdir())
+
+
+def test_refused_trec_options(tmp_path):
+    with pytest.raises(ProtocolError, match="trec: expected the ranking hamming"):
+        asymmetric_scores(trec=TrecOptions(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (
+            QUERY > 0,
+            "query codes: expected real values for the ranking asymmetric, got only 0 and 1[.] Codes of -1 and",
+        ),
+        ((QUERY > 0).astype(np.float32), "got only 0 and 1"),
+        (QUERY[:, :3], "query codes: expected 24 real values, as the database has bits, got 3"),
+        (np.where(QUERY > 1, np.nan, QUERY), "query codes: expected finite numbers, got NaN or infinity"),
+        (QUERY[0], r"query codes: expected a 2-D array \(n, n_bits\)"),
+    ],
+)
+def test_refused_queries(query, says):
+    with pytest.raises(ProtocolError, match=says):
+        asymmetric_scores(query, DATABASE > 0, binarize=None)
+
+
+def test_there_is_no_curve_over_the_radius(tmp_path):
+    found = asymmetric_scores(metrics=["mAP"])
+    assert found.pr_curves == {}
+    with pytest.raises(ProtocolError, match="plot 'precision-recall': expected the ranking hamming, whose radius it"):
+        found.plot()
+    with pytest.raises(ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they need, got asy"):
+        write_pr_curves(tmp_path / "curves.csv", found)
+    assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
+
+
+def test_no_query_has_a_relevant_item():
+    nothing = {"query_labels": None, "database_labels": None}
+    truth = NeighbourRelevance(np.zeros(13, dtype=int), [], n_database=90)
+    for ranking in ("hamming", "asymmetric"):
+        with pytest.raises(ProtocolError, match="relevance: expected a relevant item for at least one query, got none"):
+            asymmetric_scores(ranking=ranking, relevance=truth, **nothing)
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.savez("real.npz", q=QUERY, d=DATABASE)
+    for side, of_side in LABELS.items():
+        np.save(f"{side}.npy", of_side)
+    codes = ["evaluate", "--query-codes", "real.npz:q", "--database-codes", "real.npz:d", "--binarize", "sign"]
+    command = [*codes, "--query-labels", "query_labels.npy", "--database-labels", "database_labels.npy"]
+    command += ["--ranking", "asymmetric"]
+    assert main([*command, "--per-query", "v.csv", "--json", "m.json", "--top-n-curves", "t.csv"]) == 0
+    assert "; asymmetric ranking; convention protocol\n" in capsys.readouterr().out
+    assert json.loads((tmp_path / "m.json").read_text())["metrics"] == asymmetric_scores().metrics
+    with open("v.csv") as file:
+        assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12
+    assert main([*command, "--pr-curves", "c.csv"]) == 2
+    assert "--pr-curves: expected --ranking hamming, whose radius they need, got asymmetric." in capsys.readouterr().err

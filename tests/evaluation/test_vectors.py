@@ -1,0 +1,344 @@
+"""Vectors in place of labels: the numbers of a slow loop, codes made on the spot, re-ranking, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from protocol import codes, registry
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.evaluation import evaluate
+from protocol.evaluation.hashing import SAMPLE
+
+RNG = np.random.default_rng(0)
+CENTRES = RNG.normal(size=(8, 16))
+QUERY, DATABASE = (
+    (CENTRES[RNG.integers(0, 8, n)] + 0.7 * RNG.normal(size=(n, 16))).astype(np.float32) for n in (12, 300)
+)
+VECTORS = {"query_vectors": QUERY, "database_vectors": DATABASE}
+ORDERS = ("worst", "best")
+
+
+def distances(query, database, distance="cosine"):
+    query, database = query.astype(np.float64), database.astype(np.float64)
+    if distance == "euclidean":
+        return np.sqrt(((query[:, None] - database) ** 2).sum(axis=2))
+    products = query @ database.T
+    if distance == "dot":
+        return -products
+    return 1 - products / np.linalg.norm(query, axis=1)[:, None] / np.linalg.norm(database, axis=1)
+
+
+def nearest_sets(apart, number):
+    """Return the items of each query that are no farther than its K-th nearest one."""
+    return apart <= np.sort(apart, axis=1)[:, number - 1, None]
+
+
+def shares(hamming, relevant, number, retrieved):
+    """Return worst, expected and best share of the K nearest items among the first ones, where none are equally near.
+
+    The expected one is the sum over the relevant items of the chance to be retrieved.
+    """
+    found = {}
+    for ties, key in (("worst", relevant), ("best", ~relevant)):
+        order = np.lexsort((key, hamming), axis=1)[:, :retrieved]
+        hits = np.take_along_axis(relevant, order, axis=1).sum(axis=1)
+        found[ties] = np.minimum(hits, number).mean() / number
+    ends = [np.array([np.searchsorted(np.sort(row), row, side) for row in hamming]) for side in ("left", "right")]
+    nearer, equal = ends[0], ends[1] - ends[0]
+    chance = np.clip((retrieved - nearer) / equal, 0, 1) * relevant
+    return found["worst"], chance.sum(axis=1).mean() / number, found["best"]
+
+
+@pytest.mark.parametrize("distance", ["cosine", "euclidean", "dot"])
+def test_a_slow_loop(distance):
+    found = evaluate(**VECTORS, distance=distance, neighbours=[1, 5, 20], target=0.9, largest_factor=32)
+    hamming = ((QUERY > 0)[:, None] != (DATABASE > 0)).sum(axis=2)
+    apart = distances(QUERY, DATABASE, distance)
+    for number in (1, 5, 20):
+        relevant = nearest_sets(apart, number)
+        values = [found.metrics[f"neighbours@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
+        np.testing.assert_allclose(values, shares(hamming, relevant, number, number), rtol=1e-12)
+        values = [found.metrics[f"1-recall@{number}{ties}"] for ties in ("[worst]", "", "[best]")]
+        np.testing.assert_allclose(values, shares(hamming, nearest_sets(apart, 1), 1, number), rtol=1e-12)
+        rows = [row for row in found.rescoring[0].rows if row.neighbours == number]
+        assert [row.factor for row in rows] == [c for c in (1, 2, 4, 8, 15, 16, 32) if c != 15 or number == 20][
+            : {1: 7, 5: 7, 20: 5}[number]
+        ]
+        for row in rows:
+            assert row.retrieved == min(row.factor * number, 300)
+            np.testing.assert_allclose(row[3:], shares(hamming, relevant, number, row.retrieved), rtol=1e-12)
+        for at, smallest in enumerate(found.rescoring[0].smallest[number]):
+            every = (shares(hamming, relevant, number, min(c * number, 300))[at] for c in range(1, 301))
+            assert smallest == next(c for c, share in enumerate(every, 1) if share >= 0.9)
+    plain = evaluate(QUERY > 0, DATABASE > 0, relevance=nearest_sets(apart, 20))
+    assert {name: found.metrics[name] for name in plain.metrics} == plain.metrics
+    assert found.ground_truth == f"20 nearest by {distance}"
+    assert found.relevance == plain.relevance == "neighbours"
+    assert found.ground_truth_sha256 == plain.ground_truth_sha256
+
+
+def test_equally_near_items():
+    """Each item is in the database three times: one copy of the nearest item is enough, and any three of R_2 serve."""
+    database = np.repeat(DATABASE[:40], 3, axis=0)
+    found = evaluate(query_vectors=DATABASE[:5], database_vectors=database, neighbours=[1, 2, 3])
+    assert found.metrics["1-recall@1"] == found.metrics["neighbours@1"] == 1
+    assert found.metrics["neighbours@3"] == 1
+    assert found.relevant_per_query == (3, 3)
+    assert "with ties" not in str(found)
+    assert "with ties 3 to 3 items for K = 2" in str(evaluate(**found_by(database), neighbours=2))
+
+
+def found_by(database):
+    return {"query_vectors": DATABASE[:5], "database_vectors": database}
+
+
+def test_codes_that_are_given():
+    found = evaluate(codes.pack(QUERY > 0), codes.pack(DATABASE > 0), n_bits=16, **VECTORS)
+    made = evaluate(**VECTORS)
+    assert found.metrics == made.metrics
+    assert found.nearest.codes is None
+    assert (made.nearest.codes.hasher, made.nearest.codes.fitted_on, made.n_bits) == ("sign", "database", 16)
+    assert evaluate(QUERY, DATABASE, binarize="sign", **VECTORS).metrics == made.metrics
+
+
+def test_a_hasher_is_fitted_on_training_vectors_or_a_sample_of_the_database(monkeypatch):
+    monkeypatch.setattr("protocol.evaluation.hashing.SAMPLE", 100)
+    train = RNG.normal(size=(50, 16)).astype(np.float32)
+    chosen = np.sort(np.random.default_rng(3).choice(300, 100, replace=False))
+    for given, rows in (({"train_vectors": train}, train), ({}, DATABASE[chosen])):
+        found = evaluate(**VECTORS, hasher="itq", n_bits=8, seed=3, hasher_options={"n_iter": 5}, **given)
+        model = registry.get("hasher", "itq")(n_bits=8, seed=3, n_iter=5).fit(rows)
+        plain = evaluate(model.transform(QUERY), model.transform(DATABASE), **VECTORS)
+        assert found.metrics == plain.metrics
+        assert found.nearest.codes.n_fitted == len(rows)
+    assert "itq, n_iter 5, 8 bits, fitted on 100 of the 300 vectors of the database, drawn with seed 3" in str(found)
+    assert SAMPLE == 10_000
+
+
+def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("protocol.evaluation.hashing._BLOCK_BYTES", 1000)
+    files = {}
+    for role, vectors in (("query", QUERY), ("database", DATABASE)):
+        np.save(tmp_path / f"{role}.npy", vectors)
+        header = np.array(vectors.shape, "<u4").tobytes()
+        (tmp_path / f"{role}.fbin").write_bytes(header + vectors.tobytes())
+        dimension = np.full((len(vectors), 1), 16, "<i4").view("<f4")
+        np.hstack([dimension, vectors]).tofile(tmp_path / f"{role}.fvecs")
+        files[f"{role}_vectors"] = tmp_path / role
+    plain = evaluate(**VECTORS, hasher="pcah", n_bits=8).to_json()
+    for suffix in (".npy", ".fbin", ".fvecs"):
+        named = {role: file.with_suffix(suffix) for role, file in files.items()}
+        assert evaluate(**named, hasher="pcah", n_bits=8).to_json() == plain
+
+
+def test_progress_of_each_stage():
+    told = []
+    evaluate(**VECTORS, rescore_hasher="lsh", rescore_bits=24, progress=lambda *seen: told.append(seen))
+    stages = list(dict.fromkeys(stage for *_, stage in told))
+    assert stages == ["searching", "encoding", "counting", "re-ranking"]
+    for stage in stages:
+        of_stage = [(done, total) for done, total, name in told if name == stage]
+        assert of_stage[-1][0] == of_stage[-1][1]
+
+
+def test_metrics_that_are_chosen():
+    found = evaluate(**VECTORS, neighbours=5, relevant_neighbours=7, metrics=["mAP", "neighbours@3", "1-recall@9"])
+    assert [name for name in found.metrics if "[" not in name] == [
+        *(f"neighbours@{number}" for number in (3, 5, 9)),
+        *(f"1-recall@{number}" for number in (3, 5, 9)),
+        "mAP",
+    ]
+    assert found.ground_truth == "7 nearest by cosine"
+    assert found.relevant_per_query == (7, 7)
+    listed = evaluate(
+        QUERY > 0, DATABASE > 0, relevance=np.tile(np.arange(4), (12, 1)), metrics=["neighbours@4", "P@4"]
+    )
+    assert listed.metrics["neighbours@4"] == listed.metrics["P@4"]
+
+
+def test_re_ranking_by_a_second_code():
+    """By the code itself, it changes nothing; by a code that has the order of the vectors, it is theirs."""
+    itself = evaluate(QUERY > 0, DATABASE > 0, rescore_codes=(QUERY > 0, DATABASE > 0), neighbours=[10], **VECTORS)
+    by_vectors, by_codes = itself.rescoring
+    assert (by_codes.by, by_codes.n_bits, by_codes.codes) == ("codes", 16, None)
+    for row in by_codes.rows:
+        np.testing.assert_allclose(row.expected, by_vectors.rows[0].expected, rtol=1e-12)
+    line = np.arange(64.0)[:, None]
+    thermometer = np.tril(np.ones((64, 64), bool))
+    both = {"query_vectors": line[:4], "database_vectors": line, "distance": "euclidean", "neighbours": [3]}
+    found = evaluate((line[:4] > 20), (line > 20), rescore_codes=(thermometer[:4], thermometer), **both)
+    of_vectors, of_codes = (curve.rows for curve in found.rescoring)
+    whole = of_codes[-1]
+    assert (whole.retrieved, of_vectors[-1].expected) == (64, 1.0)
+    assert whole.best == 1.0
+    made = evaluate(**VECTORS, hasher="pcah", n_bits=4, rescore_bits=16, neighbours=[10])
+    assert made.rescoring[1].codes.hasher == "pcah"
+    assert made.rescoring[1].rows[3].expected > made.rescoring[1].rows[0].expected
+    assert "second codes: pcah, 16 bits" in str(made)
+
+
+def test_the_asymmetric_ranking_finds_more():
+    plain = evaluate(QUERY, DATABASE, binarize="sign", **VECTORS)
+    found = evaluate(QUERY, DATABASE, binarize="sign", ranking="asymmetric", **VECTORS)
+    scores = -(QUERY.astype(np.float64) @ np.where(DATABASE > 0, 1.0, -1.0).T)
+    relevant = nearest_sets(distances(QUERY, DATABASE), 10)
+    expected = shares(scores, relevant, 10, 10)
+    values = [found.metrics[f"neighbours@10{ties}"] for ties in ("[worst]", "", "[best]")]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    assert found.metrics["neighbours@10"] > plain.metrics["neighbours@10"]
+
+
+def test_json_holds_no_times_unless_the_speed_is_measured():
+    content = json.loads(evaluate(**VECTORS, neighbours=[10]).to_json())
+    assert content["cost"] == {"code_bytes": 2, "rescore_code_bytes": None, "vector_bytes": 64}
+    assert content["nearest"]["numbers"] == [10]
+    assert content["rescoring"][0]["smallest_factor"]["10"].keys() == {"worst", "expected", "best"}
+    assert content == json.loads(evaluate(**VECTORS, neighbours=[10], threads=2).to_json())
+    measured = evaluate(**VECTORS, neighbours=[10], measure_speed=True)
+    assert measured.cost.speed.codes > 0 < measured.cost.speed.vectors
+    assert measured.cost.speed.machine in str(measured)
+
+
+def test_bits_of_one_value_are_reported():
+    positive = {role: np.abs(vectors) for role, vectors in VECTORS.items()}
+    assert "16 of the 16 bits have one value in the whole database" in str(evaluate(**positive))
+    assert "one value" not in str(evaluate(**VECTORS))
+
+
+def test_text_html_and_figure():
+    pytest.importorskip("altair")
+    found = evaluate(**VECTORS, neighbours=[1, 10], rescore_bits=8)
+    for shown in (str(found), found._repr_html_()):
+        for part in ("neighbours@K", "1-recall@K", "smallest c for 0.95", "second code", "1/32", "as relevant"):
+            assert part in shown
+    chart = found.plot("rescoring").to_dict()
+    (values,) = (part["data"]["values"] for part in [chart])
+    assert {(point["by"], point["K"]) for point in values} == {(by, k) for by in ("vectors", "codes") for k in (1, 10)}
+    labelled = evaluate([[0]], [[0], [1]], query_labels=[1], database_labels=[1, 2])
+    with pytest.raises(ProtocolError, match="plot 'rescoring': expected an evaluation of vectors"):
+        labelled.plot("rescoring")
+
+
+WRONG = QUERY.copy()
+WRONG[3, 2] = np.nan
+ZERO = DATABASE.copy()
+ZERO[7] = 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query_labels": np.zeros(12, int)}, "ground truth: expected .*, got query labels and vectors"),
+        ({"relevance": [[0]] * 12}, "ground truth: expected .*, got relevance and vectors"),
+        ({"database_vectors": None}, "vectors: expected query vectors and database vectors, got no database vectors"),
+        (
+            {"database_vectors": DATABASE[:, :9]},
+            "database vectors: expected dimension 16 as in the query vectors, got 9",
+        ),
+        ({"train_vectors": DATABASE[:, :9]}, "training vectors: expected dimension 16 as in the query vectors, got 9"),
+        ({"query_vectors": QUERY[0]}, r"query vectors: expected a 2-D array \(n, dimension\) .*got shape \(16,\)"),
+        ({"query_vectors": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
+        ({"database_vectors": ZERO}, "database vectors: row 7: expected a vector that is not zero"),
+        ({"distance": "manhattan"}, "distance: expected cosine, dot or euclidean, got 'manhattan'"),
+        (
+            {"neighbours": [10, 301]},
+            "neighbours: expected at most 300 nearest items, the size of the database, got 301",
+        ),
+        ({"relevant_neighbours": 301}, "relevant_neighbours: expected at most 300 nearest items"),
+        ({"metrics": ["neighbours@301"]}, "metric 'neighbours@301': expected at most 300 nearest items"),
+        ({"neighbours": [0]}, "neighbours: expected an integer >= 1, got 0"),
+        ({"neighbours": []}, "neighbours: expected at least one number of nearest items, got none"),
+        (
+            {"hasher": "itq", "n_bits": 17},
+            "n_bits: expected at most 16, the dimension of the vectors, for .*itq, got 17",
+        ),
+        ({"hasher": "ksh"}, "hasher: expected .*, got 'ksh'"),
+        ({"hasher": "csq"}, r"hasher: expected one that learns from vectors alone \(.*sign.*\), got 'csq'"),
+        ({"hasher_options": {"depth": 2}}, "parameter of Sign: expected .*, got 'depth'"),
+        ({"hasher_options": {"seed": 2}}, "hasher_options: expected seed as an argument of its own"),
+        ({"query_codes": QUERY > 0}, "database codes: expected an array or a file, got none"),
+        (
+            {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "hasher": "lsh"},
+            "hasher: expected vectors alone, from which it makes codes, got codes as well",
+        ),
+        (
+            {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "train_vectors": DATABASE},
+            "train_vectors: expected a hasher that is fitted on them, got codes",
+        ),
+        (
+            {"query_codes": QUERY[:5] > 0, "database_codes": DATABASE > 0},
+            "query codes: expected 12 rows, one for each of the query vectors, got 5",
+        ),
+        ({"binarize": "sign"}, "binarize: expected query codes and database codes with it, got 'sign' alone"),
+        ({"target": 1.5}, "target: expected a number above 0 and at most 1, got 1.5"),
+        ({"largest_factor": 0}, "largest_factor: expected an integer >= 1, got 0"),
+        ({"rescore_codes": (QUERY > 0, DATABASE[:9] > 0)}, "rescore_codes: database codes: expected 300 rows, .*got 9"),
+        (
+            {"rescore_codes": (QUERY > 0, DATABASE > 0), "rescore_hasher": "lsh"},
+            "rescore_hasher: expected no rescore_c",
+        ),
+        ({"ranking": "asymmetric"}, "ranking 'asymmetric': expected outputs of the queries as query codes"),
+        ({"ranking": "asymmetric", "rescore_bits": 8}, "rescore_bits: expected the ranking hamming"),
+    ],
+)
+def test_refusals(change, message):
+    with pytest.raises(ProtocolError, match=message) as refused:
+        evaluate(**VECTORS | change)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"distance": "dot"},
+        {"neighbours": 3},
+        {"hasher": "lsh"},
+        {"train_vectors": DATABASE},
+        {"target": 0.9},
+        {"rescore_bits": 3},
+        {"measure_speed": True},
+    ],
+)
+def test_options_of_vectors_need_vectors(option):
+    with pytest.raises(ProtocolError, match=f"{next(iter(option))}: expected query vectors and database vectors with"):
+        evaluate([[0]], [[0], [1]], query_labels=[1], database_labels=[1, 2], **option)
+
+
+def test_metrics_of_the_nearest_items_need_them():
+    codes_and_labels = {"query_labels": [1], "database_labels": [1, 2]}
+    with pytest.raises(ProtocolError, match=r"metric 'neighbours@1': expected query vectors and .*, got class labels"):
+        evaluate([[0]], [[0], [1]], **codes_and_labels, metrics=["neighbours@1"])
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", QUERY)
+    np.save("d.npy", DATABASE)
+    command = ["evaluate", "--query-vectors", "q.npy", "--database-vectors", "d.npy"]
+    options = ["--hasher", "itq", "--bits", "8", "--hasher-option", "n_iter=5", "--seed", "1"]
+    more = ["--neighbours", "1", "10", "--target", "0.9", "--rescore-bits", "16", "--json", "o.json"]
+    assert main([*command, *options, *more]) == 0
+    out = capsys.readouterr().out
+    found = evaluate(
+        **{role: f"{role[0]}.npy" for role in VECTORS},
+        hasher="itq",
+        n_bits=8,
+        hasher_options={"n_iter": 5},
+        seed=1,
+        neighbours=[1, 10],
+        target=0.9,
+        rescore_bits=16,
+    )
+    assert out == f"{found}\n"
+    assert json.loads((tmp_path / "o.json").read_text()) == json.loads(found.to_json())
+    for wrong, message in (
+        (["--hasher-option", "n_iter"], "--hasher-option: expected KEY=VALUE, got 'n_iter'"),
+        (["--distance", "l1"], "distance: expected cosine, dot or euclidean, got 'l1'"),
+        (["--database-vectors", "missing.npy"], "missing.npy: expected a file, got no such file"),
+    ):
+        assert main([*command, *wrong]) == 2
+        err = capsys.readouterr().err
+        assert message in err
+        assert err.count("\n") == 1

@@ -1,0 +1,89 @@
+"""neighbours@K and 1-recall@K, against all orders of the tied items."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from protocol import metrics
+from protocol.checks import ProtocolError
+from protocol.metrics import neighbours_found
+from protocol.ranking import HammingCounts
+
+
+def orders(distance):
+    """Yield all orders of items by distance, each order of ties."""
+    ties = [np.flatnonzero(distance == value).tolist() for value in np.unique(distance)]
+    for parts in itertools.product(*(itertools.permutations(tie) for tie in ties)):
+        yield [item for part in parts for item in part]
+
+
+def counts_of(distance, relevant):
+    n_distances = distance.max() + 1
+    return HammingCounts.from_histograms(
+        [np.bincount(distance, minlength=n_distances)],
+        [np.bincount(distance[sorted(relevant)], minlength=n_distances)],
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_orders(seed):
+    """Up to six items, several of them as far as the K-th nearest."""
+    rng = np.random.default_rng(seed)
+    n, nearest = int(rng.integers(3, 7)), int(rng.integers(1, 4))
+    distance = rng.integers(0, 3, n)
+    relevant = set(rng.choice(n, min(n, nearest + int(rng.integers(0, 3))), replace=False).tolist())
+    counts = counts_of(distance, relevant)
+    for retrieved in range(1, n + 1):
+        shares = [min(len(relevant.intersection(order[:retrieved])), nearest) / nearest for order in orders(distance)]
+        for ties, expected in (("worst", min(shares)), ("expected", np.mean(shares)), ("best", max(shares))):
+            found = neighbours_found(counts, nearest=nearest, retrieved=retrieved, ties=ties)
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_it_is_precision_and_recall_where_no_items_are_equally_near():
+    rng = np.random.default_rng(0)
+    retrieved = rng.multinomial(500, np.ones(17) / 17, 20)
+    relevant = np.array([rng.multivariate_hypergeometric(row, 10) for row in retrieved])
+    counts = HammingCounts.from_histograms(retrieved, relevant)
+    found = metrics.evaluate(counts, ["neighbours@10", "P@10"])
+    np.testing.assert_array_equal(found["neighbours@10"], found["P@10"])
+    first = np.array([rng.multivariate_hypergeometric(row, 1) for row in retrieved])
+    found = metrics.evaluate(HammingCounts.from_histograms(retrieved, first), ["1-recall@25", "R@25"])
+    np.testing.assert_array_equal(found["1-recall@25"], found["R@25"])
+
+
+def test_names_and_range():
+    counts = HammingCounts.from_histograms([[1, 3, 2]], [[0, 2, 0]])
+    found = metrics.evaluate(counts, ["neighbours@2[worst]", "neighbours@2", "neighbours@2[best]"])
+    assert [values.item() for values in found.values()] == [0.0, 1 / 3, 0.5]
+
+
+def test_many_equally_near_items():
+    """The chance that none of 40,000 of 100,000 equally near items is among the first 20."""
+    counts = HammingCounts.from_histograms([[100_000]], [[40_000]])
+    absent = np.prod((60_000 - np.arange(20)) / (100_000 - np.arange(20)))
+    np.testing.assert_allclose(neighbours_found(counts, nearest=1, retrieved=20), 1 - absent, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "relevant", "message"),
+    [
+        (
+            "neighbours@2",
+            [[3]],
+            r"metric 'neighbours@2': expected the 2 nearest items of each query as relevant, got 3",
+        ),
+        ("neighbours@2", [[1]], r"got 1 relevant items per query"),
+        ("1-recall@2", [[2]], r"metric '1-recall@2': expected the nearest item of each query as relevant, got 2"),
+        ("1-recall@2[best]", [[0]], r"got 0 relevant items per query"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(metric, relevant, message):
+    with pytest.raises(ProtocolError, match=message):
+        metrics.evaluate(HammingCounts.from_histograms([[9]], relevant), [metric])
+
+
+def test_too_few_relevant_items():
+    with pytest.raises(ProtocolError, match=r"counts: expected the 3 nearest items .*got a query with 2"):
+        neighbours_found(HammingCounts.from_histograms([[9]], [[2]]), nearest=3, retrieved=4)

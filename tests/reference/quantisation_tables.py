@@ -1,0 +1,139 @@
+"""What binary codes lose on three data sets: makes ``results/reference/quantisation/`` from three finished runs.
+
+Run by hand after `snakemake metrics --cores all --configfile workflow/config/NAME.yaml` for each NAME of `EXPERIMENTS`,
+with a mirror for wiki and, where the official archive can't be reached, for cifar10:
+`python tests/reference/quantisation_tables.py [FOLDER]`, where FOLDER holds the results of the experiments.
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from protocol import __version__, configuration, storage, tables
+from protocol.report.reading import neighbour_scores
+from protocol.report.results import Results
+from protocol.report.sections import loss
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "reference" / "quantisation"
+PUBLISHED = ROOT / "workflow" / "published" / "quantisation.csv"
+EXPERIMENTS = {
+    "cifar10_quantisation": "CIFAR-10, 60,000 images: GIST",
+    "wiki_quantisation": "Wiki, 2,866 pairs: SIFT bag of words of the images, LDA topics of the texts",
+    "digits_quantisation": "Digits, 1,797 images: SIFT",
+}
+SPLIT, TRUTH, K = "improved", "nearest_10", 10
+"""What the page shows; the files have the other split and the other K as well."""
+CURVE = (1, 2, 4, 8, 16)
+
+INTRODUCTION = """\
+# What binary codes lose of the vectors they were made from
+
+Made by `python tests/reference/quantisation_tables.py` from runs of {configs}
+(seed 0), by `snakemake metrics --configfile ...` with a mirror of the data. The codes have 1, 0.5 and 0.25 bits for
+each dimension of the vectors (the 10 topics of Wiki: 10, 5 and 3 bits).
+
+The truth is the K nearest neighbours by the vectors themselves, by Euclidean distance. Features whose name ends in
+`_cosine` have vectors of length 1, so their Euclidean neighbours are those by the cosine of the vectors. A code finds
+the share of the K neighbours that is among the K items nearest by Hamming distance, expected over ties (P@K where the
+K nearest are relevant); for K = 1 that is 1-recall@1. Rescoring by c takes the c K items that are nearest by code and
+ranks them by the vectors (R@cK). An item as far as the K-th neighbour counts as a neighbour.
+
+`sign` and `median` threshold single features. With fewer bits than dimensions they use the first features, which
+have no special meaning in these vectors. All vectors are centred on the training set, so `sign` thresholds at the mean.
+
+The tables show the split `{split}`, whose database has no training item; `runs.csv` has each run's share for both
+splits and every K, and `rescoring.csv` the curves for K = {k}. Brackets are 95% intervals over the runs, which differ
+in queries, database, training set and the hashers' seeds."""
+CONTEXT = """\
+## Published figures
+
+For context. They are of other data, other vectors and, for CoRECT, another metric, so they can't be compared with the
+tables above number for number.
+
+- ann-search-rs (GregorLueg/ann-search-rs, `docs/benchmarks_binary.md` at commit 0aee6d1): recall of the nearest
+  neighbours, exhaustive search of binary codes, without and with 10-fold and 20-fold rescoring. K is not in that file;
+  15 is the default of the benchmark's code at the same commit. Its rows for `signed` are left out, because all three
+  are equal to those of the random hyperplanes in every digit, so they may be of the same codes.
+- CoRECT (padas-lab-de/CoRECT, `share_results/*/arguana/` at commit 2151f1c; Caspari et al., arXiv:2510.19340): nDCG@10
+  of ArguAna's relevance judgements, not of neighbours. Below 1,024 dimensions the embeddings are cut after their first
+  dimensions. The first row of each model is that of its uncompressed vectors.
+"""
+
+
+def results_of(name: str, folder: Path) -> Results:
+    """Return the results of an experiment, as far as the section on the loss reads them."""
+    experiment = configuration.load(configuration.read(ROOT / "workflow" / "config" / f"{name}.yaml"))
+    return Results(
+        setting=experiment.config,
+        passport={},
+        items={},
+        images=None,
+        summary=pd.read_csv(folder / name / "summary.csv"),
+        neighbour_scores=neighbour_scores(folder / name / "metrics.csv", experiment.config),
+        dimensions={feature: experiment.dimensions(feature)[0] for feature in experiment.features},
+        findings=pd.DataFrame(),
+        selection=None,
+        splits={},
+        published=pd.DataFrame(),
+        published_losses=pd.read_csv(PUBLISHED),
+        displayed={},
+        times=pd.DataFrame(),
+        libraries={},
+        passports={},
+        claims=[],
+    )
+
+
+def chapter(name: str, results: Results) -> str:
+    """Return what the page says of one experiment: the answer for each feature, and the section's tables."""
+    best = loss.equal_bytes(loss.shares(results))
+    made = loss.section(results)
+    at = {"ground_truth": TRUTH, "split": SPLIT}
+    answers = [f"- {loss.answer(best, at | {'feature': feature})}" for feature in results.setting["features"]]
+    parts = [f"## {EXPERIMENTS[name]}", "\n".join(answers)]
+    for table in made.tables[:-1]:
+        parts += [table.caption, tables.markdown(table.header, table.rows)]
+    return "\n\n".join(parts)
+
+
+def published() -> str:
+    """Return the table of published figures."""
+    rows = pd.read_csv(PUBLISHED, dtype=str, keep_default_na=False)
+    columns = [column for column in rows if column != "provenance"]
+    return tables.markdown(columns, rows[columns].to_numpy().tolist())
+
+
+def versions(folder: Path) -> str:
+    """Return the versions of the libraries that made the counts, of the first experiment."""
+    path = next((folder / next(iter(EXPERIMENTS))).glob("*/*/run0/itq/counts.h5"))
+    return ", ".join(f"{name} {version}" for name, version in sorted(storage.read_passport(path)["versions"].items()))
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "results"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    runs, curves, chapters = [], [], []
+    for name in EXPERIMENTS:
+        results = results_of(name, folder)
+        shares, dataset = loss.shares(results), results.setting["dataset"]
+        alone = shares[shares["c"] == 1].assign(dataset=dataset, k="neighbours@" + shares["k"].astype(str))
+        place = ["dataset", "feature", "split", "n_bits", "hasher"]
+        runs.append(alone.pivot_table(index=[*place, "run"], columns="k", values="value", sort=False).reset_index())
+        curve = shares[(shares["ground_truth"] == TRUTH) & shares["c"].isin(CURVE)]
+        means = loss.with_intervals(curve).assign(dataset=dataset)
+        curves.append(means[[*place, "k", "c", "mean", "low", "high", "n_runs"]])
+        chapters.append(chapter(name, results))
+    for file, parts in (("runs", runs), ("rescoring", curves)):
+        table = pd.concat(parts, ignore_index=True)
+        table.to_csv(FOLDER / f"{file}.csv", index=False, float_format="%.6g", lineterminator="\n")
+    configs = ", ".join(f"`workflow/config/{name}.yaml`" for name in EXPERIMENTS)
+    introduction = INTRODUCTION.format(configs=configs, split=SPLIT, k=K)
+    made_with = f"Versions: {versions(folder)}; tables by hashing-protocol {__version__}."
+    page = "\n\n".join([introduction, *chapters, CONTEXT + "\n" + published(), "## Provenance", made_with])
+    (FOLDER / "README.md").write_text(page + "\n")
+
+
+if __name__ == "__main__":
+    main()

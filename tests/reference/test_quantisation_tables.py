@@ -1,0 +1,47 @@
+"""What the stored tables of the quantisation of vectors say."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protocol.report.sections import loss
+
+SPEC = importlib.util.spec_from_file_location("quantisation_tables", Path(__file__).with_name("quantisation_tables.py"))
+tables = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(tables)
+PLACE = ["dataset", "feature", "split", "n_bits", "hasher"]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return (tables.FOLDER / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return pd.read_csv(tables.FOLDER / "runs.csv")
+
+
+def test_the_curves_begin_at_the_means_of_the_runs(runs):
+    curves = pd.read_csv(tables.FOLDER / "rescoring.csv").set_index(PLACE)
+    first = curves[curves["c"] == 1].sort_index()
+    by_run = runs.groupby(PLACE)[f"neighbours@{tables.K}"]
+    np.testing.assert_allclose(first["mean"], by_run.mean(), atol=1e-5)
+    np.testing.assert_array_equal(first["n_runs"], by_run.size())
+    wide = curves.reset_index().pivot_table(index=PLACE, columns="c", values="mean")
+    assert (np.diff(wide.to_numpy(), axis=1) >= 0).all()  # more items rescored, no fewer neighbours
+
+
+def test_the_answers_of_the_page_are_those_of_the_runs(page, runs):
+    for feature, own in runs.groupby("feature", sort=False):
+        at = {"feature": feature, "ground_truth": tables.TRUTH, "split": tables.SPLIT}
+        rows = own[own["split"] == tables.SPLIT].assign(ground_truth=tables.TRUTH, k=tables.K, c=1)
+        best = loss.equal_bytes(rows.rename(columns={f"neighbours@{tables.K}": "value"}))
+        assert f"- {loss.answer(best, at)}\n" in page
+
+
+def test_the_page_has_the_published_figures_as_they_are_stored(page):
+    assert tables.published() in page

@@ -1,0 +1,157 @@
+"""What the code loses: shares by hand, the paired comparison, and when the section appears."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from protocol import metrics
+from protocol.ranking import HammingCounts
+from protocol.report.reading import neighbour_scores
+from protocol.report.results import nearest_truths
+from protocol.report.sections import loss
+from protocol.tables import write_csv
+
+PLACE = {"feature": "gist", "ground_truth": "nearest_neighbours", "split": "standard"}
+
+
+def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), **place):
+    """Return results with these values: a row of each run, a column of each hasher."""
+    rows = [
+        PLACE | {"run": run, "hasher": hasher, "n_bits": n_bits, "metric": metric, "value": value} | place
+        for run, own in enumerate(values)
+        for hasher, value in zip(hashers, own, strict=True)
+    ]
+    return dataclasses.replace(results, neighbour_scores=pd.DataFrame(rows))
+
+
+def test_the_truths_of_nearest_neighbours_have_their_k():
+    options = {"near": {"n_neighbours": 3}, "class_label": {}, "nearest_neighbours": {"n_neighbours": 100}}
+    setting = {"ground_truths": ["class_label", "near"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    features = {"gist": {}, "bow": {"ground_truths": ["nearest_neighbours"]}}
+    found = nearest_truths(setting | {"ground_truth_options": options, "features": features})
+    assert found == {"near": 3, "nearest_neighbours": 100}
+
+
+def test_rescoring_finds_what_is_among_the_items_retrieved():
+    """R@cK is the share of the K nearest that is left after the c K items are ranked by the vectors."""
+    rng = np.random.default_rng(0)
+    database, query, k, c = rng.normal(size=(200, 8)), rng.normal(size=(20, 8)), 5, 4
+    distances = ((database[None] - query[:, None]) ** 2).sum(axis=2)
+    # Codes without ties: the Hamming distance is the rank by a noisy distance.
+    by_code = (distances + rng.normal(size=distances.shape)).argsort(axis=1).argsort(axis=1)
+    nearest = distances.argsort(axis=1)[:, :k]
+    found, total, relevant = [], np.ones((20, 200), dtype=int), np.zeros((20, 200), dtype=int)
+    for row in range(20):
+        retrieved = np.flatnonzero(by_code[row] < c * k)
+        rescored = retrieved[distances[row, retrieved].argsort()][:k]
+        found.append(np.isin(rescored, nearest[row]).mean())
+        relevant[row, by_code[row, nearest[row]]] = 1
+    counts = HammingCounts.from_histograms(total, relevant)
+    np.testing.assert_allclose(metrics.evaluate(counts, [f"R@{c * k}"])[f"R@{c * k}"], found)
+
+
+def test_the_shares_are_those_of_the_metrics(results):
+    shares = loss.shares(results)
+    assert sorted(shares["c"].unique()) == [1, 2, 4]  # P@5, R@10, R@20
+    assert (shares["k"] == 5).all()
+    row = shares.iloc[3]
+    names = {1: "P@5", 2: "R@10", 4: "R@20"}
+    own = results.neighbour_scores.assign(run=results.neighbour_scores["run"])
+    keys = [*PLACE, "n_bits", "hasher", "run"]
+    same = own[(own[keys] == row[keys]).all(axis=1) & (own["metric"] == names[row["c"]])]
+    assert same["value"].tolist() == [row["value"]]
+
+
+def test_p_and_neighbours_are_one_share(results):
+    both = pd.concat(
+        [scored(results, [[0.5, 0.6]], metric=name).neighbour_scores for name in ("P@5", "neighbours@5", "P@10")]
+    )
+    shares = loss.shares(dataclasses.replace(results, neighbour_scores=both))
+    assert shares[["hasher", "c", "value"]].to_numpy().tolist() == [["lsh", 1, 0.5], ["itq", 1, 0.6]]
+
+
+def test_the_best_is_compared_with_the_second_run_by_run(results):
+    values = np.array([[0.50, 0.55, 0.2], [0.60, 0.64, 0.1], [0.40, 0.46, 0.3]])
+    setting = results.setting | {"hashers": ["lsh", "itq", "sh"]}
+    made = dataclasses.replace(scored(results, values, hashers=("lsh", "itq", "sh")), setting=setting)
+    (row,) = loss.equal_bytes(loss.shares(made)).itertuples()
+    assert (row.best, row.second, row.n_runs) == ("itq", "lsh", 3)
+    assert row.share == pytest.approx(0.55)
+    paired = stats.ttest_rel(values[:, 1], values[:, 0])
+    interval = paired.confidence_interval(1 - 0.05 / 3)  # three pairs of hashers
+    assert (row.difference, row.low, row.high) == pytest.approx((0.05, interval.low, interval.high))
+
+
+def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(results):
+    clear = loss.section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
+    assert clear == (
+        "The codes that lose least find, of the 5 nearest neighbours by the vectors, 61.3% at 1 byte (8 bits) with itq "
+        "(gist, standard split, mean over 3 runs). The best hasher is clearly better than the second at 1 byte (8 "
+        "bits)."
+    )
+    unclear = loss.section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
+    assert unclear.endswith("The runs don't tell the best hasher apart from the second at any size.")
+    assert loss.section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
+    alone = scored(results, [[0.5], [0.6]], hashers=("itq",))
+    assert "55.0% at 1 byte (8 bits) with itq" in loss.section(alone).text[0]
+    assert loss.section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
+
+
+def test_the_table_has_the_bytes_and_the_intervals(results):
+    made = loss.section(scored(results, [[0.4, 0.6], [0.5, 0.8]], n_bits=12))
+    half = stats.t.ppf(0.975, 1) * np.std([0.6, 0.8], ddof=1) / 2**0.5
+    assert made.tables[0].header == ["hasher", "bits", "bytes per item", "of float32", "K = 5"]
+    assert made.tables[0].rows[1] == ["itq", "12", "2", "1/32", f"0.700 [{0.7 - half:.3f}, {0.7 + half:.3f}]"]
+    assert made.tables[0].strong == {(1, 4)}
+    unknown = dataclasses.replace(scored(results, [[0.4, 0.6]]), dimensions={"gist": None})
+    assert loss.section(unknown).tables[0].rows[0][3:] == ["\N{EN DASH}", "0.400"]
+    assert "no intervals" in loss.section(unknown).text[1]
+
+
+def test_the_smallest_factor_that_reaches_the_target(results):
+    parts = [
+        scored(results, [values], metric=metric).neighbour_scores
+        for metric, values in (("P@5", (0.3, 0.4)), ("R@10", (0.8, 0.94)), ("R@20", (0.9, 0.96)))
+    ]
+    made = loss.section(dataclasses.replace(results, neighbour_scores=pd.concat(parts, ignore_index=True)))
+    assert made.tables[0].header[-1] == "c for 95%, K = 5"
+    assert [row[-1] for row in made.tables[0].rows] == ["more than 4", "4"]
+    assert made.figures[0].shows == (
+        "To find 95% of the 5 nearest neighbours, rescoring takes c = 4 with itq; more than 4 with lsh (gist, standard "
+        "split, 8 bits)."
+    )
+
+
+def test_published_losses_are_marked_as_other_data(results):
+    table = loss.section(results).tables[-1]
+    assert "not comparable with ours number for number" in table.caption
+    assert table.rows == [["A page", "made", "its own", "sign", "neighbours@10", "32", "32", "2.0", "0.5000"]]
+
+
+def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results, bare):
+    assert loss.section(bare) is None
+    options = results.setting["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
+    other = dataclasses.replace(results, setting=results.setting | {"ground_truth_options": options})
+    assert loss.section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
+
+
+def test_the_scores_are_read_where_there_is_such_a_truth_alone(tmp_path):
+    setting = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
+    path = tmp_path / "metrics.csv"  # without a checksum: reading it would fail
+    path.write_text("nothing")
+    assert neighbour_scores(path, setting).empty
+    cell = ["digits", "gist", "near", "standard", 0, "itq", 8]
+    rows = [[*cell, "none", 0, "P@1", 0.5], [*cell, "same", 1, "P@1", 0.5]]
+    rows.append(["digits", "gist", "other", *cell[3:], "none", 0, "P@1", 0.5])
+    write_csv(path, metrics.COLUMNS, rows, checksum=True)
+    found = neighbour_scores(path, setting | {"ground_truth_uses": {"near": "nearest_neighbours"}})
+    assert found[["ground_truth", "extension"]].to_numpy().tolist() == [["near", "none"]]
+
+
+def test_a_factor_is_a_multiple():
+    assert math.isnan(loss._factor("R@25", 10))
+    assert math.isnan(loss._factor("1-recall@20", 10))

@@ -1,0 +1,66 @@
+"""The configuration for embeddings, end to end on a few made-up ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from project import Project
+
+from protocol import storage
+
+pytestmark = pytest.mark.workflow
+CHANGES = {
+    "runs": 2,
+    "split_sizes": {"query": 20, "train": 100},
+    "splits": ["standard"],
+    "hashers": ["sign", "median"],
+    "n_bits": [16, 8],
+}
+
+
+@pytest.fixture(scope="module")
+def embeddings(tmp_path_factory, root):
+    project = Project(tmp_path_factory.mktemp("embeddings"), root)
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(6, 16))[rng.integers(0, 6, 300)]
+    np.save(project.folder / "features.npy", (0.2 + centres + rng.normal(size=(300, 16))).astype(np.float32))
+    shipped = yaml.safe_load((root / "workflow" / "config" / "embeddings.yaml").read_text())
+    project.write(shipped | CHANGES, "part.yaml")
+    done = project.run(config="part.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+def expected_share(by_code, nearest, k):
+    """Return the share of the k nearest among the top k by code, expected over ties, of one query."""
+    last = np.sort(by_code)[k - 1]
+    before, tied = by_code < last, by_code == last
+    chance = (k - before.sum()) / tied.sum()
+    return (before[nearest].sum() + chance * tied[nearest].sum()) / k
+
+
+def test_the_share_of_neighbours_is_that_by_the_embeddings(embeddings):
+    X = np.load(embeddings.folder / "features.npy").astype(np.float64)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    results = embeddings.folder / "results" / "embeddings"
+    scores = pd.read_csv(results / "metrics.csv").set_index(["hasher", "n_bits", "run", "ground_truth", "metric"])
+    for run in range(2):
+        split = storage.read(results / "splits" / "standard" / f"run{run}" / "splits.h5")
+        query, database = X[split["query"]], X[split["database"]]
+        thresholds = {"sign": np.zeros(16), "median": np.median(X[split["train"]], axis=0)}
+        for hasher, threshold in thresholds.items():
+            for n_bits in (8, 16):
+                codes = [(rows > threshold)[:, :n_bits] for rows in (query, database)]
+                by_code = (codes[0][:, None] != codes[1]).sum(axis=2)
+                nearest = (-(query @ database.T)).argsort(axis=1)
+                for k in (1, 10, 100):
+                    shares = [expected_share(by_code[row], nearest[row, :k], k) for row in range(len(query))]
+                    value = scores.loc[(hasher, n_bits, run, f"nearest_{k}", f"P@{k}"), "value"]
+                    assert value == pytest.approx(np.mean(shares), abs=1e-8)
+
+
+def test_the_report_has_the_loss(embeddings):
+    page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
+    assert 'id="loss"' in page
+    assert "of the 10 nearest neighbours by the vectors" in page
+    assert "<td>1/32</td>" in page  # the header of features.npy tells the dimension
