@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes
 from protocol.ranking._buckets import Buckets
+from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
 MOST_BITS = 16
@@ -21,22 +21,21 @@ class Shell:
 
     def __init__(
         self,
-        query_codes: NDArray[np.uint8],
-        database_codes: NDArray[np.uint8],
+        query_words: NDArray[np.uint64],
+        database_words: NDArray[np.uint64],
         n_bits: int,
         by_label: Mapping[str, LabelRelevance],
-        buckets: Buckets,
     ) -> None:
-        query, database = (codes.words(side)[:, 0].astype(np.int64) for side in (query_codes, database_codes))
+        query, database = (side[:, 0].view(np.int64) for side in (query_words, database_words))
         self._query, self._at_code = query, np.bincount(database, minlength=2**n_bits)
         self._retrieved = transform(self._at_code, np.add)[:, query].T
         self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
-        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
+        return Counted(self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()})
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
         return self._largest[block]
 

@@ -1,9 +1,12 @@
 """From packed codes to `HammingCounts`: one pass over the distances serves every ground truth.
 
-Three ways give the same integers, and `count` takes the one that should be done first: `Shell` needs no pairs but a
-table of all codes, `BitPlanes` is the fastest per pair but has to load a compiler's output, `Plain` starts at once.
-`BitPlanes` needs the optional dependency numba; without it, the other two do all the work. A process that counts again
-and again, such as a training loop, loads the compiled code as soon as all its calls together are worth it.
+Four algorithms give the same integers, and `count` takes the one that should be done first. `Shell` needs no pairs but
+a table of all codes. `BitPlanes` compares 512 items at once and is the fastest for codes of middle length. `Words`
+increments a counter for each pair: the fastest for long codes, and the only one that sees the items in the order of the
+database. `Plain` needs NumPy alone and starts at once; the other algorithms are tested against it.
+
+`BitPlanes` and `Words` need the optional dependency numba, and have to load its output. A process that counts again and
+again, such as a training loop, loads it as soon as all its calls together are worth it.
 """
 
 import functools
@@ -19,18 +22,24 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import integer
-from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._bit_planes import LONGEST, BitPlanes
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._index_order import average_precision
+from protocol.ranking._listed import Lists
 from protocol.ranking._plain import Plain, gathered
 from protocol.ranking._shell import MOST_BITS, Shell
+from protocol.ranking._words import Words
 from protocol.ranking.counts import HammingCounts
 from protocol.ranking.relevance import LabelRelevance, Relevance, check_relevance
 
-# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the way.
+Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
+
+# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
 _PLAIN_PER_PAIR = 2e-9
-_PLANES_START = 0.4
-_PLANES_PER_PAIR = 0.3e-9
+_PLAIN_PER_SORTED_PAIR = 50e-9
+_COMPILED_START = 0.4
+_PLANES_PER_PAIR, _PLANES_PER_BIT = 0.05e-9, 0.0025e-9
+_WORDS_PER_PAIR, _WORDS_PER_BIT = 0.5e-9, 0.0012e-9
 _SHELL_PER_ADDITION = 0.5e-9
 _missed = {"seconds": 0.0}
 """Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
@@ -45,6 +54,7 @@ def count(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
+    bucket_sizes: bool = True,
     largest_bucket: bool = True,
     index_order: bool = False,
     calls: int = 1,
@@ -64,6 +74,8 @@ def count(
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name. Those of one call share the distances.
+    bucket_sizes : bool, default=True
+        Whether to find the sizes of all buckets, for which the codes are sorted.
     largest_bucket : bool, default=True
         Whether to look for the fullest bucket within each radius.
     index_order : bool, default=False
@@ -103,18 +115,19 @@ def count(
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), len(database_codes), name)
     integer(threads, "threads")
-    by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     queries, items = codes.words(query_codes), codes.words(database_codes)
-    columns = np.ascontiguousarray(items.T)
-    buckets = Buckets.of(columns)
     pairs = len(queries) * len(items)
-    way = _choose(pairs, n_bits, by_label, largest_bucket, calls)
-    counter = way(query_codes, database_codes, n_bits, by_label, buckets)
-    compiled = way is BitPlanes or (
-        _numba_is_installed() and pairs * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _loading_seconds(calls)
-    )
-    if way is Plain:
-        _missed["seconds"] += max(0.0, pairs * (_PLAIN_PER_PAIR * -(-n_bits // 64) - _PLANES_PER_PAIR * n_bits / 64))
+    by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
+    algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
+    is_compiled = algorithm in (BitPlanes, Words)
+    if not is_compiled:
+        _missed["seconds"] += max(0.0, _seconds(algorithm, pairs, n_bits, by_label, index_order) - _best(pairs, n_bits))
+    if algorithm is Words:
+        counter: Words | BitPlanes | Plain | Shell = Words(queries, items, n_bits, relevances, index_order=index_order)
+    else:
+        counter = algorithm(queries, items, n_bits, by_label)
+    buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
+    lists = {} if algorithm is Words else {name: Lists(each) for name, each in relevances.items() if name not in by_label}
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -126,16 +139,20 @@ def count(
     in_order = {name: np.empty(len(queries)) if index_order else None for name in relevances}
 
     def work(block: slice) -> int:
-        retrieved[block], labelled = counter.count(block)
-        if largest is not None:
-            largest[block] = counter.largest(block, retrieved[block])
+        counted = counter.count(block)
+        retrieved[block] = counted.retrieved
+        if largest is not None and buckets is not None:
+            largest[block] = counter.largest(block, counted.retrieved, buckets)
         for name, relevance in relevances.items():
-            here = labelled[name] if name in labelled else gathered(queries, items, n_bits, relevance, block)
-            at_level[name][block] = here
+            if name in counted.at_level:
+                at_level[name][block] = counted.at_level[name]
+            else:
+                at_level[name][block] = gathered(queries[block], items, relevance.levels.size, n_bits, lists[name].of(block))
             if (values := in_order[name]) is not None:
-                values[block] = average_precision(
-                    queries, columns, relevance, block, retrieved[block], here.sum(axis=1), compiled=compiled
-                )
+                if name in counted.average_precision:
+                    values[block] = counted.average_precision[name]
+                else:
+                    values[block] = average_precision(queries, items, relevance, block)
         return block.stop - block.start
 
     _in_blocks(work, len(queries), counter.block_size, threads, progress)
@@ -144,7 +161,7 @@ def count(
             retrieved=retrieved,
             at_level=at_level[name],
             levels=relevance.levels,
-            bucket_sizes=buckets.sizes,
+            bucket_sizes=buckets.sizes if buckets is not None and bucket_sizes else None,
             largest_bucket=largest,
             index_average_precision=in_order[name],
         )
@@ -152,22 +169,49 @@ def count(
     }
 
 
+def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a key of each code, which is itself if it is one word."""
+    from protocol.ranking._kernels import write_keys  # loads numba
+
+    keys = np.empty(len(items), dtype=np.uint64)
+    write_keys(items, keys)
+    return keys
+
+
 def _choose(
-    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], largest_bucket: bool, calls: int
-) -> type[Plain] | type[BitPlanes] | type[Shell]:
-    """Return the way that should be done first."""
-    plain = _PLAIN_PER_PAIR * pairs * -(-n_bits // 64)
-    planes = _loading_seconds(calls) + _PLANES_PER_PAIR * pairs * n_bits / 64
-    seconds: dict[type[Plain] | type[BitPlanes] | type[Shell], float] = {Plain: plain}
-    if _numba_is_installed():
-        seconds[BitPlanes] = planes
-    if n_bits <= MOST_BITS:
-        transforms = 1 + largest_bucket + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
-        seconds[Shell] = _SHELL_PER_ADDITION * transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
+) -> Algorithm:
+    """Return the algorithm that should be done first."""
+    possible: list[Algorithm] = [Plain, Shell] if n_bits <= MOST_BITS else [Plain]
+    seconds = {each: _seconds(each, pairs, n_bits, by_label, index_order) for each in possible}
     first = min(seconds, key=seconds.__getitem__)
-    if BitPlanes not in seconds and calls * (seconds[first] - planes) > _WORTH_A_WARNING:
+    if _numba_is_installed():
+        for each in (BitPlanes, Words) if n_bits <= LONGEST and not index_order else (Words,):
+            seconds[each] = _loading_seconds(calls) + _seconds(each, pairs, n_bits, by_label, index_order)
+        return min(seconds, key=seconds.__getitem__)
+    if calls * (seconds[first] - _COMPILED_START / calls - _best(pairs, n_bits)) > _WORTH_A_WARNING:
         _warn_without_numba()
     return first
+
+
+def _seconds(
+    algorithm: Algorithm, pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool
+) -> float:
+    """Return an estimate of the seconds that an algorithm takes once it is loaded."""
+    if algorithm is BitPlanes:
+        return pairs * (_PLANES_PER_PAIR + _PLANES_PER_BIT * n_bits)
+    if algorithm is Words:
+        return pairs * (_WORDS_PER_PAIR + _WORDS_PER_BIT * n_bits)
+    sorting = pairs * _PLAIN_PER_SORTED_PAIR * index_order
+    if algorithm is Plain:
+        return sorting + pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
+    transforms = 2 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+    return sorting + transforms * _SHELL_PER_ADDITION * n_bits * (n_bits + 1) / 2 * 2**n_bits
+
+
+def _best(pairs: int, n_bits: int) -> float:
+    """Return an estimate of the seconds that the best compiled algorithm takes once it is loaded."""
+    return min(_seconds(each, pairs, n_bits, {}, False) for each in (BitPlanes, Words))
 
 
 def _loading_seconds(calls: int) -> float:
@@ -177,7 +221,7 @@ def _loading_seconds(calls: int) -> float:
     """
     if "protocol.ranking._kernels" in sys.modules:
         return 0.0
-    return max(0.0, _PLANES_START / calls - _missed["seconds"])
+    return max(0.0, _COMPILED_START / calls - _missed["seconds"])
 
 
 def _numba_is_installed() -> bool:

@@ -76,14 +76,18 @@ class LabelRelevance:
     @cached_property
     def _positions(self) -> NDArray[np.int64]:
         """The database positions, class by class, (n_database,)."""
-        return np.argsort(self._database, kind="stable")
+        labels = self._database
+        if labels.size and int(labels.max()) - int(labels.min()) < 1 << 16:  # NumPy sorts these by their digits
+            labels = (labels - labels.min()).astype(np.uint16)
+        return np.argsort(labels, kind="stable")
 
     @cached_property
     def _members(self) -> dict[int, slice]:
         """The part of `_positions` with the items of each class."""
-        classes, starts = np.unique(self._database[self._positions], return_index=True)
+        labels = self._database[self._positions]
+        starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1])[: labels.size])
         stops = np.append(starts[1:], self.n_database)
-        return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True)}
+        return {c: slice(*ends) for c, *ends in zip(labels[starts].tolist(), starts, stops, strict=True)}
 
     @cached_property
     def _by_class(self) -> NDArray[np.uint8]:
@@ -165,6 +169,11 @@ class LabelRelevance:
     def labelled(self, label: int) -> NDArray[np.bool_]:
         """Return which database items have a label, (n_database,)."""
         return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
+
+    def span(self, label: int) -> tuple[int, int]:
+        """Return the places in `side_by_side` of the items of a class, from one to before another."""
+        members = self._members.get(label, slice(0, 0))
+        return int(members.start), int(members.stop)
 
     @property
     def side_by_side(self) -> NDArray[np.int64]:
