@@ -13,5 +13,3 @@ class Counted(NamedTuple):
     """Items at each distance, (n_block, n_bits + 1)."""
     at_level: dict[str, NDArray[np.int64]]
     """Relevant items at each level and distance by the name of the ground truth, (n_block, n_levels, n_bits + 1)."""
-    average_precision: dict[str, NDArray[np.float64]] = {}
-    """With ties in the order of the database, by the name of the ground truth, (n_block,)."""

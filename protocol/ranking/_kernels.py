@@ -494,152 +494,166 @@ def count_planes(
 
 
 @_inner
-def _measure_tile(query: Any, n_words: int, tile: Any, distances: Any) -> None:
-    """Write the distances of a tile's items, (n_words, TILE), from a query."""
+def _write_tile(words: Any, n_words: int, n_items: int, tile: Any) -> None:
+    """Write the codes of a tile's items, (n_items, n_words), word by word, (n_words, TILE)."""
+    for word in range(n_words):
+        for item in range(n_items):
+            tile[word * TILE + item] = words[item * n_words + word]
+
+
+@_inner
+def _measure_tile(a: Any, b: Any, n_words: int, tile: Any, from_a: Any, from_b: Any) -> None:
+    """Write the distances of a tile's items from two queries."""
     for item in range(0, TILE, 4 * LANES):
-        a = b = c = d = _zeros()
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = _zeros()
         for word in range(n_words):
-            bits, at = _repeat(query[word]), word * TILE + item
-            a = _plus(a, _popcounts(_xor(_load(tile, at), bits)))
-            b = _plus(b, _popcounts(_xor(_load(tile, at + LANES), bits)))
-            c = _plus(c, _popcounts(_xor(_load(tile, at + 2 * LANES), bits)))
-            d = _plus(d, _popcounts(_xor(_load(tile, at + 3 * LANES), bits)))
-        _store(distances, item, a)
-        _store(distances, item + LANES, b)
-        _store(distances, item + 2 * LANES, c)
-        _store(distances, item + 3 * LANES, d)
-
-
-@compiled(error_model="numpy")
-def write_tiles(words: Any, tiles: Any) -> None:
-    """Write the codes (n_database, n_words) as tiles (n_tiles, n_words, TILE), zeros after the last item."""
-    n_database, n_words = words.shape
-    for tile in range(len(tiles)):
-        n_items = min(TILE, n_database - tile * TILE)
-        for word in range(n_words):
-            for item in range(n_items):
-                tiles[tile, word, item] = words[tile * TILE + item, word]
-            tiles[tile, word, n_items:] = 0
+            at = word * TILE + item
+            of_a, of_b = _repeat(a[word]), _repeat(b[word])
+            here = _load(tile, at)
+            a0, b0 = _plus(a0, _popcounts(_xor(here, of_a))), _plus(b0, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + LANES)
+            a1, b1 = _plus(a1, _popcounts(_xor(here, of_a))), _plus(b1, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + 2 * LANES)
+            a2, b2 = _plus(a2, _popcounts(_xor(here, of_a))), _plus(b2, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + 3 * LANES)
+            a3, b3 = _plus(a3, _popcounts(_xor(here, of_a))), _plus(b3, _popcounts(_xor(here, of_b)))
+        _store(from_a, item, a0)
+        _store(from_a, item + LANES, a1)
+        _store(from_a, item + 2 * LANES, a2)
+        _store(from_a, item + 3 * LANES, a3)
+        _store(from_b, item, b0)
+        _store(from_b, item + LANES, b1)
+        _store(from_b, item + 2 * LANES, b2)
+        _store(from_b, item + 3 * LANES, b3)
 
 
 @compiled(error_model="numpy")
 def count_words(
     queries: Any,
-    tiles: Any,
-    n_database: int,
+    words: Any,
     starts: Any,
     stops: Any,
     positions: Any,
     levels: Any,
+    distances: Any,
+    tile: Any,
     retrieved: Any,
     at_level: Any,
-    distances: Any,
-    places: Any,
-    ends: Any,
 ) -> None:
-    """Count all items and those listed for each query by distance, and note where the listed ones stand among ties.
+    """Count all items, and those listed for each query, by distance.
 
     Parameters
     ----------
     queries : uint64 (n_queries, n_words)
-    tiles : uint64 (n_tiles, n_words, TILE)
-        As `write_tiles` writes them.
-    n_database : int
+        An even number of them, since two are compared with an item while it is in a register.
+    words : uint64 (n_database, n_words)
     starts, stops : int64 (n_queries, n_lists)
         Which part of `positions` lists the items of each query.
     positions : uint32 (n_listed,)
         Of items in the database, ascending in each list.
     levels : uint16 (n_listed,)
         The row of `at_level` in which each is counted.
+    distances : uint64 (2, TILE)
+        Workspace, as `tile` (n_words, TILE).
     retrieved : int64 (n_queries, n_bits + 1)
-    at_level : int64 (n_queries, n_levels, n_bits + 1)
-        Zero on entry, as `retrieved`.
-    distances : uint16 (n_noted,)
-    places : uint32 (n_noted,)
-        For each listed item, its distance and its place, from 1, among the items at that distance in the order of the
-        database. Empty if these are not needed.
-    ends : int64 (n_queries, n_lists)
-        Where each list stops in `distances` and `places`.
+        Zero on entry, as `at_level` (n_queries, n_levels, n_bits + 1).
     """
     n_queries, n_words = queries.shape
-    n_lists, n_distances = starts.shape[1], retrieved.shape[1]
-    measured, ranks = np.empty(TILE, np.uint64), np.empty(TILE, np.uint32)
-    next_one = starts.copy()
-    ranked = places.size > 0
-    other = np.zeros((0 if ranked else n_queries, n_distances), np.int64)
-    bits, code, distance = _pointer(queries), _pointer(tiles), _pointer(measured)
-    rank, position, level = _pointer(ranks), _pointer(positions), _pointer(levels)
-    for tile in range(len(tiles)):
-        first = tile * TILE
-        n_items = min(TILE, n_database - first)
-        for query in range(n_queries):
-            _measure_tile(
-                _from(bits, query * n_words), n_words, _from(code, tile * n_words * TILE), distance
-            )
-            here = _from(_pointer(retrieved), query * n_distances)
-            if ranked:
-                for item in range(n_items):
-                    reached = here[distance[item]] + 1
-                    here[distance[item]] = reached
-                    rank[item] = reached
-            else:  # two histograms in turns: an increment waits for the one before if that is of the same counter
-                there = _from(_pointer(other), query * n_distances)
-                for item in range(0, n_items - 1, 2):
-                    here[distance[item]] += 1
-                    there[distance[item + 1]] += 1
-                if n_items & 1:
-                    here[distance[n_items - 1]] += 1
-            for k in range(n_lists):
-                at, stop = next_one[query, k], stops[query, k]
-                counted = _from(_pointer(at_level), query * at_level.shape[1] * n_distances)
-                note = ends[query, k] - stop if ranked else 0
+    n_lists, n_levels, n_distances = starts.shape[1], at_level.shape[1], retrieved.shape[1]
+    reached = starts.copy()
+    next_one, end, position, level = _pointer(reached), _pointer(stops), _pointer(positions), _pointer(levels)
+    bits, code, here = _pointer(queries), _pointer(words), _pointer(tile)
+    from_a, from_b = _pointer(distances), _from(_pointer(distances), TILE)
+    for first in range(0, len(words), TILE):
+        n_items = min(TILE, len(words) - first)
+        _write_tile(_from(code, first * n_words), n_words, n_items, here)
+        for query in range(0, n_queries, 2):
+            a = _from(bits, query * n_words)
+            _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
+            of_a = _from(_pointer(retrieved), query * n_distances)
+            of_b = _from(of_a, n_distances)
+            for item in range(n_items):  # in turns: an increment waits for the one before if both are of one counter
+                of_a[from_a[item]] += 1
+                of_b[from_b[item]] += 1
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                distance = from_a if k < (query + 1) * n_lists else from_b
+                counted = _from(_pointer(at_level), k // n_lists * n_levels * n_distances)
+                at, stop = next_one[k], end[k]
                 while at < stop and position[at] < first + n_items:
-                    item = position[at] - first
-                    counted[level[at] * n_distances + distance[item]] += 1
-                    if ranked:
-                        distances[note + at] = distance[item]
-                        places[note + at] = rank[item]
+                    counted[level[at] * n_distances + distance[position[at] - first]] += 1
                     at += 1
-                next_one[query, k] = at
-    if not ranked:
-        retrieved += other
+                next_one[k] = at
 
 
 @compiled(error_model="numpy")
-def sum_precisions(retrieved: Any, relevant: Any, distances: Any, places: Any, ends: Any, sums: Any) -> None:
-    """Write the sum, over the relevant items of each query, of the precision down to their place in the stable ranking.
+def sum_precisions(
+    queries: Any,
+    words: Any,
+    starts: Any,
+    stops: Any,
+    positions: Any,
+    distances: Any,
+    ranks: Any,
+    tile: Any,
+    before: Any,
+    listed_before: Any,
+    sums: Any,
+) -> None:
+    """Sum, over the items listed for each query, the precision down to their place in the stable ranking.
 
     Parameters
     ----------
-    retrieved, relevant : int64 (n_queries, n_bits + 1)
-        Items at each distance, all and relevant ones.
-    distances, places, ends
-        As `count_words` writes them, of one list each query.
-    sums : float64 (n_queries,)
+    queries, words, starts, stops, positions, distances, tile
+        As for `count_words`.
+    ranks : int64 (2, TILE)
+        Workspace.
+    before : int64 (n_queries, n_bits + 1)
+        Items nearer than each distance. It is changed: items of the database are added in their order, so that an
+        item's place is here when its turn comes.
+    listed_before : int64 (n_queries, n_lists, n_bits + 1)
+        The same for the items of each list alone.
+    sums : float64 (n_queries, n_lists)
+        Zero on entry.
     """
-    for query in range(len(sums)):
-        before = np.cumsum(retrieved[query]) - retrieved[query]
-        relevant_before = np.cumsum(relevant[query]) - relevant[query]
-        total = 0.0
-        stop = ends[query]
-        for at in range(stop - relevant[query].sum(), stop):
-            here = distances[at]
-            relevant_before[here] += 1
-            total += relevant_before[here] / (before[here] + np.int64(places[at]))
-        sums[query] = total
-
-
-@compiled(error_model="numpy")
-def count_listed(
-    queries: Any, words: Any, starts: Any, stops: Any, positions: Any, levels: Any, at_level: Any
-) -> None:
-    """Count the items listed for each query by distance, from their codes alone; arguments as for `count_words`."""
-    for query in range(len(queries)):
-        for at in range(starts[query], stops[query]):
-            distance = 0
-            for word in range(queries.shape[1]):
-                distance += _popcount(queries[query, word] ^ words[positions[at], word])
-            at_level[query, levels[at], distance] += 1
+    n_queries, n_words = queries.shape
+    n_lists, n_distances = starts.shape[1], before.shape[1]
+    reached = starts.copy()
+    next_one, end, position, total = _pointer(reached), _pointer(stops), _pointer(positions), _pointer(sums)
+    bits, code, here = _pointer(queries), _pointer(words), _pointer(tile)
+    from_a, rank_of_a = _pointer(distances), _pointer(ranks)
+    from_b, rank_of_b = _from(from_a, TILE), _from(rank_of_a, TILE)
+    for first in range(0, len(words), TILE):
+        n_items = min(TILE, len(words) - first)
+        _write_tile(_from(code, first * n_words), n_words, n_items, here)
+        for query in range(0, n_queries, 2):
+            is_left = False
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                is_left = is_left or next_one[k] < end[k]
+            if not is_left:  # no item is listed from here on
+                continue
+            a = _from(bits, query * n_words)
+            _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
+            of_a = _from(_pointer(before), query * n_distances)
+            of_b = _from(of_a, n_distances)
+            for item in range(n_items):
+                place = of_a[from_a[item]] + 1
+                of_a[from_a[item]] = place
+                rank_of_a[item] = place
+                place = of_b[from_b[item]] + 1
+                of_b[from_b[item]] = place
+                rank_of_b[item] = place
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                is_a = k < (query + 1) * n_lists
+                distance, rank = from_a if is_a else from_b, rank_of_a if is_a else rank_of_b
+                of_list = _from(_pointer(listed_before), k * n_distances)
+                at, stop, added = next_one[k], end[k], total[k]
+                while at < stop and position[at] < first + n_items:
+                    item = position[at] - first
+                    place = of_list[distance[item]] + 1
+                    of_list[distance[item]] = place
+                    added += place / rank[item]
+                    at += 1
+                next_one[k], total[k] = at, added
 
 
 @compiled(error_model="numpy")

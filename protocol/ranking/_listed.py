@@ -38,13 +38,6 @@ class Lists:
         if self._of_group is not None and relevance.levels.size == 1:  # an item is in the list of one class at most
             self._all = self._listed(slice(0, relevance.n_queries))
 
-    @property
-    def longest(self) -> int:
-        """The most items that a query may have listed."""
-        if self._all is not None:
-            return int((self._all.stops - self._all.starts).max())
-        return self._relevance.n_database
-
     def of(self, block: slice) -> Listed:
         """Return the lists of a block of queries."""
         if self._all is None:

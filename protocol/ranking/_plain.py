@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._counted import Counted
-from protocol.ranking._listed import Listed
+from protocol.ranking._listed import Lists
 from protocol.ranking.relevance import LabelRelevance, Relevance
+
+_GATHERED = 16
+"""Queries whose relevant items are gathered at once."""
 
 
 class Plain:
@@ -58,27 +61,38 @@ def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> N
 
 
 def gathered(
-    queries: NDArray[np.uint64], database: NDArray[np.uint64], n_levels: int, n_bits: int, listed: Listed
+    queries: NDArray[np.uint64], database: NDArray[np.uint64], lists: Lists, block: slice, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Return the listed items of some queries at each level and distance, from their codes alone.
+    """Return the relevant items of a block of queries at each level and distance, from their codes alone.
 
     Parameters
     ----------
     queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
-    n_levels, n_bits : int
-    listed : Listed
+    lists : Lists
         Best of few items.
+    block : slice
+        Of the queries.
+    shape : tuple of int
+        Of the counts of all queries.
 
     Returns
     -------
-    ndarray of int64, shape (n_queries, n_levels, n_bits + 1)
+    ndarray of int64, shape (n_block, n_levels, n_bits + 1)
     """
-    at_level = np.empty((len(queries), n_levels, n_bits + 1), dtype=np.int64)
-    for row, (code, start, stop) in enumerate(zip(queries, listed.starts, listed.stops, strict=True)):
-        distances = np.bitwise_count(database[listed.positions[start:stop]] ^ code).sum(axis=1, dtype=np.int64)
-        cells = listed.levels[start:stop] * np.int64(n_bits + 1) + distances
-        at_level[row] = np.bincount(cells, minlength=at_level[row].size).reshape(n_levels, -1)
-    return at_level
+    n_levels, n_distances = shape[1:]
+    numbers = range(len(queries))[block]
+    counts = np.empty((len(numbers), n_levels, n_distances), dtype=np.int64)
+    for first in range(0, len(numbers), _GATHERED):
+        some = numbers[first : first + _GATHERED]
+        starts, stops, positions, levels = lists.of(slice(some.start, some.stop))
+        pairs = stops - starts
+        query = np.repeat(np.arange(pairs.size), pairs)
+        listed = np.arange(query.size) + np.repeat(starts - np.append(0, np.cumsum(pairs)[:-1]), pairs)
+        distances = np.bitwise_count(database[positions[listed]] ^ queries[some.start + query])
+        cells = (query * n_levels + levels[listed]) * n_distances + distances.sum(axis=1, dtype=np.int64)
+        binned = np.bincount(cells, minlength=pairs.size * n_levels * n_distances)
+        counts[first : first + _GATHERED] = binned.reshape(-1, n_levels, n_distances)
+    return counts
 
 
 def _histogram(

@@ -17,8 +17,8 @@ _PAIRS = 1 << 30
 _HISTOGRAM_BYTES = 64 << 20
 """Memory for the histograms of a block of queries."""
 
-_NOTED_PAIRS = 4 << 20
-"""Relevant items whose places are noted in a block of queries, at six bytes each."""
+_LIST_BYTES = 64 << 20
+"""Memory for the lists of relevant items of a block of queries."""
 
 
 class Words:
@@ -30,65 +30,81 @@ class Words:
         database_words: NDArray[np.uint64],
         n_bits: int,
         relevances: Mapping[str, Relevance],
-        *,
-        index_order: bool = False,
     ) -> None:
         from protocol.ranking import _kernels  # loads numba
 
         self._kernels = _kernels
-        self._n_bits, self._queries, self._n_database = n_bits, query_words, len(database_words)
-        self._relevances, self._index_order = relevances, index_order
-        n_tiles = -(-len(database_words) // _kernels.TILE)
-        self._tiles = aligned((n_tiles, database_words.shape[1], _kernels.TILE))
-        _kernels.write_tiles(database_words, self._tiles)
+        self._n_bits, self._queries, self._words = n_bits, query_words, np.ascontiguousarray(database_words)
         self._lists = {name: Lists(relevance) for name, relevance in relevances.items()}
-        rows = 2 + sum(relevance.levels.size for relevance in relevances.values())
-        self.block_size = max(16, min(_PAIRS // self._n_database, _HISTOGRAM_BYTES // (8 * rows * (n_bits + 1))))
-        if index_order:
-            longest = sum(lists.longest for lists in self._lists.values())
-            self.block_size = max(1, min(self.block_size, _NOTED_PAIRS // max(1, longest)))
+        self._n_levels = [relevance.levels.size for relevance in relevances.values()]
+        histograms = (1 + sum(self._n_levels)) * 8 * (n_bits + 1)
+        self.block_size = max(16, min(_PAIRS // len(database_words), _HISTOGRAM_BYTES // histograms))
+        if any(relevance.kind == "shared labels" for relevance in relevances.values()):  # a list for each query
+            self.block_size = min(self.block_size, max(2, _LIST_BYTES // (6 * len(database_words))))
 
     def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth."""
-        queries = self._queries[block]
-        listed = {name: lists.of(block) for name, lists in self._lists.items()}
-        levels = [self._relevances[name].levels.size for name in listed]
-        starts, stops, positions, rows = _joined(list(listed.values()), levels, len(queries))
+        queries, listed = self._even(block)
         retrieved = np.zeros((len(queries), self._n_bits + 1), dtype=np.int64)
-        at_level = np.zeros((len(queries), sum(levels), self._n_bits + 1), dtype=np.int64)
-        # Noted truth by truth, so that those of one truth are side by side.
-        ends = np.cumsum((stops - starts).T.ravel()).reshape(starts.T.shape).T
-        noted = ends[-1, -1] if self._index_order and ends.size else 0
-        distances, places = np.empty(noted, dtype=np.uint16), np.empty(noted, dtype=np.uint32)
-        self._kernels.count_words(
-            queries,
-            self._tiles,
-            self._n_database,
-            starts,
-            stops,
-            positions,
-            rows,
-            retrieved,
-            at_level,
-            distances,
-            places,
-            np.ascontiguousarray(ends),
-        )
-        split = dict(zip(listed, np.split(at_level, np.cumsum(levels)[:-1], axis=1), strict=True)) if listed else {}
-        average_precision = {}
-        if self._index_order:
-            for k, (name, here) in enumerate(split.items()):
-                sums, relevant = np.empty(len(queries)), here.sum(axis=1)
-                self._kernels.sum_precisions(retrieved, relevant, distances, places, ends[:, k].copy(), sums)
-                n_relevant = relevant.sum(axis=1)
-                average_precision[name] = np.divide(
-                    sums, n_relevant, out=np.full(len(queries), np.nan), where=n_relevant > 0
-                )
-        return Counted(retrieved, split, average_precision)
+        at_level = np.zeros((len(queries), sum(self._n_levels), self._n_bits + 1), dtype=np.int64)
+        self._kernels.count_words(queries, self._words, *listed, *self._workspace(), retrieved, at_level)
+        n_queries = len(self._queries[block])
+        by_name = np.split(at_level[:n_queries], np.cumsum(self._n_levels)[:-1], axis=1) if self._lists else []
+        return Counted(retrieved[:n_queries], dict(zip(self._lists, by_name, strict=True)))
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
         return largest_buckets(self._queries[block], buckets, retrieved)
+
+    def average_precision(
+        self, block: slice, retrieved: NDArray[np.int64], relevant: list[NDArray[np.int64]]
+    ) -> list[NDArray[np.float64]]:
+        """Return the average precision with ties in the order of the database, for each ground truth.
+
+        Parameters
+        ----------
+        block : slice
+        retrieved : ndarray of int64, shape (n_block, n_bits + 1)
+        relevant : list of ndarray of int64, shape (n_block, n_bits + 1)
+            Of each ground truth, items of any level.
+
+        Returns
+        -------
+        list of ndarray of float64, shape (n_block,)
+            NaN for a query without relevant items.
+        """
+        queries, listed = self._even(block)
+        n_block, n_queries = len(retrieved), len(queries)
+        before = np.zeros((n_queries, self._n_bits + 1), dtype=np.int64)
+        before[:n_block, 1:] = retrieved.cumsum(axis=1)[:, :-1]
+        relevant_before = np.zeros((n_queries, len(relevant), self._n_bits + 1), dtype=np.int64)
+        sums = np.zeros((n_queries, len(relevant)))
+        n_relevant = np.empty((n_block, len(relevant)), dtype=np.int64)
+        for k, here in enumerate(relevant):
+            within = here.cumsum(axis=1)
+            relevant_before[:n_block, k, 1:], n_relevant[:, k] = within[:, :-1], within[:, -1]
+        distances, tile = self._workspace()
+        ranks = np.empty(distances.shape, dtype=np.int64)
+        self._kernels.sum_precisions(
+            queries, self._words, *listed[:-1], distances, ranks, tile, before, relevant_before, sums
+        )
+        means = np.full(n_relevant.shape, np.nan)
+        np.divide(sums[:n_block], n_relevant, out=means, where=n_relevant > 0)
+        return list(means.T)
+
+    def _even(self, block: slice) -> tuple[NDArray[np.uint64], Listed]:
+        """Return the queries of a block and their lists, with one more query if their number is odd."""
+        queries = self._queries[block]
+        listed = _joined([lists.of(block) for lists in self._lists.values()], self._n_levels, len(queries))
+        if len(queries) % 2:
+            queries = np.append(queries, queries[-1:], axis=0)
+            starts = np.append(listed.starts, listed.stops[-1:], axis=0)
+            listed = listed._replace(starts=starts, stops=np.append(listed.stops, listed.stops[-1:], axis=0))
+        return np.ascontiguousarray(queries), listed
+
+    def _workspace(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        tile = self._kernels.TILE
+        return aligned((2, tile)), aligned((self._words.shape[1], tile))
 
 
 def _joined(listed: list[Listed], n_levels: list[int], n_queries: int) -> Listed:

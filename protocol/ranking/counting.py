@@ -36,7 +36,7 @@ Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
 
 # Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
 _PLAIN_PER_PAIR = 2e-9
-_PLAIN_PER_SORTED_PAIR = 50e-9
+_SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
 _COMPILED_START = 0.4
 _PLANES_PER_PAIR, _PLANES_PER_BIT = 0.05e-9, 0.0025e-9
 _WORDS_PER_PAIR, _WORDS_PER_BIT = 0.5e-9, 0.0012e-9
@@ -119,15 +119,14 @@ def count(
     pairs = len(queries) * len(items)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
-    is_compiled = algorithm in (BitPlanes, Words)
-    if not is_compiled:
-        _missed["seconds"] += max(0.0, _seconds(algorithm, pairs, n_bits, by_label, index_order) - _best(pairs, n_bits))
-    if algorithm is Words:
-        counter: Words | BitPlanes | Plain | Shell = Words(queries, items, n_bits, relevances, index_order=index_order)
-    else:
-        counter = algorithm(queries, items, n_bits, by_label)
+    truths = relevances if algorithm is Words else by_label
+    counter = algorithm(queries, items, n_bits, truths)
+    is_compiled = "protocol.ranking._kernels" in sys.modules
+    ranker = None
+    if index_order and is_compiled:
+        ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
     buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
-    lists = {} if algorithm is Words else {name: Lists(each) for name, each in relevances.items() if name not in by_label}
+    lists = {name: Lists(relevance) for name, relevance in relevances.items() if name not in truths}
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -136,26 +135,26 @@ def count(
         name: np.empty((len(queries), relevance.levels.size, n_bits + 1), dtype=np.int64)
         for name, relevance in relevances.items()
     }
-    in_order = {name: np.empty(len(queries)) if index_order else None for name in relevances}
+    in_order = {name: np.empty(len(queries)) for name in relevances if index_order}
 
     def work(block: slice) -> int:
-        counted = counter.count(block)
-        retrieved[block] = counted.retrieved
+        retrieved[block], labelled = counter.count(block)
         if largest is not None and buckets is not None:
-            largest[block] = counter.largest(block, counted.retrieved, buckets)
-        for name, relevance in relevances.items():
-            if name in counted.at_level:
-                at_level[name][block] = counted.at_level[name]
-            else:
-                at_level[name][block] = gathered(queries[block], items, relevance.levels.size, n_bits, lists[name].of(block))
-            if (values := in_order[name]) is not None:
-                if name in counted.average_precision:
-                    values[block] = counted.average_precision[name]
-                else:
-                    values[block] = average_precision(queries, items, relevance, block)
+            largest[block] = counter.largest(block, retrieved[block], buckets)
+        for name, own in at_level.items():
+            own[block] = labelled[name] if name in labelled else gathered(queries, items, lists[name], block, own.shape)
+        if ranker is not None:
+            relevant = [own[block].sum(axis=1) for own in at_level.values()]
+            values = ranker.average_precision(block, retrieved[block], relevant)
+            for own_values, of_block in zip(in_order.values(), values, strict=True):
+                own_values[block] = of_block
+        else:
+            for name, own_values in in_order.items():
+                own_values[block] = average_precision(queries, items, relevances[name], block)
         return block.stop - block.start
 
-    _in_blocks(work, len(queries), counter.block_size, threads, progress)
+    block_size = min(counter.block_size, counter.block_size if ranker is None else ranker.block_size)
+    _in_blocks(work, len(queries), block_size, threads, progress)
     return {
         name: HammingCounts(
             retrieved=retrieved,
@@ -163,7 +162,7 @@ def count(
             levels=relevance.levels,
             bucket_sizes=buckets.sizes if buckets is not None and bucket_sizes else None,
             largest_bucket=largest,
-            index_average_precision=in_order[name],
+            index_average_precision=in_order.get(name),
         )
         for name, relevance in relevances.items()
     }
@@ -181,37 +180,37 @@ def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
 ) -> Algorithm:
-    """Return the algorithm that should be done first."""
-    possible: list[Algorithm] = [Plain, Shell] if n_bits <= MOST_BITS else [Plain]
-    seconds = {each: _seconds(each, pairs, n_bits, by_label, index_order) for each in possible}
+    """Return the algorithm that should be done first, and load the compiled code if that is worth it."""
+    plain = [Plain, Shell] if n_bits <= MOST_BITS else [Plain]
+    ordering = pairs * index_order
+    seconds: dict[Algorithm, float] = {each: _seconds(each, pairs, n_bits, by_label) for each in plain}
     first = min(seconds, key=seconds.__getitem__)
-    if _numba_is_installed():
-        for each in (BitPlanes, Words) if n_bits <= LONGEST and not index_order else (Words,):
-            seconds[each] = _loading_seconds(calls) + _seconds(each, pairs, n_bits, by_label, index_order)
-        return min(seconds, key=seconds.__getitem__)
-    if calls * (seconds[first] - _COMPILED_START / calls - _best(pairs, n_bits)) > _WORTH_A_WARNING:
-        _warn_without_numba()
-    return first
+    by_compiled = [BitPlanes, Words] if n_bits <= LONGEST else [Words]
+    compiled = {each: _seconds(each, pairs, n_bits, by_label) for each in by_compiled}
+    best = min(compiled, key=compiled.__getitem__)
+    saved = seconds[first] - min(seconds[first], compiled[best]) + ordering * (_SORT_PER_PAIR - _RANK_PER_PAIR)
+    if not _numba_is_installed():
+        if calls * saved - _COMPILED_START > _WORTH_A_WARNING:
+            _warn_without_numba()
+        return first
+    if saved <= _loading_seconds(calls):
+        _missed["seconds"] += saved
+        return first
+    from protocol.ranking import _kernels  # noqa: F401
+
+    return best if compiled[best] < seconds[first] else first
 
 
-def _seconds(
-    algorithm: Algorithm, pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool
-) -> float:
+def _seconds(algorithm: Algorithm, pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance]) -> float:
     """Return an estimate of the seconds that an algorithm takes once it is loaded."""
+    if algorithm is Plain:
+        return pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
     if algorithm is BitPlanes:
         return pairs * (_PLANES_PER_PAIR + _PLANES_PER_BIT * n_bits)
     if algorithm is Words:
         return pairs * (_WORDS_PER_PAIR + _WORDS_PER_BIT * n_bits)
-    sorting = pairs * _PLAIN_PER_SORTED_PAIR * index_order
-    if algorithm is Plain:
-        return sorting + pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
     transforms = 2 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
-    return sorting + transforms * _SHELL_PER_ADDITION * n_bits * (n_bits + 1) / 2 * 2**n_bits
-
-
-def _best(pairs: int, n_bits: int) -> float:
-    """Return an estimate of the seconds that the best compiled algorithm takes once it is loaded."""
-    return min(_seconds(each, pairs, n_bits, {}, False) for each in (BitPlanes, Words))
+    return transforms * _SHELL_PER_ADDITION * n_bits * (n_bits + 1) / 2 * 2**n_bits
 
 
 def _loading_seconds(calls: int) -> float:
