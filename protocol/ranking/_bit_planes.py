@@ -159,6 +159,8 @@ class BitPlanes:
             planes,
             aligned((2 * max(5, self._n_bits.bit_length()), tile)),
             aligned((len(sets.spans), tile)),
+            np.empty_like(sets.spans),
+            np.empty(max(5, self._n_bits.bit_length()) - 2, dtype=np.int64),
             counts,
         )
         return np.ascontiguousarray(counts.reshape(*counts.shape[:2], -1)[..., : self._n_bits + 1])

@@ -132,6 +132,19 @@ def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
 
 
 @intrinsic
+def _added(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """Add three bits: return the sum's ones and its twos."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        a, b, c = arguments
+        ones = builder.xor(builder.xor(a, b), c)
+        twos = builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
+        return context.make_tuple(builder, signature.return_type, (ones, twos))
+
+    return types.UniTuple(_VECTOR, 2)(_VECTOR, _VECTOR, _VECTOR), generate
+
+
+@intrinsic
 def _zeros(context: Any) -> Any:
     return _VECTOR(), _generator(lambda build: ir.Constant(_REGISTER, None))
 
@@ -198,14 +211,11 @@ def _from(context: Any, pointer: Any, index: Any) -> Any:
     return pointer(pointer, types.int64), _generator(lambda build, pointer, index: build.gep(pointer, [index]))
 
 
-_inner = njit(nogil=True, error_model="numpy", forceinline=True)
+_INNER: dict[str, Any] = dict.fromkeys(("nogil", "no_cpython_wrapper", "no_cfunc_wrapper"), True)
+_inner = njit(error_model="numpy", **_INNER)
 """For functions that only compiled code calls. They are stored within the functions that call them."""
-
-
-@_inner
-def _added(a: Any, b: Any, c: Any) -> Any:
-    """Add three bits: return the sum's ones and its twos."""
-    return _parity(a, b, c), _majority(a, b, c)
+_inlined = njit(error_model="numpy", forceinline=True, **_INNER)
+"""For those in which a call would cost time; inlining all would double the time to compile."""
 
 
 @_inner
@@ -228,14 +238,11 @@ def _transpose(words: Any) -> None:
 def _write_planes(words: Any, n_words: int, order: Any, start: int, stop: int, planes: Any) -> None:
     """Write the bit planes of the items from `start` to before `stop`, at most a group of them."""
     for word in range(n_words):
-        first = word * GROUP
-        if stop - start < GROUP:
-            planes_of_word = first
-            for at in range(planes_of_word, planes_of_word + GROUP):
-                planes[at] = np.uint64(0)
-        for item in range(stop - start):
-            planes[first + (item & 63) * LANES + (item >> 6)] = words[order[start + item] * n_words + word]
-        _transpose(_from(planes, first))
+        rows = _from(planes, word * GROUP)
+        for item in range(GROUP):
+            row = (item & 63) * LANES + (item >> 6)
+            rows[row] = words[order[start + item] * n_words + word] if start + item < stop else np.uint64(0)
+        _transpose(rows)
 
 
 @_inner
@@ -255,7 +262,7 @@ def _prepare(planes: Any, n_chunks: int, prepared: Any) -> None:
             _store(prepared, to + (2 + bits) * LANES, _majority(x, y, z))
 
 
-@_inner
+@_inlined
 def _measure_group(prepared: Any, offsets: Any, n_steps: int, digits: Any, stride: int, n_digits: int) -> None:
     """Write the binary digits of the distances of a group's items from a query.
 
@@ -364,23 +371,23 @@ def _copy(source: Any, size: int, to: Any, room: int) -> None:
 
 
 @_inner
-def _write_set(first: int, stop: int, mask: Any, masked: bool, start: int, size: int, members: Any) -> Any:
-    """Write which items of a tile, of `size` words from item `start` on, are in a set.
+def _write_set(first: int, stop: int, mask: Any, is_masked: bool, size: int, members: Any, extent: Any) -> None:
+    """Write which items of a tile are in a set, and the words outside which it has none; these are not written.
 
-    Return the words from one to before another outside which the tile has none of them; what is outside isn't written.
+    The items before `first` and from `stop` on are not in it, and of the others those that a mask says, if there is one.
     """
-    low, high = max(first - start, 0), min(stop - start, 64 * size)
-    if low >= high:
-        return 0, 0
-    low_word, high_word = low // GROUP * LANES, -(-high // GROUP) * LANES
-    for w in range(low_word, high_word):
-        word = ~np.uint64(0)
-        if 64 * w < low:
-            word = word << np.uint64(low - 64 * w) if low - 64 * w < 64 else np.uint64(0)
-        if 64 * w + 64 > high:
-            word &= ~(~np.uint64(0) << np.uint64(high - 64 * w)) if high > 64 * w else np.uint64(0)
-        members[w] = word & mask[w] if masked else word
-    return low_word, high_word
+    first, stop = max(first, 0), min(stop, 64 * size)
+    extent[0] = extent[1] = 0
+    if first < stop:
+        extent[0], extent[1] = first // GROUP * LANES, (stop + GROUP - 1) // GROUP * LANES
+    for w in range(extent[0], extent[1]):
+        word = ~np.uint64(0) if not is_masked else mask[w]
+        before, until = first - 64 * w, stop - 64 * w
+        if before > 0:
+            word &= ~np.uint64(0) << np.uint64(before) if before < 64 else np.uint64(0)
+        if until < 64:
+            word &= (np.uint64(1) << np.uint64(until)) - np.uint64(1) if until > 0 else np.uint64(0)
+        members[w] = word
 
 
 @compiled(error_model="numpy")
@@ -396,6 +403,8 @@ def count_planes(
     planes: Any,
     digits: Any,
     members: Any,
+    extents: Any,
+    is_found: Any,
     counts: Any,
 ) -> None:
     """Count the items of each query's sets by distance.
@@ -422,74 +431,63 @@ def count_planes(
     digits : uint64 (2 * n_digits, n_tile)
         For n_digits binary digits of the distances, at least 5.
     members : uint64 (n_sets, n_tile)
+    extents : int64 (n_sets, 2)
+    is_found : int64 (n_digits - 2,)
     counts : int64 (n_queries, 1 + n_chosen, n_octaves, 8)
         Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
     """
     n_database, n_words = words.shape
     n_queries, n_chosen = chosen.shape
-    n_steps = offsets.shape[1] // (2 * STEP)
+    n_steps, n_tiles_words, n_ready = offsets.shape[1] // (2 * STEP), masks.shape[1], prepared.shape[1]
     n_digits, n_octaves, n_groups, n_sets = len(digits) // 2, counts.shape[2], len(prepared), len(spans)
     n_tile, n_upper = n_groups * LANES, n_digits - 3
-    extents = np.empty((n_sets, 2), np.int64)
-    found = np.ones(n_upper + 1, np.bool_)
-    code, place, start_of, ready, plane = (
-        _pointer(words),
-        _pointer(order),
-        _pointer(offsets),
-        _pointer(prepared),
-        _pointer(planes),
+    code, place, chosen_vector = _pointer(words), _pointer(order), _pointer(offsets)
+    span, mask_number, mask_words, chosen_set = (
+        _pointer(spans),
+        _pointer(mask_numbers),
+        _pointer(masks),
+        _pointer(chosen),
     )
-    digit, member, total = _pointer(digits), _pointer(members), _pointer(counts)
+    ready, plane, digit, member = _pointer(prepared), _pointer(planes), _pointer(digits), _pointer(members)
+    total, extent, found = _pointer(counts), _pointer(extents), _pointer(is_found)
     kept = _from(digit, n_digits * n_tile)
+    found[n_upper] = 1
     for start in range(0, n_database, n_groups * GROUP):
         for group in range(n_groups):
             first = start + group * GROUP
             stop = max(first, min(first + GROUP, n_database))
             _write_planes(code, n_words, place, first, stop, plane)
-            _prepare(plane, n_steps * STEP, _from(ready, group * prepared.shape[1]))
+            _prepare(plane, n_steps * STEP, _from(ready, group * n_ready))
         for s in range(n_sets):
-            mask = _from(_pointer(masks), max(mask_numbers[s], 0) * masks.shape[1] + start // 64)
-            extents[s] = _write_set(
-                spans[s, 0], spans[s, 1], mask, mask_numbers[s] >= 0, start, n_tile, _from(member, s * n_tile)
-            )
-        _copy(member, extents[0, 1], _from(kept, n_upper * n_tile), n_tile)
+            mask = _from(mask_words, max(mask_number[s], 0) * n_tiles_words + start // 64)
+            first, stop = span[2 * s] - start, span[2 * s + 1] - start
+            is_masked = mask_number[s] >= 0
+            _write_set(first, stop, mask, is_masked, n_tile, _from(member, s * n_tile), _from(extent, 2 * s))
+        _copy(member, extent[1], _from(kept, n_upper * n_tile), n_tile)
         for query in range(n_queries):
             for group in range(n_groups):
-                _measure_group(
-                    _from(ready, group * prepared.shape[1]),
-                    _from(start_of, query * offsets.shape[1]),
-                    n_steps,
-                    _from(digit, group * LANES),
-                    n_tile,
-                    n_digits,
-                )
+                vectors, to = _from(ready, group * n_ready), _from(digit, group * LANES)
+                _measure_group(vectors, _from(chosen_vector, query * n_steps * 2 * STEP), n_steps, to, n_tile, n_digits)
             of_query = query * (1 + n_chosen) * n_octaves * 8
             for octave in range(n_octaves):
                 # Depth first through a tree of ands: what this octave shares in its highest digits with the one before
                 # is there already, and what is below a branch without items is not looked at.
                 for level in range(n_upper - 1, -1, -1):
                     if octave == 0 or (octave ^ (octave - 1)) >> level:
-                        found[level] = found[level + 1] and _keep(
-                            _from(kept, (level + 1) * n_tile),
-                            _from(digit, (level + 3) * n_tile),
-                            (octave >> level) & 1 == 1,
-                            n_tile,
-                            _from(kept, level * n_tile),
-                        )
+                        above, of_level = _from(kept, (level + 1) * n_tile), _from(digit, (level + 3) * n_tile)
+                        found[level] = 0
+                        if found[level + 1]:
+                            is_one = (octave >> level) & 1 == 1
+                            found[level] = _keep(above, of_level, is_one, n_tile, _from(kept, level * n_tile))
                 if found[0]:
-                    _count_octave(kept, member, digit, n_tile, 0, extents[0, 1], _from(total, of_query + octave * 8))
+                    here = _from(total, of_query + octave * 8)
+                    _count_octave(kept, member, digit, n_tile, 0, extent[1], here)
                     for k in range(n_chosen):
-                        s = chosen[query, k]
-                        if extents[s, 0] < extents[s, 1]:
-                            _count_octave(
-                                kept,
-                                _from(member, s * n_tile),
-                                digit,
-                                n_tile,
-                                extents[s, 0],
-                                extents[s, 1],
-                                _from(total, of_query + ((1 + k) * n_octaves + octave) * 8),
-                            )
+                        s = chosen_set[query * n_chosen + k]
+                        first, stop = extent[2 * s], extent[2 * s + 1]
+                        if first < stop:
+                            here = _from(total, of_query + ((1 + k) * n_octaves + octave) * 8)
+                            _count_octave(kept, _from(member, s * n_tile), digit, n_tile, first, stop, here)
     _tell_apart(total, counts.size // 8)
 
 
@@ -689,9 +687,10 @@ def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
 @compiled(error_model="numpy")
 def write_keys(words: Any, keys: Any) -> None:
     """Write a key of each code (n_database, n_words): equal codes have equal keys, and others hardly ever."""
+    code, key, n_words = _pointer(words), _pointer(keys), words.shape[1]
     for item in range(len(words)):
-        key = np.uint64(0)
-        for word in range(words.shape[1]):
-            key = (key ^ words[item, word]) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(32)
-        keys[item] = key
+        mixed = np.uint64(0)
+        for word in range(n_words):
+            mixed = (mixed ^ code[item * n_words + word]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        key[item] = mixed

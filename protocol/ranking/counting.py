@@ -10,6 +10,7 @@ again, such as a training loop, loads it as soon as all its calls together are w
 """
 
 import functools
+import importlib
 import importlib.util
 import itertools
 import sys
@@ -41,6 +42,7 @@ _COMPILED_START = 0.4
 _PLANES_PER_PAIR, _PLANES_PER_BIT = 0.05e-9, 0.0025e-9
 _WORDS_PER_PAIR, _WORDS_PER_BIT = 0.5e-9, 0.0012e-9
 _SHELL_PER_ADDITION = 0.5e-9
+_KERNELS = "protocol.ranking._kernels"
 _missed = {"seconds": 0.0}
 """Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
@@ -121,7 +123,7 @@ def count(
     algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
     truths = relevances if algorithm is Words else by_label
     counter = algorithm(queries, items, n_bits, truths)
-    is_compiled = "protocol.ranking._kernels" in sys.modules
+    is_compiled = algorithm is not Plain and _KERNELS in sys.modules
     ranker = None
     if index_order and is_compiled:
         ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
@@ -196,8 +198,7 @@ def _choose(
     if saved <= _loading_seconds(calls):
         _missed["seconds"] += saved
         return first
-    from protocol.ranking import _kernels  # noqa: F401
-
+    importlib.import_module(_KERNELS)
     return best if compiled[best] < seconds[first] else first
 
 
@@ -218,7 +219,7 @@ def _loading_seconds(calls: int) -> float:
 
     It is loaded at the latest when it would have saved as much as it costs, so a process loses at most twice that.
     """
-    if "protocol.ranking._kernels" in sys.modules:
+    if _KERNELS in sys.modules:
         return 0.0
     return max(0.0, _COMPILED_START / calls - _missed["seconds"])
 
