@@ -74,7 +74,12 @@ def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: in
 
 
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return packed codes as 64-bit words (n, ceil(n_bits / 64)), padded with zero bits, for fast xor and popcount."""
+    """Return packed codes as 64-bit words (n, ceil(n_bits / 64)), padded with zero bits, for fast xor and popcount.
+
+    They are a view of the codes where these are words already.
+    """
+    if codes.shape[1] % 8 == 0 and codes.flags.c_contiguous and codes.ctypes.data % 8 == 0:
+        return codes.view("<u8").astype(np.uint64, copy=False)
     padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : codes.shape[1]] = codes
     return padded.view("<u8").astype(np.uint64, copy=False)

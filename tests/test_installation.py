@@ -218,7 +218,7 @@ def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_sav
     expected = counting.count(*codes, 32, relevance, index_order=True)["label"]
     monkeypatch.undo()
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
-    monkeypatch.setattr(counting, "_PLANES_START", 0.0)
+    monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     counting._warn_without_numba.cache_clear()
     found = counting.count(*codes, 32, relevance, index_order=True)["label"]  # too little work for a warning
     for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
@@ -235,7 +235,7 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
 
     monkeypatch.chdir(files)
     monkeypatch.setattr(counting, "_numba_is_installed", lambda: False)
-    monkeypatch.setattr(counting, "_PLANES_START", 0.0)
+    monkeypatch.setattr(counting, "_COMPILED_START", 0.0)
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
     counting._warn_without_numba.cache_clear()
     assert main(["evaluate", *OPTIONS]) == 0

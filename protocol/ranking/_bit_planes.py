@@ -1,24 +1,40 @@
-"""Counting for large work: bit planes of the database, 64 items to a word, in compiled loops."""
+"""Counting of codes of middle length: vectors of one bit of 512 items each, in compiled loops."""
 
 import functools
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocol import codes
-from protocol.ranking._buckets import Buckets
+from protocol.ranking._buckets import Buckets, largest_buckets
+from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
-_LINE = 64
-"""Bytes of a cache line, and of the widest vector register."""
+LONGEST = 511
+"""Bits of the longest codes: their distances have nine binary digits."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
 
-_PAIRS = 1 << 30
-"""Pairs of a query and an item in a block: a quarter of a second, so that progress shows; no less, because masks are
-made once a block."""
+_TILE_BYTES = 512 << 10
+"""Memory for the prepared vectors of a tile, which should stay in the second level of the cache."""
+
+_LINE = 64
+"""Bytes of a cache line, and of a vector."""
+
+_PAIRS, _LEAST_QUERIES = 1 << 30, 256
+"""Pairs of a query and an item in a block, a fraction of a second, so that progress shows; but not fewer queries than
+that, because the bit planes are made once a block."""
+
+
+class _Sets(NamedTuple):
+    """Sets of items, in the order in which the kernel takes them; see `count_planes`."""
+
+    spans: NDArray[np.int64]
+    masks: NDArray[np.uint64]
+    is_masked: NDArray[np.bool_]
 
 
 class BitPlanes:
@@ -26,71 +42,72 @@ class BitPlanes:
 
     def __init__(
         self,
-        query_codes: NDArray[np.uint8],
-        database_codes: NDArray[np.uint8],
+        query_words: NDArray[np.uint64],
+        database_words: NDArray[np.uint64],
         n_bits: int,
         by_label: Mapping[str, LabelRelevance],
-        buckets: Buckets,
     ) -> None:
         from protocol.ranking import _kernels  # loads numba
 
         self._kernels = _kernels
-        self._n_bits, self._n_database = n_bits, len(database_codes)
-        self._n_tiles = -(-self._n_database // (64 * _kernels.TILE))
-        self._n_steps = -(-n_bits // _kernels.STEP)
-        self._query_codes, self._query_words = query_codes, codes.words(query_codes)
-        self._by_label, self._buckets = by_label, buckets
-        # Items of equal labels stand side by side, so that a mask has its items in few words.
-        self._order = next((truth.side_by_side for truth in by_label.values()), np.arange(self._n_database))
-        self._planes = self._bit_planes(database_codes[self._order])
-        self._everything = self._packed(np.ones(self._n_database, dtype=bool))[None]
-        self._labelled = functools.lru_cache(_MASK_BYTES // self._everything.nbytes + 1)(self._pack_labelled)
-        self.block_size = min(map(self._block_size, by_label.values()), default=self._most_queries)
+        self._n_bits, self._queries, self._words = n_bits, query_words, database_words
+        self._by_label = by_label
+        # Items of equal labels stand side by side, so that a set has its items in few words.
+        self._sorted_by, self._order = next(
+            ((name, truth.side_by_side) for name, truth in by_label.items()), ("", np.arange(len(database_words)))
+        )
+        self._n_steps = -(-n_bits // (3 * _kernels.STEP))
+        chunks = self._n_steps * _kernels.STEP
+        group_bytes = chunks * _kernels.CHUNK_VECTORS * _kernels.LANES * 8
+        most = -(-len(database_words) // _kernels.GROUP)
+        self._n_groups = min(max(4, min(_TILE_BYTES // group_bytes, 32)), most)
+        self._n_tiles = -(-most // self._n_groups)
+        self._mask_words = self._n_tiles * self._n_groups * _kernels.LANES
+        self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(self._pack_labelled)
+        most_queries = max(_LEAST_QUERIES, _PAIRS // len(database_words))
+        self.block_size = min((self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries)
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
-        flips = self._flips(self._query_codes[block])
-        masks, chosen = [self._everything], [np.empty((len(flips), 0), dtype=np.int64)]
+        queries = self._queries[block]
+        sets = [_Sets(np.array([[0, len(self._words)]]), np.empty((0, self._mask_words), np.uint64), np.array([False]))]
+        chosen = [np.empty((len(queries), 0), dtype=np.int64)]
         for name, relevance in self._by_label.items():
             groups, of_query = np.unique(relevance.group[block], return_inverse=True)
             number = np.arange(groups.size * relevance.levels.size).reshape(groups.size, -1)
-            chosen.append(sum(map(len, masks)) + number[of_query])
-            masks += [self._at_level(name, relevance.labels_of(group)) for group in groups.tolist()]
-        counts = self._histograms(flips, np.concatenate(masks), np.hstack(chosen))
+            chosen.append(sum(len(each.spans) for each in sets) + number[of_query])
+            sets.append(self._sets(name, groups.tolist()))
+        counts = self._histograms(queries, _Sets(*map(np.concatenate, zip(*sets, strict=True))), np.hstack(chosen))
         ends = np.cumsum([1, *(relevance.levels.size for relevance in self._by_label.values())])
         retrieved, *at_level = np.split(counts, ends[:-1], axis=1)
-        return retrieved[:, 0], dict(zip(self._by_label, at_level, strict=True))
+        return Counted(retrieved[:, 0], dict(zip(self._by_label, at_level, strict=True)))
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
-        largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)
-        if self._buckets.repeated_sizes.size:
-            repeated = self._buckets.repeated_words
-            self._kernels.fill_largest(self._query_words[block], repeated, self._buckets.repeated_sizes, largest)
-        return largest
+        return largest_buckets(self._queries[block], buckets, retrieved)
 
-    @property
-    def _most_queries(self) -> int:
-        return max(1, _PAIRS // self._n_database)
+    def _is_masked(self, name: str) -> bool:
+        """Whether the sets of a ground truth need masks: the items of one class stand side by side without a gap."""
+        return name != self._sorted_by or self._by_label[name].kind != "class labels"
 
-    def _block_size(self, relevance: LabelRelevance) -> int:
+    def _most_queries(self, name: str, relevance: LabelRelevance, most: int) -> int:
         """Return how many queries may come at once, for masks that fit into the memory meant for them."""
-        fit = _MASK_BYTES // (relevance.levels.size * self._everything.nbytes)
-        return self._most_queries if relevance.n_groups <= fit else min(self._most_queries, max(1, fit))
+        fit = _MASK_BYTES // (relevance.levels.size * 8 * self._mask_words)
+        return most if not self._is_masked(name) or relevance.n_groups <= fit else min(most, max(1, fit))
 
-    def _bit_planes(self, database_codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        step = self._kernels.STEP
-        planes = _aligned((self._n_tiles, self._n_steps * step, self._kernels.TILE))
-        planes[:, self._n_bits :] = 0
-        for bit in range(self._n_bits):
-            planes[:, bit] = self._packed((database_codes[:, bit // 8] >> (bit % 8)) & 1)
-        return planes.reshape(self._n_tiles, self._n_steps, -1)
-
-    def _pack_labelled(self, name: str, label: int) -> NDArray[np.uint64]:
-        return self._packed(self._by_label[name].labelled(label)[self._order])
+    def _sets(self, name: str, groups: list[int]) -> _Sets:
+        """Return the sets of items at each level of some groups of queries."""
+        relevance = self._by_label[name]
+        labels = [relevance.labels_of(group) for group in groups]
+        if not self._is_masked(name):
+            spans = np.array([relevance.span(label) for (label,) in labels])
+            return _Sets(spans, np.empty((0, self._mask_words), np.uint64), np.zeros(len(spans), dtype=bool))
+        masks = np.concatenate([self._at_level(name, some) for some in labels])
+        spans = np.tile([0, len(self._words)], (len(masks), 1))
+        return _Sets(spans, masks, np.ones(len(masks), dtype=bool))
 
     def _at_level(self, name: str, labels: list[int]) -> NDArray[np.uint64]:
-        """Return the items that share 1, 2, ... of some labels: as for the distances, bit planes are added up."""
+        """Return the items that share 1, 2, ... of some labels: as for the distances, bits are added up."""
         digits: list[NDArray[np.uint64]] = []
         for label in labels:
             carry = self._labelled(name, label)
@@ -98,54 +115,60 @@ class BitPlanes:
                 digits[place], carry = digit ^ carry, digit & carry
             digits += [carry] if carry.any() else []
         levels = self._by_label[name].levels
-        masks = np.zeros((levels.size, *self._everything.shape[1:]), dtype=np.uint64)
+        masks = np.zeros((levels.size, self._mask_words), dtype=np.uint64)
         for mask, level in zip(masks, levels.tolist(), strict=True):
             if level < 2 ** len(digits):
                 each = [digit if level >> place & 1 else ~digit for place, digit in enumerate(digits)]
                 np.bitwise_and.reduce(each, out=mask)
         return masks
 
-    def _packed(self, members: NDArray) -> NDArray[np.uint64]:
-        """Return 0/1 values of the items, (n_database,), as words in tiles, zero after the last item."""
-        packed = np.packbits(members, bitorder="little")
-        words = np.zeros(self._n_tiles * self._kernels.TILE * 8, dtype=np.uint8)
+    def _pack_labelled(self, name: str, label: int) -> NDArray[np.uint64]:
+        packed = np.packbits(self._by_label[name].labelled(label)[self._order], bitorder="little")
+        words = np.zeros(self._mask_words * 8, dtype=np.uint8)
         words[: packed.size] = packed
-        return words.view("<u8").reshape(self._n_tiles, -1)
+        return words.view("<u8").astype(np.uint64, copy=False)
 
-    def _flips(self, query_codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        bits = np.zeros((len(query_codes), self._n_steps * self._kernels.STEP), dtype=bool)
-        bits[:, : self._n_bits] = codes.unpack(query_codes, self._n_bits)
-        return np.where(bits, ~np.uint64(0), np.uint64(0))
+    def _offsets(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return which prepared vectors each query takes: of each chunk, by the query's three bits, two of them."""
+        lanes, step = self._kernels.LANES, self._kernels.STEP
+        bits = np.zeros((len(queries), self._n_steps * step * 3), dtype=np.int64)
+        bits[:, : self._n_bits] = codes.unpack(codes.from_words(queries, self._n_bits), self._n_bits)
+        chunks = bits.reshape(len(queries), self._n_steps, step, 3)
+        start = np.arange(self._n_steps * step).reshape(self._n_steps, step) * self._kernels.CHUNK_VECTORS
+        ones, twos = start + chunks.sum(axis=3) % 2, start + 2 + chunks @ [1, 2, 4]
+        return np.concatenate([ones, twos], axis=2).reshape(len(queries), -1) * lanes
 
     def _histograms(
-        self, flips: NDArray[np.uint64], masks: NDArray[np.uint64], chosen: NDArray[np.int64]
+        self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return all items and those of each query's masks by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
-        shape = (len(chosen), 1 + chosen.shape[1])
-        counts = np.zeros((*shape, -(-self._n_bits // 8) + 1, 8), dtype=np.int64)
-        n_digits = 4 + self._n_steps.bit_length()
-        scratch = _aligned((2 * n_digits, self._kernels.TILE))
-        self._kernels.count_planes(self._planes, flips, masks, _extents(masks), chosen, scratch, counts)
-        histograms = counts.reshape(*shape, -1)[..., : self._n_bits + 1]
-        # The kernel leaves out the last distance where it would be an octave of its own: it has what remains.
-        sizes = np.bitwise_count(masks).sum(axis=(1, 2), dtype=np.int64)
-        histograms[:, 0, -1] = sizes[0]
-        histograms[:, 1:, -1] = sizes[chosen]
-        histograms[..., -1] -= histograms[..., :-1].sum(axis=-1)
-        return histograms
+        """Return all items and those of each query's sets by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
+        kernels, lanes = self._kernels, self._kernels.LANES
+        chunks, tile = self._n_steps * kernels.STEP, self._n_groups * lanes
+        counts = np.zeros((len(queries), 1 + chosen.shape[1], self._n_bits // 8 + 1, 8), dtype=np.int64)
+        planes = aligned((max(64 * self._words.shape[1], 3 * chunks), lanes))
+        planes[:] = 0
+        kernels.count_planes(
+            self._words,
+            self._order,
+            self._offsets(queries),
+            sets.spans,
+            np.where(sets.is_masked, np.cumsum(sets.is_masked) - 1, -1),
+            sets.masks,
+            np.ascontiguousarray(chosen),
+            aligned((self._n_groups, chunks * kernels.CHUNK_VECTORS * lanes)),
+            planes,
+            aligned((2 * max(5, self._n_bits.bit_length()), tile)),
+            aligned((len(sets.spans), tile)),
+            np.empty_like(sets.spans),
+            np.empty(max(5, self._n_bits.bit_length()) - 2, dtype=np.int64),
+            counts,
+        )
+        return np.ascontiguousarray(counts.reshape(*counts.shape[:2], -1)[..., : self._n_bits + 1])
 
 
-def _extents(masks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return where each mask (n_masks, n_tiles, n_words) has items: the first word and the one after the last."""
-    some = masks != 0
-    extents = np.stack([some.argmax(axis=2), some.shape[2] - some[..., ::-1].argmax(axis=2)], axis=2)
-    extents[~some.any(axis=2)] = 0
-    return extents
-
-
-def _aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
+def aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
     """Return an uninitialised array that starts on a cache line: loads across two lines take twice as long."""
     size = int(np.prod(shape)) * 8
-    room = np.empty(size + _LINE, dtype=np.uint8)
-    start = -room.ctypes.data % _LINE
-    return room[start : start + size].view(np.uint64).reshape(shape)
+    memory = np.empty(size + _LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + size].view(np.uint64).reshape(shape)

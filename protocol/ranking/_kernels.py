@@ -1,301 +1,696 @@
 """Compiled loops. Imported inside the functions that need it: numba alone takes longer to load than small work takes.
 
-`count_planes` is bit-sliced: bit j of 64 items is one word, so a logical operation works on 64 items at once. The
-query's bits are xored in, an adder network turns the differing bits into the binary digits of the distances, and the
-items at a distance are those whose digits spell it.
+`count_planes` is bit-sliced: a vector holds bit j of 512 items, so a logical operation works on 512 items at once. The
+query's bits choose among prepared vectors, an adder network adds these up to the binary digits of the distances, and
+the items at a distance are those whose digits spell it. `count_words` takes the codes as 64-bit words, eight items to a
+vector: it writes the distances of a tile of items to a buffer and increments one counter for each.
 
-The loops over a tile stand in functions of their own, over few arrays with constant offsets: only then does the
-compiler prove that they may run on whole vector registers.
+Vectors of 512 bits are a type of their own here, because the compiler does not use whole registers by itself on every
+processor. A processor with shorter registers works on a vector in parts. The inner loops take pointers: passing arrays
+on costs more than some of these loops.
 """
 
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types, uint64
-from numba.extending import intrinsic
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.datamodel.models import PrimitiveModel
+from numba.extending import intrinsic, register_model
 
 from protocol.compiled import compiled
 
-TILE = 232
-"""Words of a bit plane worked on at a time: a multiple of the vector length; long, for what is done once a tile not to
-count; no power of two, which would put the planes into the same lines of the cache. Four hold CIFAR-10's 59,000."""
+LANES = 8
+"""Words of 64 bits in a vector."""
 
-STEP = 16
-"""Bit planes added in one step."""
+GROUP = 64 * LANES
+"""Items of which a vector holds one bit each."""
 
+STEP = 8
+"""Chunks, each of three bits of the code, that one step of `count_planes` adds up."""
 
-def _ctpop(typing_context: Any, word: Any) -> Any:
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
+CHUNK_VECTORS = 10
+"""Prepared vectors of a chunk: the ones of the distance for a query of even and of odd parity, then the twos for each
+of the eight values that the query's three bits can have."""
 
-    return types.uint64(types.uint64), codegen
-
-
-_popcount: Any = intrinsic(_ctpop)
-"""The number of ones of a 64-bit word, which numba has no function for."""
+TILE = 512
+"""Items that `count_words` compares with all queries before it takes the next."""
 
 
-@compiled(inline="always")
-def _add(a: Any, b: Any, c: Any) -> Any:
+class _Vector(types.Type):
+    """Eight 64-bit words."""
+
+    def __init__(self) -> None:
+        super().__init__(name="uint64x8")
+
+
+_VECTOR = _Vector()
+_WORD = ir.IntType(64)
+_REGISTER = ir.VectorType(_WORD, LANES)
+
+
+@register_model(_Vector)
+class _VectorModel(PrimitiveModel):
+    def __init__(self, manager: Any, frontend_type: Any) -> None:
+        super().__init__(manager, frontend_type, _REGISTER)
+
+
+def _generator(emit: Any) -> Any:
+    """Return a code generator as numba calls it, from one that takes the instruction builder and the arguments."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return emit(builder, *arguments)
+
+    return generate
+
+
+def _binary(emit: Any) -> Any:
+    """Return an operation on two vectors for use in compiled code."""
+
+    def typed(context: Any, a: Any, b: Any) -> Any:
+        return _VECTOR(_VECTOR, _VECTOR), _generator(emit)
+
+    return intrinsic(typed)
+
+
+def _ternary(emit: Any) -> Any:
+    """Return an operation on three vectors for use in compiled code."""
+
+    def typed(context: Any, a: Any, b: Any, c: Any) -> Any:
+        return _VECTOR(_VECTOR, _VECTOR, _VECTOR), _generator(emit)
+
+    return intrinsic(typed)
+
+
+_and: Any = _binary(lambda build, a, b: build.and_(a, b))
+_or: Any = _binary(lambda build, a, b: build.or_(a, b))
+_xor: Any = _binary(lambda build, a, b: build.xor(a, b))
+_plus: Any = _binary(lambda build, a, b: build.add(a, b))
+_and_not: Any = _binary(lambda build, a, b: build.and_(a, build.not_(b)))
+_left: Any = _binary(lambda build, a, b: build.shl(a, b))
+_right: Any = _binary(lambda build, a, b: build.lshr(a, b))
+_parity: Any = _ternary(lambda build, a, b, c: build.xor(build.xor(a, b), c))
+_majority: Any = _ternary(lambda build, a, b, c: build.or_(build.and_(a, b), build.and_(c, build.or_(a, b))))
+
+
+def _vector_at(build: ir.IRBuilder, pointer: Any, index: Any) -> Any:
+    return build.bitcast(build.gep(pointer, [index]), _REGISTER.as_pointer())
+
+
+def _pick(build: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
+    """Return some lanes of two vectors, those of the second numbered from 8."""
+    return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes))
+
+
+@intrinsic
+def _pointer(context: Any, array: Any) -> Any:
+    """Return where the data of an array start."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(array)(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), generate
+
+
+@intrinsic
+def _load(context: Any, pointer: Any, index: Any) -> Any:
+    """Return the vector that starts at a word."""
+    emit = _generator(lambda build, pointer, index: build.load(_vector_at(build, pointer, index), align=8))
+    return _VECTOR(pointer, types.int64), emit
+
+
+@intrinsic
+def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
+    """Write a vector to the words from one on."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _vector_at(builder, *arguments[:2]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(pointer, types.int64, _VECTOR), generate
+
+
+@intrinsic
+def _added(context: Any, a: Any, b: Any, c: Any) -> Any:
     """Add three bits: return the sum's ones and its twos."""
-    differs = a ^ b
-    return differs ^ c, (a & b) | (differs & c)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        a, b, c = arguments
+        ones = builder.xor(builder.xor(a, b), c)
+        twos = builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
+        return context.make_tuple(builder, signature.return_type, (ones, twos))
+
+    return types.UniTuple(_VECTOR, 2)(_VECTOR, _VECTOR, _VECTOR), generate
 
 
-@compiled(inline="always")
-def _add_eight(ones: Any, twos: Any, fours: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
-    """Add eight bits to a sum's lower digits: return them, and the carried eights."""
-    ones, two_of_b = _add(ones, a, b)
-    ones, two_of_d = _add(ones, c, d)
-    twos, four_of_d = _add(twos, two_of_b, two_of_d)
-    ones, two_of_f = _add(ones, e, f)
-    ones, two_of_h = _add(ones, g, h)
-    twos, four_of_h = _add(twos, two_of_f, two_of_h)
-    fours, eights = _add(fours, four_of_d, four_of_h)
-    return ones, twos, fours, eights
+@intrinsic
+def _zeros(context: Any) -> Any:
+    return _VECTOR(), _generator(lambda build: ir.Constant(_REGISTER, None))
 
 
-@compiled()
-def _add_planes(planes: Any, flips: Any, digits: Any, carry: Any) -> None:
-    """Add sixteen planes, xored with the query's bits, to the five lowest digits; leave what they carry."""
-    f0, f1, f2, f3, f4, f5, f6, f7 = flips[0], flips[1], flips[2], flips[3], flips[4], flips[5], flips[6], flips[7]
-    g0, g1, g2, g3, g4, g5, g6, g7 = (
-        flips[8],
-        flips[9],
-        flips[10],
-        flips[11],
-        flips[12],
-        flips[13],
-        flips[14],
-        flips[15],
-    )
-    for w in range(TILE):
-        ones, twos, fours, some_eights = _add_eight(
-            digits[w],
-            digits[TILE + w],
-            digits[2 * TILE + w],
-            planes[w] ^ f0,
-            planes[TILE + w] ^ f1,
-            planes[2 * TILE + w] ^ f2,
-            planes[3 * TILE + w] ^ f3,
-            planes[4 * TILE + w] ^ f4,
-            planes[5 * TILE + w] ^ f5,
-            planes[6 * TILE + w] ^ f6,
-            planes[7 * TILE + w] ^ f7,
-        )
-        ones, twos, fours, more_eights = _add_eight(
-            ones,
-            twos,
-            fours,
-            planes[8 * TILE + w] ^ g0,
-            planes[9 * TILE + w] ^ g1,
-            planes[10 * TILE + w] ^ g2,
-            planes[11 * TILE + w] ^ g3,
-            planes[12 * TILE + w] ^ g4,
-            planes[13 * TILE + w] ^ g5,
-            planes[14 * TILE + w] ^ g6,
-            planes[15 * TILE + w] ^ g7,
-        )
-        digits[w], digits[TILE + w], digits[2 * TILE + w] = ones, twos, fours
-        digits[3 * TILE + w], sixteens = _add(digits[3 * TILE + w], some_eights, more_eights)
-        digits[4 * TILE + w], carry[w] = digits[4 * TILE + w] ^ sixteens, digits[4 * TILE + w] & sixteens
+@intrinsic
+def _repeat(context: Any, word: Any) -> Any:
+    """Return a vector of eight times the same word."""
+
+    def emit(build: Any, word: Any) -> Any:
+        nothing = ir.Constant(_REGISTER, ir.Undefined)
+        return _pick(build, build.insert_element(nothing, word, ir.Constant(ir.IntType(32), 0)), nothing, [0] * LANES)
+
+    return _VECTOR(types.uint64), _generator(emit)
 
 
-@compiled()
-def _add_carry(digit: Any, carry: Any) -> None:
-    """Add `carry` to a digit, and leave there what is carried on."""
-    for w in range(TILE):
-        both = digit[w] & carry[w]
-        digit[w] ^= carry[w]
-        carry[w] = both
+@intrinsic
+def _popcounts(context: Any, vector: Any) -> Any:
+    """Return the number of ones of each word."""
+
+    def emit(build: Any, vector: Any) -> Any:
+        kind = ir.FunctionType(_REGISTER, [_REGISTER])
+        return build.call(cgutils.get_or_insert_function(build.module, kind, "llvm.ctpop.v8i64"), [vector])
+
+    return _VECTOR(_VECTOR), _generator(emit)
 
 
-@compiled()
-def _keep(items: Any, digit: Any, flip: Any, kept: Any) -> bool:
-    """Keep the items whose digit, xored with `flip`, is 1; return whether there are any."""
-    some = uint64(0)
-    for w in range(TILE):
-        kept[w] = items[w] & (digit[w] ^ flip)
-        some |= kept[w]
-    return some != 0
+@intrinsic
+def _popcount(context: Any, word: Any) -> Any:
+    """Return the number of ones of a word, which numba has no function for."""
+    return types.int64(types.uint64), _generator(lambda build, word: build.ctpop(word))
 
 
-@compiled(forceinline=True)
-def _count_lowest(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
+@intrinsic
+def _is_any(context: Any, vector: Any) -> Any:
+    """Return whether a vector has a one."""
+
+    def emit(build: Any, vector: Any) -> Any:
+        lanes = build.icmp_unsigned("!=", vector, ir.Constant(_REGISTER, None))
+        return build.icmp_unsigned("!=", build.bitcast(lanes, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0))
+
+    return types.boolean(_VECTOR), _generator(emit)
+
+
+@intrinsic
+def _totals(context: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+    """Return the sums of the words of eight vectors, as one vector."""
+
+    def added(build: Any, a: Any, b: Any, first: list[int], second: list[int]) -> Any:
+        return build.add(_pick(build, a, b, first), _pick(build, a, b, second))
+
+    def emit(build: Any, *vectors: Any) -> Any:
+        even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
+        pairs = [added(build, *vectors[at : at + 2], even, odd) for at in range(0, LANES, 2)]
+        even, odd = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+        fours = [added(build, *pairs[at : at + 2], even, odd) for at in (0, 2)]
+        return added(build, *fours, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
+
+    return _VECTOR(*[_VECTOR] * LANES), _generator(emit)
+
+
+@intrinsic
+def _from(context: Any, pointer: Any, index: Any) -> Any:
+    """Return the pointer moved on by a number of elements."""
+    return pointer(pointer, types.int64), _generator(lambda build, pointer, index: build.gep(pointer, [index]))
+
+
+_INNER: dict[str, Any] = dict.fromkeys(("nogil", "no_cpython_wrapper", "no_cfunc_wrapper"), True)
+_inner = njit(error_model="numpy", **_INNER)
+"""For functions that only compiled code calls. They are stored within the functions that call them."""
+_inlined = njit(error_model="numpy", forceinline=True, **_INNER)
+"""For those in which a call would cost time; inlining all would double the time to compile."""
+
+
+@_inner
+def _transpose(words: Any) -> None:
+    """Turn 64 vectors, of bits 0 to 63 of an item in each word, into vectors of one bit of 64 items in each word."""
+    reach, mask = 32, np.uint64(0xFFFFFFFF)
+    while reach:
+        lower, shift = _repeat(mask), _repeat(np.uint64(reach))
+        for start in range(0, 64, 2 * reach):
+            for row in range(start, start + reach):
+                a, b = _load(words, row * LANES), _load(words, (row + reach) * LANES)
+                differs = _and(_xor(_right(a, shift), b), lower)
+                _store(words, row * LANES, _xor(a, _left(differs, shift)))
+                _store(words, (row + reach) * LANES, _xor(b, differs))
+        reach >>= 1
+        mask ^= mask << np.uint64(reach)
+
+
+@_inner
+def _write_planes(words: Any, n_words: int, order: Any, start: int, stop: int, planes: Any) -> None:
+    """Write the bit planes of the items from `start` to before `stop`, at most a group of them."""
+    for word in range(n_words):
+        rows = _from(planes, word * GROUP)
+        for item in range(GROUP):
+            row = (item & 63) * LANES + (item >> 6)
+            rows[row] = words[order[start + item] * n_words + word] if start + item < stop else np.uint64(0)
+        _transpose(rows)
+
+
+@_inner
+def _prepare(planes: Any, n_chunks: int, prepared: Any) -> None:
+    """Write the prepared vectors of each chunk, from the bit planes."""
+    ones = _repeat(~np.uint64(0))
+    for chunk in range(n_chunks):
+        plane, to = chunk * 3 * LANES, chunk * CHUNK_VECTORS * LANES
+        a, b, c = _load(planes, plane), _load(planes, plane + LANES), _load(planes, plane + 2 * LANES)
+        parity = _parity(a, b, c)
+        _store(prepared, to, parity)
+        _store(prepared, to + LANES, _xor(parity, ones))
+        for bits in range(8):
+            x = _xor(a, ones) if bits & 1 else a
+            y = _xor(b, ones) if bits & 2 else b
+            z = _xor(c, ones) if bits & 4 else c
+            _store(prepared, to + (2 + bits) * LANES, _majority(x, y, z))
+
+
+@_inlined
+def _measure_group(prepared: Any, offsets: Any, n_steps: int, digits: Any, stride: int, n_digits: int) -> None:
+    """Write the binary digits of the distances of a group's items from a query.
+
+    Each step adds the ones and the twos of eight chunks: `t`, `f`, `e` and so on name a twos, a fours, an eights that
+    is carried.
+    """
+    ones = twos = fours = eights = d4 = d5 = d6 = d7 = d8 = _zeros()
+    for step in range(n_steps):
+        at = step * 2 * STEP
+        ones, t1 = _added(ones, _load(prepared, offsets[at]), _load(prepared, offsets[at + 1]))
+        ones, t2 = _added(ones, _load(prepared, offsets[at + 2]), _load(prepared, offsets[at + 3]))
+        twos, f1 = _added(twos, _load(prepared, offsets[at + 8]), _load(prepared, offsets[at + 9]))
+        twos, f2 = _added(twos, _load(prepared, offsets[at + 10]), _load(prepared, offsets[at + 11]))
+        twos, f3 = _added(twos, t1, t2)
+        fours, e1 = _added(fours, f1, f2)
+        ones, t1 = _added(ones, _load(prepared, offsets[at + 4]), _load(prepared, offsets[at + 5]))
+        ones, t2 = _added(ones, _load(prepared, offsets[at + 6]), _load(prepared, offsets[at + 7]))
+        twos, f1 = _added(twos, _load(prepared, offsets[at + 12]), _load(prepared, offsets[at + 13]))
+        twos, f2 = _added(twos, _load(prepared, offsets[at + 14]), _load(prepared, offsets[at + 15]))
+        fours, e2 = _added(fours, f3, f1)
+        twos, f3 = _added(twos, t1, t2)
+        fours, e3 = _added(fours, f2, f3)
+        eights, s1 = _added(eights, e1, e2)
+        eights, s2 = _xor(eights, e3), _and(eights, e3)
+        d4, carry = _added(d4, s1, s2)
+        d5, carry = _xor(d5, carry), _and(d5, carry)
+        d6, carry = _xor(d6, carry), _and(d6, carry)
+        d7, carry = _xor(d7, carry), _and(d7, carry)
+        d8 = _xor(d8, carry)
+    _store(digits, 0, ones)
+    _store(digits, stride, twos)
+    _store(digits, 2 * stride, fours)
+    _store(digits, 3 * stride, eights)
+    _store(digits, 4 * stride, d4)
+    if n_digits > 5:
+        _store(digits, 5 * stride, d5)
+    if n_digits > 6:
+        _store(digits, 6 * stride, d6)
+    if n_digits > 7:
+        _store(digits, 7 * stride, d7)
+    if n_digits > 8:
+        _store(digits, 8 * stride, d8)
+
+
+@_inner
+def _keep(items: Any, digit: Any, is_one: bool, size: int, kept: Any) -> bool:
+    """Keep the items whose digit is 1, or those for which it is 0; return whether there are any."""
+    found = _zeros()
+    if is_one:
+        for w in range(0, size, LANES):
+            here = _and(_load(items, w), _load(digit, w))
+            _store(kept, w, here)
+            found = _or(found, here)
+    else:
+        for w in range(0, size, LANES):
+            here = _and_not(_load(items, w), _load(digit, w))
+            _store(kept, w, here)
+            found = _or(found, here)
+    return _is_any(found)
+
+
+@_inner
+def _count_octave(items: Any, mask: Any, digits: Any, stride: int, first: int, stop: int, counts: Any) -> None:
     """Add up the items of a mask that have each set of the three lowest digits, whatever their others; in some words.
 
     That takes fewer operations than telling the eight values apart, which `_tell_apart` does in the end.
     """
-    n = n1 = n2 = n12 = n4 = n14 = n24 = n124 = uint64(0)
-    for w in range(first, stop):
-        item, one, two, four = items[w] & mask[w], digits[w], digits[TILE + w], digits[2 * TILE + w]
-        n += _popcount(item)
-        n1 += _popcount(item & one)
-        n2 += _popcount(item & two)
-        n12 += _popcount(item & one & two)
-        n4 += _popcount(item & four)
-        n14 += _popcount(item & one & four)
-        n24 += _popcount(item & two & four)
-        n124 += _popcount(item & one & two & four)
-    for value, found in enumerate((n, n1, n2, n12, n4, n14, n24, n124)):
-        counts[value] += np.int64(found)
+    n = n1 = n2 = n12 = n4 = n14 = n24 = n124 = _zeros()
+    for w in range(first, stop, LANES):
+        here, one, two, four = (
+            _and(_load(items, w), _load(mask, w)),
+            _load(digits, w),
+            _load(digits, stride + w),
+            _load(digits, 2 * stride + w),
+        )
+        with_one, with_two = _and(here, one), _and(here, two)
+        with_both = _and(with_one, two)
+        n = _plus(n, _popcounts(here))
+        n1 = _plus(n1, _popcounts(with_one))
+        n2 = _plus(n2, _popcounts(with_two))
+        n12 = _plus(n12, _popcounts(with_both))
+        n4 = _plus(n4, _popcounts(_and(here, four)))
+        n14 = _plus(n14, _popcounts(_and(with_one, four)))
+        n24 = _plus(n24, _popcounts(_and(with_two, four)))
+        n124 = _plus(n124, _popcounts(_and(with_both, four)))
+    _store(counts, 0, _plus(_load(counts, 0), _totals(n, n1, n2, n12, n4, n14, n24, n124)))
 
 
-@compiled()
-def _count_tile(items: Any, mask: Any, digits: Any, counts: Any) -> None:
-    """Add up the items of a whole tile: a loop of known length, which the compiler does much better."""
-    _count_lowest(items, mask, digits, 0, TILE, counts)
-
-
-@compiled()
-def _count_part(items: Any, mask: Any, digits: Any, first: int, stop: int, counts: Any) -> None:
-    """Add up the items of some words of a tile."""
-    _count_lowest(items, mask, digits, first, stop, counts)
-
-
-@compiled()
-def _measure_tile(planes: Any, flips: Any, tile: int, query: int, digits: Any, scratch: Any) -> None:
-    """Write the binary digits of the distances of a tile's items from a query."""
-    lowest, carry = digits[:5].reshape(-1), scratch[0]
-    digits[:] = 0
-    for step in range(planes.shape[1]):
-        _add_planes(planes[tile, step], flips[query, step * STEP : (step + 1) * STEP], lowest, carry)
-        digit = 5
-        while (step + 1) >> (digit - 4):
-            _add_carry(digits[digit], carry)
-            digit += 1
-
-
-@compiled()
-def _tell_apart(counts: Any) -> None:
-    """Turn what `_count_lowest` added up into the items that have a set of the three digits and no other of them."""
-    for octave in range(len(counts)):
+@_inner
+def _tell_apart(counts: Any, n_octaves: int) -> None:
+    """Turn what `_count_octave` added up into the items that have a set of the three digits and no other of them."""
+    for octave in range(n_octaves):
         for digit in (1, 2, 4):
             for value in range(8):
                 if not value & digit:
-                    counts[octave, value] -= counts[octave, value | digit]
+                    counts[octave * 8 + value] -= counts[octave * 8 + (value | digit)]
 
 
-@compiled()
-def _find_octave(octave: int, digits: Any, kept: Any, found: Any) -> bool:
-    """Write the items at distances 8 * octave, ..., 8 * octave + 7 to the first row of `kept`, if there are any.
+@_inner
+def _copy(source: Any, size: int, to: Any, room: int) -> None:
+    """Copy some words and write zeros to the rest."""
+    for w in range(0, size, LANES):
+        _store(to, w, _load(source, w))
+    for w in range(size, room, LANES):
+        _store(to, w, _zeros())
 
-    Depth first through a tree of ands: what the last octave shares in its highest digits is there already, and what
-    is below a branch without items is not looked at.
+
+@_inner
+def _write_set(first: int, stop: int, mask: Any, is_masked: bool, size: int, members: Any, extent: Any) -> None:
+    """Write which items of a tile are in a set, and the words outside which it has none; these are not written.
+
+    The items before `first` and from `stop` on are not in it, and of the others those that a mask says, if there is one.
     """
-    for digit in range(len(digits) - 4, -1, -1):
-        if octave == 0 or (octave ^ (octave - 1)) >> digit:
-            flip = uint64((octave >> digit) & 1) - uint64(1)
-            found[digit] = found[digit + 1] and _keep(kept[digit + 1], digits[digit + 3], flip, kept[digit])
-    return found[0]
+    first, stop = max(first, 0), min(stop, 64 * size)
+    extent[0] = extent[1] = 0
+    if first < stop:
+        extent[0], extent[1] = first // GROUP * LANES, (stop + GROUP - 1) // GROUP * LANES
+    for w in range(extent[0], extent[1]):
+        word = ~np.uint64(0) if not is_masked else mask[w]
+        before, until = first - 64 * w, stop - 64 * w
+        if before > 0:
+            word &= ~np.uint64(0) << np.uint64(before) if before < 64 else np.uint64(0)
+        if until < 64:
+            word &= (np.uint64(1) << np.uint64(until)) - np.uint64(1) if until > 0 else np.uint64(0)
+        members[w] = word
 
 
-@compiled()
-def count_planes(planes: Any, flips: Any, masks: Any, extents: Any, chosen: Any, scratch: Any, counts: Any) -> None:
-    """Count the items of each query's masks by distance.
+@compiled(error_model="numpy")
+def count_planes(
+    words: Any,
+    order: Any,
+    offsets: Any,
+    spans: Any,
+    mask_numbers: Any,
+    masks: Any,
+    chosen: Any,
+    prepared: Any,
+    planes: Any,
+    digits: Any,
+    members: Any,
+    extents: Any,
+    is_found: Any,
+    counts: Any,
+) -> None:
+    """Count the items of each query's sets by distance.
 
     Parameters
     ----------
-    planes : uint64 (n_tiles, n_steps, STEP * TILE)
-        Bit planes of the database; unused ones are zero.
-    flips : uint64 (n_queries, n_steps * STEP)
-        All ones where the query's bit is set.
-    masks : uint64 (n_masks, n_tiles, TILE)
-        Sets of items to count, the first of them for every query: all items.
-    extents : int64 (n_masks, n_tiles, 2)
-        The words of each tile, from one to before another, outside which a mask is zero.
+    words : uint64 (n_database, n_words)
+    order : int64 (n_database,)
+        Items whose sets are alike stand side by side in this order, so that a set has its items in few words.
+    offsets : int64 (n_queries, n_steps * 2 * STEP)
+        For each step, where the prepared ones of its chunks start for each query, then where the twos do.
+    spans : int64 (n_sets, 2)
+        The places in `order`, from one to before another, outside which a set has no items. The first set is that of
+        all items.
+    mask_numbers : int64 (n_sets,)
+        The mask that says which places within its span belong to a set, or -1 if all do.
+    masks : uint64 (n_masks, n_tiles * n_tile)
     chosen : int64 (n_queries, n_chosen)
-        The other masks of each query.
-    scratch : uint64 (2 * n_digits, TILE)
-        Where n_digits binary digits hold a distance, at least 5 of them.
-    counts : int64 (n_queries, 1 + n_chosen, n_octaves + 1, 8)
-        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7. The last octave is left out.
+        The other sets of each query.
+    prepared : uint64 (n_groups, n_steps * STEP * CHUNK_VECTORS * LANES)
+        Workspace, as the following: the prepared vectors of a tile's n_groups groups.
+    planes : uint64 (n_planes, LANES)
+        Zero in the planes that no word has.
+    digits : uint64 (2 * n_digits, n_tile)
+        For n_digits binary digits of the distances, at least 5.
+    members : uint64 (n_sets, n_tile)
+    extents : int64 (n_sets, 2)
+    is_found : int64 (n_digits - 2,)
+    counts : int64 (n_queries, 1 + n_chosen, n_octaves, 8)
+        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
     """
-    n_digits = len(scratch) // 2
-    digits, lowest, kept = scratch[:n_digits], scratch[:4].reshape(-1), scratch[n_digits:]
-    found = np.ones(n_digits - 2, np.bool_)
-    kept[n_digits - 3] = ~uint64(0)
-    for tile in range(len(planes)):
-        for query in range(len(flips)):
-            _measure_tile(planes, flips, tile, query, digits, kept)
-            for octave in range(counts.shape[2] - 1):
-                if _find_octave(octave, digits, kept, found):
-                    _count_tile(kept[0], masks[0, tile], lowest, counts[query, 0, octave])
-                    for k in range(chosen.shape[1]):
-                        mask = chosen[query, k]
-                        first, stop = extents[mask, tile]
+    n_database, n_words = words.shape
+    n_queries, n_chosen = chosen.shape
+    n_steps, n_tiles_words, n_ready = offsets.shape[1] // (2 * STEP), masks.shape[1], prepared.shape[1]
+    n_digits, n_octaves, n_groups, n_sets = len(digits) // 2, counts.shape[2], len(prepared), len(spans)
+    n_tile, n_upper = n_groups * LANES, n_digits - 3
+    code, place, chosen_vector = _pointer(words), _pointer(order), _pointer(offsets)
+    span, mask_number, mask_words, chosen_set = (
+        _pointer(spans),
+        _pointer(mask_numbers),
+        _pointer(masks),
+        _pointer(chosen),
+    )
+    ready, plane, digit, member = _pointer(prepared), _pointer(planes), _pointer(digits), _pointer(members)
+    total, extent, found = _pointer(counts), _pointer(extents), _pointer(is_found)
+    kept = _from(digit, n_digits * n_tile)
+    found[n_upper] = 1
+    for start in range(0, n_database, n_groups * GROUP):
+        for group in range(n_groups):
+            first = start + group * GROUP
+            stop = max(first, min(first + GROUP, n_database))
+            _write_planes(code, n_words, place, first, stop, plane)
+            _prepare(plane, n_steps * STEP, _from(ready, group * n_ready))
+        for s in range(n_sets):
+            mask = _from(mask_words, max(mask_number[s], 0) * n_tiles_words + start // 64)
+            first, stop = span[2 * s] - start, span[2 * s + 1] - start
+            is_masked = mask_number[s] >= 0
+            _write_set(first, stop, mask, is_masked, n_tile, _from(member, s * n_tile), _from(extent, 2 * s))
+        _copy(member, extent[1], _from(kept, n_upper * n_tile), n_tile)
+        for query in range(n_queries):
+            for group in range(n_groups):
+                vectors, to = _from(ready, group * n_ready), _from(digit, group * LANES)
+                _measure_group(vectors, _from(chosen_vector, query * n_steps * 2 * STEP), n_steps, to, n_tile, n_digits)
+            of_query = query * (1 + n_chosen) * n_octaves * 8
+            for octave in range(n_octaves):
+                # Depth first through a tree of ands: what this octave shares in its highest digits with the one before
+                # is there already, and what is below a branch without items is not looked at.
+                for level in range(n_upper - 1, -1, -1):
+                    if octave == 0 or (octave ^ (octave - 1)) >> level:
+                        above, of_level = _from(kept, (level + 1) * n_tile), _from(digit, (level + 3) * n_tile)
+                        found[level] = 0
+                        if found[level + 1]:
+                            is_one = (octave >> level) & 1 == 1
+                            found[level] = _keep(above, of_level, is_one, n_tile, _from(kept, level * n_tile))
+                if found[0]:
+                    here = _from(total, of_query + octave * 8)
+                    _count_octave(kept, member, digit, n_tile, 0, extent[1], here)
+                    for k in range(n_chosen):
+                        s = chosen_set[query * n_chosen + k]
+                        first, stop = extent[2 * s], extent[2 * s + 1]
                         if first < stop:
-                            _count_part(kept[0], masks[mask, tile], lowest, first, stop, counts[query, 1 + k, octave])
-    _tell_apart(counts.reshape(-1, 8))
+                            here = _from(total, of_query + ((1 + k) * n_octaves + octave) * 8)
+                            _count_octave(kept, _from(member, s * n_tile), digit, n_tile, first, stop, here)
+    _tell_apart(total, counts.size // 8)
 
 
-@compiled()
-def _measure(query: Any, database: Any, distances: Any) -> None:
-    """Write the Hamming distances of the database (n_words, n_items) from a query (n_words,)."""
-    for word in range(len(query)):
-        bits, column = query[word], database[word]
-        if word == 0:
-            for item in range(distances.size):
-                distances[item] = _popcount(column[item] ^ bits)
-        else:
-            for item in range(distances.size):
-                distances[item] += _popcount(column[item] ^ bits)
+@_inner
+def _write_tile(words: Any, n_words: int, n_items: int, tile: Any) -> None:
+    """Write the codes of a tile's items, (n_items, n_words), word by word, (n_words, TILE)."""
+    for word in range(n_words):
+        for item in range(n_items):
+            tile[word * TILE + item] = words[item * n_words + word]
 
 
-@compiled()
+@_inner
+def _measure_tile(a: Any, b: Any, n_words: int, tile: Any, from_a: Any, from_b: Any) -> None:
+    """Write the distances of a tile's items from two queries."""
+    for item in range(0, TILE, 4 * LANES):
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = _zeros()
+        for word in range(n_words):
+            at = word * TILE + item
+            of_a, of_b = _repeat(a[word]), _repeat(b[word])
+            here = _load(tile, at)
+            a0, b0 = _plus(a0, _popcounts(_xor(here, of_a))), _plus(b0, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + LANES)
+            a1, b1 = _plus(a1, _popcounts(_xor(here, of_a))), _plus(b1, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + 2 * LANES)
+            a2, b2 = _plus(a2, _popcounts(_xor(here, of_a))), _plus(b2, _popcounts(_xor(here, of_b)))
+            here = _load(tile, at + 3 * LANES)
+            a3, b3 = _plus(a3, _popcounts(_xor(here, of_a))), _plus(b3, _popcounts(_xor(here, of_b)))
+        _store(from_a, item, a0)
+        _store(from_a, item + LANES, a1)
+        _store(from_a, item + 2 * LANES, a2)
+        _store(from_a, item + 3 * LANES, a3)
+        _store(from_b, item, b0)
+        _store(from_b, item + LANES, b1)
+        _store(from_b, item + 2 * LANES, b2)
+        _store(from_b, item + 3 * LANES, b3)
+
+
+@compiled(error_model="numpy")
+def count_words(
+    queries: Any,
+    words: Any,
+    starts: Any,
+    stops: Any,
+    positions: Any,
+    levels: Any,
+    distances: Any,
+    tile: Any,
+    retrieved: Any,
+    at_level: Any,
+) -> None:
+    """Count all items, and those listed for each query, by distance.
+
+    Parameters
+    ----------
+    queries : uint64 (n_queries, n_words)
+        An even number of them, since two are compared with an item while it is in a register.
+    words : uint64 (n_database, n_words)
+    starts, stops : int64 (n_queries, n_lists)
+        Which part of `positions` lists the items of each query.
+    positions : uint32 (n_listed,)
+        Of items in the database, ascending in each list.
+    levels : uint16 (n_listed,)
+        The row of `at_level` in which each is counted.
+    distances : uint64 (2, TILE)
+        Workspace, as `tile` (n_words, TILE).
+    retrieved : int64 (n_queries, n_bits + 1)
+        Zero on entry, as `at_level` (n_queries, n_levels, n_bits + 1).
+    """
+    n_queries, n_words = queries.shape
+    n_lists, n_levels, n_distances = starts.shape[1], at_level.shape[1], retrieved.shape[1]
+    reached = starts.copy()
+    next_one, end, position, level = _pointer(reached), _pointer(stops), _pointer(positions), _pointer(levels)
+    bits, code, here = _pointer(queries), _pointer(words), _pointer(tile)
+    from_a, from_b = _pointer(distances), _from(_pointer(distances), TILE)
+    for first in range(0, len(words), TILE):
+        n_items = min(TILE, len(words) - first)
+        _write_tile(_from(code, first * n_words), n_words, n_items, here)
+        for query in range(0, n_queries, 2):
+            a = _from(bits, query * n_words)
+            _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
+            of_a = _from(_pointer(retrieved), query * n_distances)
+            of_b = _from(of_a, n_distances)
+            for item in range(n_items):  # in turns: an increment waits for the one before if both are of one counter
+                of_a[from_a[item]] += 1
+                of_b[from_b[item]] += 1
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                distance = from_a if k < (query + 1) * n_lists else from_b
+                counted = _from(_pointer(at_level), k // n_lists * n_levels * n_distances)
+                at, stop = next_one[k], end[k]
+                while at < stop and position[at] < first + n_items:
+                    counted[level[at] * n_distances + distance[position[at] - first]] += 1
+                    at += 1
+                next_one[k] = at
+
+
+@compiled(error_model="numpy")
+def sum_precisions(
+    queries: Any,
+    words: Any,
+    starts: Any,
+    stops: Any,
+    positions: Any,
+    distances: Any,
+    ranks: Any,
+    tile: Any,
+    before: Any,
+    listed_before: Any,
+    sums: Any,
+) -> None:
+    """Sum, over the items listed for each query, the precision down to their place in the stable ranking.
+
+    Parameters
+    ----------
+    queries, words, starts, stops, positions, distances, tile
+        As for `count_words`.
+    ranks : int64 (2, TILE)
+        Workspace.
+    before : int64 (n_queries, n_bits + 1)
+        Items nearer than each distance. It is changed: items of the database are added in their order, so that an
+        item's place is here when its turn comes.
+    listed_before : int64 (n_queries, n_lists, n_bits + 1)
+        The same for the items of each list alone.
+    sums : float64 (n_queries, n_lists)
+        Zero on entry.
+    """
+    n_queries, n_words = queries.shape
+    n_lists, n_distances = starts.shape[1], before.shape[1]
+    reached = starts.copy()
+    next_one, end, position, total = _pointer(reached), _pointer(stops), _pointer(positions), _pointer(sums)
+    bits, code, here = _pointer(queries), _pointer(words), _pointer(tile)
+    from_a, rank_of_a = _pointer(distances), _pointer(ranks)
+    from_b, rank_of_b = _from(from_a, TILE), _from(rank_of_a, TILE)
+    for first in range(0, len(words), TILE):
+        n_items = min(TILE, len(words) - first)
+        _write_tile(_from(code, first * n_words), n_words, n_items, here)
+        for query in range(0, n_queries, 2):
+            is_left = False
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                is_left = is_left or next_one[k] < end[k]
+            if not is_left:  # no item is listed from here on
+                continue
+            a = _from(bits, query * n_words)
+            _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
+            of_a = _from(_pointer(before), query * n_distances)
+            of_b = _from(of_a, n_distances)
+            for item in range(n_items):
+                place = of_a[from_a[item]] + 1
+                of_a[from_a[item]] = place
+                rank_of_a[item] = place
+                place = of_b[from_b[item]] + 1
+                of_b[from_b[item]] = place
+                rank_of_b[item] = place
+            for k in range(query * n_lists, (query + 2) * n_lists):
+                is_a = k < (query + 1) * n_lists
+                distance, rank = from_a if is_a else from_b, rank_of_a if is_a else rank_of_b
+                of_list = _from(_pointer(listed_before), k * n_distances)
+                at, stop, added = next_one[k], end[k], total[k]
+                while at < stop and position[at] < first + n_items:
+                    item = position[at] - first
+                    place = of_list[distance[item]] + 1
+                    of_list[distance[item]] = place
+                    added += place / rank[item]
+                    at += 1
+                next_one[k], total[k] = at, added
+
+
+@compiled(error_model="numpy")
 def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
     """Write the size of the largest bucket within each radius, where that is a bucket of several items.
 
     Parameters
     ----------
     queries : uint64 (n_queries, n_words)
-    repeated : uint64 (n_words, n_repeated)
+    repeated : uint64 (n_repeated, n_words)
         Codes of the buckets that have several items.
     sizes : int64 (n_repeated,)
         Their items, descending: the first bucket inside a ball is its largest.
     largest : int64 (n_queries, n_bits + 1)
         1 or 0 on entry, as the ball has items or not.
     """
-    distances = np.empty(sizes.size, np.uint16)
     for query in range(len(queries)):
-        _measure(queries[query], repeated, distances)
         nearest = 0
         while largest[query, nearest] == 0:
             nearest += 1
         reached = largest.shape[1]
         for bucket in range(sizes.size):
-            if distances[bucket] < reached:
-                largest[query, distances[bucket] : reached] = sizes[bucket]
-                reached = np.int64(distances[bucket])
+            distance = 0
+            for word in range(queries.shape[1]):
+                distance += _popcount(queries[query, word] ^ repeated[bucket, word])
+            if distance < reached:
+                largest[query, distance:reached] = sizes[bucket]
+                reached = distance
                 if reached == nearest:
                     break
 
 
-@compiled()
-def sum_of_precisions(
-    query: Any, database: Any, positions: Any, before: Any, relevant_before: Any, distances: Any
-) -> float:
-    """Return the sum, over the relevant items, of the precision down to their place in the stable ranking.
-
-    Parameters
-    ----------
-    query : uint64 (n_words,)
-    database : uint64 (n_words, n_database)
-    positions : int64 (n_relevant,)
-        Of the relevant items, ascending.
-    before, relevant_before : int64 (n_bits + 1,)
-        Items nearer than each distance, all and relevant ones; changed.
-    distances : uint16 (n_database,)
-        Room to work in.
-    """
-    _measure(query, database, distances)
-    total, start = 0.0, 0
-    for position in positions:
-        for item in range(start, position + 1):
-            before[distances[item]] += 1
-        start = position + 1
-        here = distances[position]
-        relevant_before[here] += 1
-        total += relevant_before[here] / before[here]
-    return total
+@compiled(error_model="numpy")
+def write_keys(words: Any, keys: Any) -> None:
+    """Write a key of each code (n_database, n_words): equal codes have equal keys, and others hardly ever."""
+    code, key, n_words = _pointer(words), _pointer(keys), words.shape[1]
+    for item in range(len(words)):
+        mixed = np.uint64(0)
+        for word in range(n_words):
+            mixed = (mixed ^ code[item * n_words + word]) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        key[item] = mixed

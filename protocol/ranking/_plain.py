@@ -5,9 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes
 from protocol.ranking._buckets import Buckets
+from protocol.ranking._counted import Counted
+from protocol.ranking._listed import Lists
 from protocol.ranking.relevance import LabelRelevance, Relevance
+
+_GATHERED = 16
+"""Queries whose relevant items are gathered at once."""
 
 
 class Plain:
@@ -17,16 +21,15 @@ class Plain:
 
     def __init__(
         self,
-        query_codes: NDArray[np.uint8],
-        database_codes: NDArray[np.uint8],
+        query_words: NDArray[np.uint64],
+        database_words: NDArray[np.uint64],
         n_bits: int,
         by_label: Mapping[str, LabelRelevance],
-        buckets: Buckets,
     ) -> None:
-        self._queries, self._database = codes.words(query_codes), codes.words(database_codes).T.copy()
-        self._n_bits, self._by_label, self._buckets = n_bits, by_label, buckets
+        self._queries, self._database = query_words, np.ascontiguousarray(database_words.T)
+        self._n_bits, self._by_label = n_bits, by_label
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         queries = range(len(self._queries))[block]
         retrieved = np.empty((len(queries), self._n_bits + 1), dtype=np.int64)
@@ -40,15 +43,15 @@ class Plain:
             for name, relevance in self._by_label.items():
                 positions, levels = relevance.row(query)
                 by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
-        return retrieved, by_name
+        return Counted(retrieved, by_name)
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
         largest = (retrieved > 0).astype(np.int64)  # a bucket of one item, unless a repeated code says more
-        if self._buckets.repeated_sizes.size:
+        if buckets.repeated_sizes.size:
             for row, query in enumerate(self._queries[block]):
-                distances = distances_from(query, self._buckets.repeated_words)
-                np.maximum.at(largest[row], distances, self._buckets.repeated_sizes)
+                distances = distances_from(query, buckets.repeated_words.T)
+                np.maximum.at(largest[row], distances, buckets.repeated_sizes)
         return np.maximum.accumulate(largest, axis=1)
 
 
@@ -58,30 +61,38 @@ def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> N
 
 
 def gathered(
-    queries: NDArray[np.uint64], database: NDArray[np.uint64], n_bits: int, relevance: Relevance, block: slice
+    queries: NDArray[np.uint64], database: NDArray[np.uint64], lists: Lists, block: slice, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
     """Return the relevant items of a block of queries at each level and distance, from their codes alone.
 
     Parameters
     ----------
     queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
-    n_bits : int
-    relevance : Relevance
-        Best one that lists few items.
+    lists : Lists
+        Best of few items.
     block : slice
         Of the queries.
+    shape : tuple of int
+        Of the counts of all queries.
 
     Returns
     -------
     ndarray of int64, shape (n_block, n_levels, n_bits + 1)
     """
+    n_levels, n_distances = shape[1:]
     numbers = range(len(queries))[block]
-    at_level = np.empty((len(numbers), relevance.levels.size, n_bits + 1), dtype=np.int64)
-    for row, query in enumerate(numbers):
-        positions, levels = relevance.row(query)
-        distances = np.bitwise_count(database[positions] ^ queries[query]).sum(axis=1, dtype=np.uint16)
-        at_level[row] = _histogram(distances, levels, relevance, n_bits)
-    return at_level
+    counts = np.empty((len(numbers), n_levels, n_distances), dtype=np.int64)
+    for first in range(0, len(numbers), _GATHERED):
+        some = numbers[first : first + _GATHERED]
+        starts, stops, positions, levels = lists.of(slice(some.start, some.stop))
+        pairs = stops - starts
+        query = np.repeat(np.arange(pairs.size), pairs)
+        listed = np.arange(query.size) + np.repeat(starts - np.append(0, np.cumsum(pairs)[:-1]), pairs)
+        distances = np.bitwise_count(database[positions[listed]] ^ queries[some.start + query])
+        cells = (query * n_levels + levels[listed]) * n_distances + distances.sum(axis=1, dtype=np.int64)
+        binned = np.bincount(cells, minlength=pairs.size * n_levels * n_distances)
+        counts[first : first + _GATHERED] = binned.reshape(-1, n_levels, n_distances)
+    return counts
 
 
 def _histogram(

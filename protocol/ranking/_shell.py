@@ -6,12 +6,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol import codes
 from protocol.ranking._buckets import Buckets
+from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
 MOST_BITS = 16
 """Longest codes whose every value can be listed."""
+
+_TABLE_BYTES = 16 << 20
+"""Memory for the transforms that are made at once."""
 
 
 class Shell:
@@ -21,22 +24,21 @@ class Shell:
 
     def __init__(
         self,
-        query_codes: NDArray[np.uint8],
-        database_codes: NDArray[np.uint8],
+        query_words: NDArray[np.uint64],
+        database_words: NDArray[np.uint64],
         n_bits: int,
         by_label: Mapping[str, LabelRelevance],
-        buckets: Buckets,
     ) -> None:
-        query, database = (codes.words(side)[:, 0].astype(np.int64) for side in (query_codes, database_codes))
+        query, database = (side[:, 0].view(np.int64) for side in (query_words, database_words))
         self._query, self._at_code = query, np.bincount(database, minlength=2**n_bits)
         self._retrieved = transform(self._at_code, np.add)[:, query].T
         self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
 
-    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
-        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
+        return Counted(self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()})
 
-    def largest(self, block: slice, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
+    def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
         return self._largest[block]
 
@@ -53,13 +55,13 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int
 
     Parameters
     ----------
-    at_code : ndarray of int, shape (2 ** n_bits,)
+    at_code : ndarray of int, shape (..., 2 ** n_bits)
         Items that have each code.
     combine : {np.add, np.maximum}
 
     Returns
     -------
-    ndarray of int64, shape (n_bits + 1, 2 ** n_bits)
+    ndarray of int64, shape (n_bits + 1, ..., 2 ** n_bits)
 
     Examples
     --------
@@ -70,8 +72,9 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int
            [0, 4, 4, 0],
            [1, 0, 0, 3]])
     """
-    n_bits = at_code.size.bit_length() - 1
-    at_distance = np.zeros((n_bits + 1, at_code.size), dtype=np.int64)
+    n_codes = at_code.shape[-1]
+    n_bits = n_codes.bit_length() - 1
+    at_distance = np.zeros((n_bits + 1, *at_code.shape), dtype=np.int64)
     at_distance[0] = at_code
     for bit in range(n_bits):
         by_bit = at_distance.reshape(n_bits + 1, -1, 2, 2**bit)
@@ -83,10 +86,14 @@ def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int
 def _by_level(
     query: NDArray[np.int64], database: NDArray[np.int64], n_bits: int, relevance: LabelRelevance
 ) -> NDArray[np.int64]:
-    at_level = np.zeros((query.size, relevance.levels.size, n_bits + 1), dtype=np.int64)
-    for group in np.unique(relevance.group).tolist():
-        asked = np.flatnonzero(relevance.group == group)
-        for level, members in enumerate(relevance.members(group)):
-            at_code = np.bincount(database[members], minlength=2**n_bits)
-            at_level[asked, level] = transform(at_code, np.add)[:, query[asked]].T
+    n_levels, n_codes = relevance.levels.size, 2**n_bits
+    at_level = np.zeros((query.size, n_levels, n_bits + 1), dtype=np.int64)
+    at_once = max(1, _TABLE_BYTES // (8 * n_levels * n_codes * (n_bits + 1)))
+    for first in range(0, relevance.n_groups, at_once):
+        groups = range(first, min(first + at_once, relevance.n_groups))
+        members = (level for group in groups for level in relevance.members(group))
+        at_code = np.stack([np.bincount(database[level], minlength=n_codes) for level in members])
+        around = transform(at_code, np.add).reshape(n_bits + 1, len(groups), n_levels, n_codes)
+        chosen = np.flatnonzero((relevance.group >= first) & (relevance.group < groups.stop))
+        at_level[chosen] = around[:, relevance.group[chosen] - first, :, query[chosen]].swapaxes(1, 2)
     return at_level

@@ -1,12 +1,16 @@
 """From packed codes to `HammingCounts`: one pass over the distances serves every ground truth.
 
-Three ways give the same integers, and `count` takes the one that should be done first: `Shell` needs no pairs but a
-table of all codes, `BitPlanes` is the fastest per pair but has to load a compiler's output, `Plain` starts at once.
-`BitPlanes` needs the optional dependency numba; without it, the other two do all the work. A process that counts again
-and again, such as a training loop, loads the compiled code as soon as all its calls together are worth it.
+Four algorithms give the same integers, and `count` takes the one that should be done first. `Shell` needs no pairs but
+a table of all codes. `BitPlanes` compares 512 items at once and is the fastest for codes of middle length. `Words`
+increments a counter for each pair: the fastest for long codes, and the only one that sees the items in the order of the
+database. `Plain` needs NumPy alone and starts at once; the other algorithms are tested against it.
+
+`BitPlanes` and `Words` need the optional dependency numba, and have to load its output. A process that counts again and
+again, such as a training loop, loads it as soon as all its calls together are worth it.
 """
 
 import functools
+import importlib
 import importlib.util
 import itertools
 import sys
@@ -19,19 +23,26 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.checks import integer
-from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._bit_planes import LONGEST, BitPlanes
 from protocol.ranking._buckets import Buckets
 from protocol.ranking._index_order import average_precision
+from protocol.ranking._listed import Lists
 from protocol.ranking._plain import Plain, gathered
 from protocol.ranking._shell import MOST_BITS, Shell
+from protocol.ranking._words import Words
 from protocol.ranking.counts import HammingCounts
 from protocol.ranking.relevance import LabelRelevance, Relevance, check_relevance
 
-# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the way.
+Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
+
+# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
 _PLAIN_PER_PAIR = 2e-9
-_PLANES_START = 0.4
-_PLANES_PER_PAIR = 0.3e-9
+_SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
+_COMPILED_START = 0.4
+_PLANES_PER_PAIR, _PLANES_PER_BIT = 0.05e-9, 0.0025e-9
+_WORDS_PER_PAIR, _WORDS_PER_BIT = 0.5e-9, 0.0012e-9
 _SHELL_PER_ADDITION = 0.5e-9
+_KERNELS = "protocol.ranking._kernels"
 _missed = {"seconds": 0.0}
 """Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
@@ -45,6 +56,7 @@ def count(
     n_bits: int,
     relevances: Mapping[str, Relevance],
     *,
+    bucket_sizes: bool = True,
     largest_bucket: bool = True,
     index_order: bool = False,
     calls: int = 1,
@@ -64,6 +76,8 @@ def count(
     n_bits : int
     relevances : mapping of str to Relevance
         Ground truths by name. Those of one call share the distances.
+    bucket_sizes : bool, default=True
+        Whether to find the sizes of all buckets, for which the codes are sorted.
     largest_bucket : bool, default=True
         Whether to look for the fullest bucket within each radius.
     index_order : bool, default=False
@@ -103,18 +117,18 @@ def count(
     for name, relevance in relevances.items():
         check_relevance(relevance, len(query_codes), len(database_codes), name)
     integer(threads, "threads")
-    by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     queries, items = codes.words(query_codes), codes.words(database_codes)
-    columns = np.ascontiguousarray(items.T)
-    buckets = Buckets.of(columns)
     pairs = len(queries) * len(items)
-    way = _choose(pairs, n_bits, by_label, largest_bucket, calls)
-    counter = way(query_codes, database_codes, n_bits, by_label, buckets)
-    compiled = way is BitPlanes or (
-        _numba_is_installed() and pairs * (_PLAIN_PER_PAIR - _PLANES_PER_PAIR) > _loading_seconds(calls)
-    )
-    if way is Plain:
-        _missed["seconds"] += max(0.0, pairs * (_PLAIN_PER_PAIR * -(-n_bits // 64) - _PLANES_PER_PAIR * n_bits / 64))
+    by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
+    algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
+    truths = relevances if algorithm is Words else by_label
+    counter = algorithm(queries, items, n_bits, truths)
+    is_compiled = algorithm is not Plain and _KERNELS in sys.modules
+    ranker = None
+    if index_order and is_compiled:
+        ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
+    buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
+    lists = {name: Lists(relevance) for name, relevance in relevances.items() if name not in truths}
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -123,51 +137,81 @@ def count(
         name: np.empty((len(queries), relevance.levels.size, n_bits + 1), dtype=np.int64)
         for name, relevance in relevances.items()
     }
-    in_order = {name: np.empty(len(queries)) if index_order else None for name in relevances}
+    in_order = {name: np.empty(len(queries)) for name in relevances if index_order}
 
     def work(block: slice) -> int:
         retrieved[block], labelled = counter.count(block)
-        if largest is not None:
-            largest[block] = counter.largest(block, retrieved[block])
-        for name, relevance in relevances.items():
-            here = labelled[name] if name in labelled else gathered(queries, items, n_bits, relevance, block)
-            at_level[name][block] = here
-            if (values := in_order[name]) is not None:
-                values[block] = average_precision(
-                    queries, columns, relevance, block, retrieved[block], here.sum(axis=1), compiled=compiled
-                )
+        if largest is not None and buckets is not None:
+            largest[block] = counter.largest(block, retrieved[block], buckets)
+        for name, own in at_level.items():
+            own[block] = labelled[name] if name in labelled else gathered(queries, items, lists[name], block, own.shape)
+        if ranker is not None:
+            relevant = [own[block].sum(axis=1) for own in at_level.values()]
+            values = ranker.average_precision(block, retrieved[block], relevant)
+            for own_values, of_block in zip(in_order.values(), values, strict=True):
+                own_values[block] = of_block
+        else:
+            for name, own_values in in_order.items():
+                own_values[block] = average_precision(queries, items, relevances[name], block)
         return block.stop - block.start
 
-    _in_blocks(work, len(queries), counter.block_size, threads, progress)
+    block_size = min(counter.block_size, counter.block_size if ranker is None else ranker.block_size)
+    _in_blocks(work, len(queries), block_size, threads, progress)
     return {
         name: HammingCounts(
             retrieved=retrieved,
             at_level=at_level[name],
             levels=relevance.levels,
-            bucket_sizes=buckets.sizes,
+            bucket_sizes=buckets.sizes if buckets is not None and bucket_sizes else None,
             largest_bucket=largest,
-            index_average_precision=in_order[name],
+            index_average_precision=in_order.get(name),
         )
         for name, relevance in relevances.items()
     }
 
 
+def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a key of each code, which is itself if it is one word."""
+    from protocol.ranking._kernels import write_keys  # loads numba
+
+    keys = np.empty(len(items), dtype=np.uint64)
+    write_keys(items, keys)
+    return keys
+
+
 def _choose(
-    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], largest_bucket: bool, calls: int
-) -> type[Plain] | type[BitPlanes] | type[Shell]:
-    """Return the way that should be done first."""
-    plain = _PLAIN_PER_PAIR * pairs * -(-n_bits // 64)
-    planes = _loading_seconds(calls) + _PLANES_PER_PAIR * pairs * n_bits / 64
-    seconds: dict[type[Plain] | type[BitPlanes] | type[Shell], float] = {Plain: plain}
-    if _numba_is_installed():
-        seconds[BitPlanes] = planes
-    if n_bits <= MOST_BITS:
-        transforms = 1 + largest_bucket + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
-        seconds[Shell] = _SHELL_PER_ADDITION * transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+    pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
+) -> Algorithm:
+    """Return the algorithm that should be done first, and load the compiled code if that is worth it."""
+    plain = [Plain, Shell] if n_bits <= MOST_BITS else [Plain]
+    ordering = pairs * index_order
+    seconds: dict[Algorithm, float] = {each: _seconds(each, pairs, n_bits, by_label) for each in plain}
     first = min(seconds, key=seconds.__getitem__)
-    if BitPlanes not in seconds and calls * (seconds[first] - planes) > _WORTH_A_WARNING:
-        _warn_without_numba()
-    return first
+    by_compiled = [BitPlanes, Words] if n_bits <= LONGEST else [Words]
+    compiled = {each: _seconds(each, pairs, n_bits, by_label) for each in by_compiled}
+    best = min(compiled, key=compiled.__getitem__)
+    saved = seconds[first] - min(seconds[first], compiled[best]) + ordering * (_SORT_PER_PAIR - _RANK_PER_PAIR)
+    if not _numba_is_installed():
+        if calls * saved - _COMPILED_START > _WORTH_A_WARNING:
+            _warn_without_numba()
+        return first
+    if saved <= _loading_seconds(calls):
+        _missed["seconds"] += saved
+        return first
+    importlib.import_module(_KERNELS)
+    return best if compiled[best] < seconds[first] else first
+
+
+def _seconds(algorithm: Algorithm, pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance]) -> float:
+    """Return an estimate of the seconds that an algorithm takes once it is loaded."""
+    if algorithm is Plain:
+        return pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
+    if algorithm is BitPlanes:
+        return pairs * (_PLANES_PER_PAIR + _PLANES_PER_BIT * n_bits)
+    if algorithm is Words:
+        return pairs * (_WORDS_PER_PAIR + _WORDS_PER_BIT * n_bits)
+    transforms = 2 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+    return transforms * _SHELL_PER_ADDITION * n_bits * (n_bits + 1) / 2 * 2**n_bits
 
 
 def _loading_seconds(calls: int) -> float:
@@ -175,9 +219,9 @@ def _loading_seconds(calls: int) -> float:
 
     It is loaded at the latest when it would have saved as much as it costs, so a process loses at most twice that.
     """
-    if "protocol.ranking._kernels" in sys.modules:
+    if _KERNELS in sys.modules:
         return 0.0
-    return max(0.0, _PLANES_START / calls - _missed["seconds"])
+    return max(0.0, _COMPILED_START / calls - _missed["seconds"])
 
 
 def _numba_is_installed() -> bool:

@@ -6,13 +6,18 @@ only ranks. Those that are slow get fewer queries. What can't be imported is lef
 """
 
 import argparse
+import ctypes
 import importlib.util
 import os
 import resource
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # one core each
 
@@ -23,6 +28,26 @@ from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
 from protocol.ranking._plain import Plain
 
 N_CLASSES = 10
+LENGTHS = (8, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 3072, 4096)
+SIZES = ((1000, 59_000), (100, 1_000_000))
+"""Queries and items of the comparison by code length."""
+
+PLAIN_C = """
+#include <stdint.h>
+void count(const uint64_t *query, const uint64_t *database, const int64_t *query_label, const int64_t *database_label,
+           long n_queries, long n_database, int64_t *retrieved, int64_t *relevant)
+{
+    for (long q = 0; q < n_queries; q++, query += WORDS, retrieved += 64 * WORDS + 1, relevant += 64 * WORDS + 1)
+        for (long item = 0; item < n_database; item++) {
+            long distance = 0;
+            for (int w = 0; w < WORDS; w++)
+                distance += __builtin_popcountll(query[w] ^ database[item * WORDS + w]);
+            retrieved[distance]++;
+            relevant[distance] += query_label[q] == database_label[item];
+        }
+}
+"""
+"""The plain loop, compiled for codes of each number of words: XOR, population count and two histograms."""
 
 
 def _say(line: str) -> None:
@@ -146,6 +171,91 @@ def compare(case: Case, turns: int) -> None:
         _say(f"  {name:38} {pairs:9.4f} G pairs/s   ours is {speed['ours, 1 thread'] / pairs:8.2f} times that")
 
 
+def plain_c(folder: Path, n_words: int, *options: str) -> Callable[[Case], None]:
+    """Compile the plain loop for codes of some words and return it, to be run on a case."""
+    source, library = folder / "count.c", folder / f"count{n_words}{len(options)}.so"
+    source.write_text(PLAIN_C)
+    command = ["cc", "-O3", "-march=native", *options, f"-DWORDS={n_words}", "-shared", "-fPIC"]
+    subprocess.run([*command, "-o", library, source], check=True)
+    loop = ctypes.CDLL(library).count
+
+    def run(case: Case) -> None:
+        counts = np.zeros((2, case.n_queries, 64 * n_words + 1), dtype=np.int64)
+        words = [codes.words(case.query), codes.words(case.database)]
+        arrays = [*words, case.query_labels, case.database_labels]
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        sizes = [ctypes.c_long(size) for size in (case.n_queries, case.n_database)]
+        loop(*pointers, *sizes, *[ctypes.c_void_p(each.ctypes.data) for each in counts])
+
+    return run
+
+
+def faiss_search(case: Case) -> None:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    index = faiss.IndexBinaryFlat(case.n_bits)
+    index.add(case.database)
+    index.search(case.query, 100)
+
+
+def counted(case: Case) -> None:
+    truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
+    count(case.query, case.database, case.n_bits, truth, bucket_sizes=False, largest_bucket=False, calls=1000)
+
+
+def in_index_order(case: Case) -> None:
+    truth = {"class": LabelRelevance(case.query_labels, case.database_labels)}
+    count(
+        case.query, case.database, case.n_bits, truth,
+        bucket_sizes=False, largest_bucket=False, index_order=True, calls=1000,
+    )  # fmt: skip
+
+
+def seconds(running: dict[str, Callable[[], None]], turns: int) -> dict[str, float]:
+    """Return the CPU seconds of the best of the turns of each contender."""
+    best = dict.fromkeys(running, np.inf)
+    for turn in range(turns + 1):
+        for name, run in running.items():
+            start = time.process_time()
+            run()
+            if turn:  # the first one loads and compiles
+                best[name] = min(best[name], time.process_time() - start)
+    return best
+
+
+def by_length(lengths: list[int], turns: int) -> None:
+    """Print the speed of counting at each code length, in CPU time, and its ratio to a plain C loop and to faiss."""
+    if shutil.which("cc") is None:
+        _say("The plain C loop is left out: there is no C compiler (cc).")
+    if importlib.util.find_spec("faiss") is None:
+        _say("faiss is left out: it can't be imported.")
+    with tempfile.TemporaryDirectory() as folder:
+        for n_queries, n_database in SIZES:
+            _say(f"\n{n_queries} queries x {n_database:,} items, {N_CLASSES} classes, CPU time, best of {turns} turns")
+            _say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  with mAP[index]: G pairs/s, times the counting")
+            for n_bits in lengths:
+                fewer = max(20, min(n_queries, n_queries * 64 // n_bits))
+                case = Case(fewer, n_database, n_bits)
+                running = {"ours": lambda case=case: counted(case), "index": lambda case=case: in_index_order(case)}
+                if shutil.which("cc"):
+                    few = case.first(max(4, fewer // 8))
+                    for name, options in {"C": (), "C, long vectors": ("-mprefer-vector-width=512",)}.items():
+                        loop = plain_c(Path(folder), -(-n_bits // 64), *options)
+                        running[name] = lambda few=few, loop=loop: loop(few)
+                if importlib.util.find_spec("faiss"):
+                    running["faiss"] = lambda case=case: faiss_search(case)
+                best = seconds(running, turns)
+                loops = [taken * fewer / few.n_queries for name, taken in best.items() if name.startswith("C")]
+                of_c = f"{min(loops) / best['ours']:6.2f}" if loops else "     -"
+                of_faiss = f"{best['faiss'] / best['ours']:6.2f}" if "faiss" in best else "     -"
+                speed, ordered = (fewer * n_database / best[name] / 1e9 for name in ("ours", "index"))
+                _say(
+                    f"  {n_bits:4}  {speed:9.3f}  {of_c}  {of_faiss:20}  "
+                    f"{ordered:9.3f}  {best['index'] / best['ours']:6.2f}"
+                )
+
+
 def sift1m(threads: int) -> None:
     """Print time and peak memory of every metric at the scale of SIFT1M, with about 50 relevant items a query."""
     rng = np.random.default_rng(0)
@@ -177,8 +287,13 @@ def main() -> None:
     parser.add_argument("--n-bits", type=int, nargs="+", default=[32, 64], help="code lengths; default: 32 64")
     parser.add_argument("--turns", type=int, default=5, help="turns of which the best counts; default: 5")
     parser.add_argument("--threads", type=int, default=2, help="threads at the scale of SIFT1M; default: 2")
+    parser.add_argument(
+        "--lengths", type=int, nargs="*", help="compare with a plain C loop at these code lengths; none given: 8 to 4,096"
+    )
     arguments = parser.parse_args()
-    if arguments.scale == "sift1m":
+    if arguments.lengths is not None:
+        by_length(arguments.lengths or list(LENGTHS), arguments.turns)
+    elif arguments.scale == "sift1m":
         sift1m(arguments.threads)
     else:
         for n_bits in arguments.n_bits:

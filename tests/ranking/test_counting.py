@@ -10,6 +10,7 @@ from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
 from protocol.ranking._bit_planes import BitPlanes
 from protocol.ranking._plain import Plain
 from protocol.ranking._shell import Shell, transform
+from protocol.ranking._words import Words
 
 QUERY = codes.pack([[0, 0, 0], [1, 1, 1]])
 DATABASE = codes.pack([[0, 0, 0], [0, 0, 1], [0, 0, 1], [1, 1, 1], [0, 1, 1]])
@@ -91,26 +92,53 @@ def fresh(monkeypatch):
     monkeypatch.setattr(counting, "_missed", {"seconds": 0.0})
 
 
-@pytest.mark.usefixtures("fresh")
-def test_the_way_follows_the_work():
+@pytest.fixture
+def nothing_is_loaded(monkeypatch):
+    """Choose as if the compiled code were never loaded, although `_choose` loads it."""
+    monkeypatch.setattr(counting, "_loading_seconds", lambda calls: counting._COMPILED_START / calls)
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+@pytest.mark.parametrize(
+    ("pairs", "n_bits", "calls", "expected"),
+    [
+        (100 * 1000, 64, 1, Plain),
+        (10_000 * 59_000, 64, 1, BitPlanes),
+        (10_000 * 59_000, 1024, 1, Words),
+        (10_000 * 59_000, 4096, 1, Words),
+        (10_000 * 59_000, 8, 1, Shell),
+        (2 * 10, 16, 1, Plain),
+        (1000 * 59_000, 32, 1, Plain),
+        (1000 * 59_000, 32, 15, BitPlanes),
+    ],
+)
+def test_the_algorithm_follows_the_work(pairs, n_bits, calls, expected):
     truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
+    assert counting._choose(pairs, n_bits, truth, False, calls) is expected
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_codes_are_not_listed_for_every_class_of_many():
     many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
-    assert counting._choose(100 * 1000, 64, truth, True, 1) is Plain
-    assert counting._choose(10_000 * 59_000, 64, truth, True, 1) is BitPlanes
-    assert counting._choose(10_000 * 59_000, 12, truth, True, 1) is Shell
-    assert counting._choose(10_000 * 59_000, 16, many, True, 1) is BitPlanes
-    assert counting._choose(2 * 10, 16, truth, True, 1) is Plain
-    assert counting._choose(1000 * 59_000, 32, truth, True, 1) is Plain
-    assert counting._choose(1000 * 59_000, 32, truth, True, 15) is BitPlanes
+    assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
 
 
 @pytest.mark.usefixtures("fresh")
 def test_once_loaded_the_compiled_code_is_used(monkeypatch):
     truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
-    assert counting._choose(1000 * 59_000, 64, truth, True, 1) is Plain
+    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is Plain
     monkeypatch.setitem(sys.modules, "protocol.ranking._kernels", object())
-    assert counting._choose(1000 * 59_000, 64, truth, True, 1) is BitPlanes
-    assert counting._choose(100 * 1000, 64, truth, True, 1) is BitPlanes
+    assert counting._choose(1000 * 59_000, 64, truth, False, 1) is BitPlanes
+    assert counting._choose(100 * 1000, 64, truth, False, 1) is BitPlanes
+
+
+@pytest.mark.usefixtures("fresh")
+def test_many_calls_of_59_million_pairs_load_the_compiled_code():
+    """As a training loop that calls `evaluate` after each epoch, and does not know how often it will."""
+    chosen = [counting._choose(1000 * 59_000, 64, {}, False, 1) for _ in range(30)]
+    assert chosen[0] is Plain
+    assert set(chosen[5:]) == {BitPlanes}
+    assert sorted(chosen, key=(Plain, BitPlanes).index) == chosen
 
 
 @pytest.mark.usefixtures("fresh")
@@ -123,7 +151,8 @@ def test_the_compiled_code_is_loaded_when_all_calls_together_are_worth_it(monkey
 
     choose = counting._choose
     monkeypatch.setattr(counting, "_choose", noted)
-    monkeypatch.setattr(counting, "_PLANES_START", 2.5 * 1000 * 500 * (2e-9 - 0.3e-9))
+    saved = counting._seconds(Plain, 1000 * 500, 64, {}) - counting._seconds(BitPlanes, 1000 * 500, 64, {})
+    monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * saved)
     query, database = np.zeros((1000, 8), np.uint8), np.zeros((500, 8), np.uint8)
     truth = {"t": LabelRelevance(np.zeros(1000, int), np.zeros(500, int))}
     counts = [count(query, database, 64, truth)["t"] for _ in range(4)]

@@ -8,9 +8,13 @@ from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
 from protocol.ranking._bit_planes import BitPlanes
 from protocol.ranking._plain import Plain
 from protocol.ranking._shell import Shell
+from protocol.ranking._words import Words
 
-LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 512)
-WAYS = [(way, n_bits) for way in (Plain, BitPlanes, Shell) for n_bits in LENGTHS if way is not Shell or n_bits <= 9]
+LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 256, 511, 512, 1024, 4096)
+LONGEST = {Shell: 9, BitPlanes: 511}
+WAYS = [
+    (way, n_bits) for way in (Plain, BitPlanes, Words, Shell) for n_bits in LENGTHS if n_bits <= LONGEST.get(way, 4096)
+]
 WAYS.append((Shell, 16))
 
 
@@ -90,7 +94,7 @@ def test_several_truths_at_once(way, n_bits):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize("way", [Plain, BitPlanes, Shell])
+@pytest.mark.parametrize("way", [Plain, BitPlanes, Words, Shell])
 @pytest.mark.parametrize("labels", [(0, 1), (0, 0)], ids=["none relevant", "all relevant"])
 def test_extreme_truths(way, labels):
     rng = np.random.default_rng(0)
@@ -101,7 +105,7 @@ def test_extreme_truths(way, labels):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), [(Plain, 12), (BitPlanes, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70)])
+@pytest.mark.parametrize(("way", "n_bits"), [(Plain, 12), (BitPlanes, 12), (Words, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)])
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
 def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
     """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""

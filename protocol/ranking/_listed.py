@@ -1,0 +1,66 @@
+"""The relevant items of a block of queries as lists of database positions, as compiled loops take them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.ranking.relevance import LabelRelevance, Relevance
+
+
+class Listed(NamedTuple):
+    """Items and their levels, and which part of them belongs to each query."""
+
+    starts: NDArray[np.int64]
+    """Shape (n_queries,)."""
+    stops: NDArray[np.int64]
+    """Shape (n_queries,)."""
+    positions: NDArray[np.uint32]
+    """Ascending in each part, (n_listed,)."""
+    levels: NDArray[np.uint16]
+    """Number of the level in `Relevance.levels`, (n_listed,)."""
+
+
+class Lists:
+    """Lists the relevant items of blocks of queries.
+
+    Parameters
+    ----------
+    relevance : Relevance
+    """
+
+    def __init__(self, relevance: Relevance) -> None:
+        self._relevance = relevance
+        self._of_group: NDArray[np.int64] | None = None
+        if isinstance(relevance, LabelRelevance):
+            self._of_group = relevance.group
+        self._all: Listed | None = None
+        if self._of_group is not None and relevance.levels.size == 1:  # an item is in the list of one class at most
+            self._all = self._listed(slice(0, relevance.n_queries))
+
+    def of(self, block: slice) -> Listed:
+        """Return the lists of a block of queries."""
+        if self._all is None:
+            return self._listed(block)
+        return Listed(self._all.starts[block], self._all.stops[block], self._all.positions, self._all.levels)
+
+    def _listed(self, block: slice) -> Listed:
+        queries = np.arange(self._relevance.n_queries)[block]
+        first, of_query = queries, np.arange(queries.size)
+        if self._of_group is not None:  # queries with the same labels share a list
+            _, first, of_query = np.unique(self._of_group[block], return_index=True, return_inverse=True)
+            first = queries[first]
+        rows = [self._row(query) for query in first.tolist()]
+        stops = np.cumsum([positions.size for positions, _ in rows])
+        starts = np.append(0, stops[:-1])
+        positions, levels = (np.concatenate(column) for column in zip(*rows, strict=True))
+        return Listed(starts[of_query], stops[of_query], positions, levels)
+
+    def _row(self, query: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        positions, levels = self._relevance.row(query)
+        if (positions[1:] < positions[:-1]).any():
+            order = np.argsort(positions)
+            positions, levels = positions[order], levels[order]
+        if self._relevance.levels.size == 1:
+            return positions.astype(np.uint32), np.zeros(positions.size, dtype=np.uint16)
+        return positions.astype(np.uint32), np.searchsorted(self._relevance.levels, levels).astype(np.uint16)
