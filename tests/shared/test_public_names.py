@@ -38,7 +38,9 @@ def test_evaluating_and_printing_needs_numpy_alone():
         "    except hp.get.__globals__['ProtocolError'] as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("1 queries, 2 database items, 2 bits, binarised by sign; Hamming ranking; convention protocol\n")
+    assert done.stdout.startswith(
+        "1 queries, 2 database items, 2 bits, binarised by sign; Hamming ranking; convention protocol\n"
+    )
     assert done.stdout.split("\n")[-3].startswith("altair: expected an installed package, got none.")
     assert done.stdout.split("\n")[-2].startswith("pandas: expected an installed package, got none.")
 
