@@ -30,17 +30,17 @@ def test_the_first_two_sh_blocks_are_one_command_each():
 def test_the_hasher_it_shows_works(monkeypatch):
     (code,) = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
     monkeypatch.setattr(registry, "_records", dict(registry._records))
-    space = {"__name__": "protocol.hashers.median"}
+    space = {"__name__": "protocol.hashers.mean"}
     exec(compile(ast.parse(code), "README.md", "exec"), space)
     X = np.random.default_rng(0).standard_normal((5, 4))
-    model = registry.get("hasher", "median")(n_bits=3).fit(X)
-    assert (model.transform(X) == (X[:, :3] > np.median(X[:, :3], axis=0))).all()
+    model = registry.get("hasher", "mean")(n_bits=3).fit(X)
+    assert (model.transform(X) == (X[:, :3] > X[:, :3].mean(axis=0))).all()
     registry._find.cache_clear()
 
 
 def test_what_it_names_is_there():
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs)/[\w./-]+)`", README):
-        assert (ROOT / path).exists() or path == "protocol/hashers/median.py", path
+        assert (ROOT / path).exists() or path == "protocol/hashers/mean.py", path
     for path in re.findall(r"\]\(([\w./-]+)\)", README):
         assert (ROOT / path).exists(), path
     for name in re.findall(r"`(\w+[.]yaml)`", README):
