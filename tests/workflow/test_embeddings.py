@@ -62,5 +62,5 @@ def test_the_share_of_neighbours_is_that_by_the_embeddings(embeddings):
 def test_the_report_has_the_loss(embeddings):
     page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
     assert 'id="loss"' in page
-    assert "of the 10 nearest neighbours by the vectors" in page
+    assert "Of the 10 nearest neighbours by the vectors" in page
     assert "<td>1/32</td>" in page  # the header of features.npy tells the dimension
