@@ -43,5 +43,27 @@ def test_the_answers_of_the_page_are_those_of_the_runs(page, runs):
         assert f"- {loss.answer(best, at)}\n" in page
 
 
+def test_what_the_page_says_of_all_data_sets_is_what_the_runs_give(runs):
+    rows = runs[runs["split"] == tables.SPLIT].assign(ground_truth="nearest", c=1)
+    best = {
+        k: loss.equal_bytes(rows.assign(k=k, value=rows[f"neighbours@{k}"])).set_index(["feature", "n_bits"])
+        for k in (10, 100)
+    }
+    few = best[10].index.get_level_values("feature").str.startswith("text")
+    assert set(best[10][~few]["best"]) == {"pca_rr", "itq"}
+    longest = best[10][~few].reset_index().groupby("feature")["n_bits"].idxmax()
+    assert set(best[10][~few].iloc[longest]["best"]) == {"pca_rr"}
+    clear = best[10][best[10]["low"] > 0]
+    assert dict(zip(clear.index, clear["second"], strict=True)) == {("gist", 512): "itq", ("dense_sift", 512): "lsh"}
+    sift = best[100].loc[["sift", "dense_sift"]]
+    assert set(sift["best"]) == {"itq"}
+    assert (sift["low"] > 0).all()
+    means = rows.pivot_table(index=["feature", "n_bits"], columns="hasher", values="neighbours@10")
+    many = ~means.index.get_level_values("feature").str.startswith("text")
+    assert (means[many][["sign", "median"]].max(axis=1) < means[many]["lsh"]).all()
+    by_length = means[many]["pcah"].groupby("feature")
+    assert (by_length.last() < by_length.first()).all()
+
+
 def test_the_page_has_the_published_figures_as_they_are_stored(page):
     assert tables.published() in page

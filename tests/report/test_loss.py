@@ -89,15 +89,14 @@ def test_the_best_is_compared_with_the_second_run_by_run(results):
 def test_the_first_sentence_answers_and_does_not_claim_more_than_the_runs_show(results):
     clear = loss.section(scored(results, [[0.50, 0.61], [0.52, 0.62], [0.51, 0.61]])).text[0]
     assert clear == (
-        "The codes that lose least find, of the 5 nearest neighbours by the vectors, 61.3% at 1 byte (8 bits) with itq "
-        "(gist, standard split, mean over 3 runs). The best hasher is clearly better than the second at 1 byte (8 "
-        "bits)."
+        "Of the 5 nearest neighbours by the vectors, the best codes find 61.3% with 1 byte (8 bits) by itq (gist, "
+        "standard split, mean over 3 runs). The best hasher is clearly better than the second with 1 byte (8 bits)."
     )
     unclear = loss.section(scored(results, [[0.50, 0.61], [0.62, 0.52], [0.51, 0.61]])).text[0]
-    assert unclear.endswith("The runs don't tell the best hasher apart from the second at any size.")
+    assert unclear.endswith("The runs don't tell the two best hashers apart at any size.")
     assert loss.section(scored(results, [[0.5, 0.6]])).text[0].endswith("mean over 1 run).")
     alone = scored(results, [[0.5], [0.6]], hashers=("itq",))
-    assert "55.0% at 1 byte (8 bits) with itq" in loss.section(alone).text[0]
+    assert "55.0% with 1 byte (8 bits) by itq" in loss.section(alone).text[0]
     assert loss.section(alone).tables[1].rows[0][-3:] == ["\N{EN DASH}"] * 3
 
 

@@ -138,17 +138,17 @@ def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
     """Return in words which hasher loses least at each size, of one feature, ground truth and split."""
     here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
-    found = [f"{row.share:.1%} at {_size(row)} with {row.best}" for row in rows]
+    found = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
     says = (
-        f"The codes that lose least find, of the {k:,} nearest neighbours by the vectors, {listed(found)} "
-        f"({place['feature']}, {place['split']} split, mean over {counted(n_runs, 'run')})."
+        f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(found)} ({place['feature']}, "
+        f"{place['split']} split, mean over {counted(n_runs, 'run')})."
     )
     if n_runs < 2 or rows[0].second is None:
         return says
     clear = [_size(row) for row in rows if row.low > 0]
     if not clear:
-        return f"{says} The runs don't tell the best hasher apart from the second at any size."
-    return f"{says} The best hasher is clearly better than the second at {listed(clear)}."
+        return f"{says} The runs don't tell the two best hashers apart at any size."
+    return f"{says} The best hasher is clearly better than the second with {listed(clear)}."
 
 
 def _size(row: Any) -> str:
