@@ -118,7 +118,7 @@ def published() -> str:
 
 
 def provenance(folder: Path) -> str:
-    """Return the versions of the libraries that counted, and what the files of the experiments note about their data."""
+    """Return the versions of the libraries that counted, and what the experiments note about their data."""
     records = [storage.read_passport(next((folder / name).glob("*/*/run0/itq/counts.h5"))) for name in EXPERIMENTS]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(records[0]["versions"].items()))
     notes = dict.fromkeys(note for record in records for note in record["notes"])
