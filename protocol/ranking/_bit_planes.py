@@ -12,8 +12,8 @@ from protocol.ranking._buckets import Buckets, largest_buckets
 from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
-LONGEST = 511
-"""Bits of the longest codes: their distances have nine binary digits."""
+LONGEST = 256
+"""Bits of the longest codes for which this is faster than `Words`. The distances must have at most nine binary digits."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
@@ -63,7 +63,9 @@ class BitPlanes:
         self._n_groups = min(max(4, min(_TILE_BYTES // group_bytes, 32)), most)
         self._n_tiles = -(-most // self._n_groups)
         self._mask_words = self._n_tiles * self._n_groups * _kernels.LANES
-        self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(self._pack_labelled)
+        # No method of this object: its cache would keep the object, and the database, alive.
+        pack = functools.partial(_packed_label, by_label, self._order, self._mask_words)
+        self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(pack)
         most_queries = max(_LEAST_QUERIES, _PAIRS // len(database_words))
         self.block_size = min((self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries)
 
@@ -122,12 +124,6 @@ class BitPlanes:
                 np.bitwise_and.reduce(each, out=mask)
         return masks
 
-    def _pack_labelled(self, name: str, label: int) -> NDArray[np.uint64]:
-        packed = np.packbits(self._by_label[name].labelled(label)[self._order], bitorder="little")
-        words = np.zeros(self._mask_words * 8, dtype=np.uint8)
-        words[: packed.size] = packed
-        return words.view("<u8").astype(np.uint64, copy=False)
-
     def _offsets(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return which prepared vectors each query takes: of each chunk, by the query's three bits, two of them."""
         lanes, step = self._kernels.LANES, self._kernels.STEP
@@ -164,6 +160,16 @@ class BitPlanes:
             counts,
         )
         return np.ascontiguousarray(counts.reshape(*counts.shape[:2], -1)[..., : self._n_bits + 1])
+
+
+def _packed_label(
+    by_label: Mapping[str, LabelRelevance], order: NDArray[np.int64], n_words: int, name: str, label: int
+) -> NDArray[np.uint64]:
+    """Return which items have a label, as words, zero after the last item."""
+    packed = np.packbits(by_label[name].labelled(label)[order], bitorder="little")
+    words = np.zeros(n_words * 8, dtype=np.uint8)
+    words[: packed.size] = packed
+    return words.view("<u8").astype(np.uint64, copy=False)
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:

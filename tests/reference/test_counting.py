@@ -10,8 +10,8 @@ from protocol.ranking._plain import Plain
 from protocol.ranking._shell import Shell
 from protocol.ranking._words import Words
 
-LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 256, 511, 512, 1024, 4096)
-LONGEST = {Shell: 9, BitPlanes: 511}
+LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
+LONGEST = {Shell: 9, BitPlanes: 256}
 WAYS = [
     (way, n_bits) for way in (Plain, BitPlanes, Words, Shell) for n_bits in LENGTHS if n_bits <= LONGEST.get(way, 4096)
 ]
