@@ -13,7 +13,7 @@ from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
 LONGEST = 256
-"""Bits of the longest codes for which this is faster than `Words`. The distances must have at most nine binary digits."""
+"""Bits of the longest codes for which this is faster than `Words`. Distances of more than nine binary digits don't fit."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
@@ -67,7 +67,9 @@ class BitPlanes:
         pack = functools.partial(_packed_label, by_label, self._order, self._mask_words)
         self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(pack)
         most_queries = max(_LEAST_QUERIES, _PAIRS // len(database_words))
-        self.block_size = min((self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries)
+        self.block_size = min(
+            (self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries
+        )
 
     def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
@@ -134,9 +136,7 @@ class BitPlanes:
         ones, twos = start + chunks.sum(axis=3) % 2, start + 2 + chunks @ [1, 2, 4]
         return np.concatenate([ones, twos], axis=2).reshape(len(queries), -1) * lanes
 
-    def _histograms(
-        self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _histograms(self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return all items and those of each query's sets by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
         kernels, lanes = self._kernels, self._kernels.LANES
         chunks, tile = self._n_steps * kernels.STEP, self._n_groups * lanes

@@ -121,14 +121,18 @@ def count(
     pairs = len(queries) * len(items)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
-    truths = relevances if algorithm is Words else by_label
-    counter = algorithm(queries, items, n_bits, truths)
+    counter: Plain | BitPlanes | Words | Shell
+    if algorithm is Words:
+        counter = Words(queries, items, n_bits, relevances)
+    else:
+        counter = algorithm(queries, items, n_bits, by_label)
     is_compiled = algorithm in (BitPlanes, Words)
     ranker = None
     if index_order and is_compiled:
         ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
     buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
-    lists = {name: Lists(relevance) for name, relevance in relevances.items() if name not in truths}
+    listed = {name: relevances[name] for name in relevances if name not in by_label and algorithm is not Words}
+    lists = {name: Lists(relevance) for name, relevance in listed.items()}
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
