@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.ranking._buckets import Buckets, largest_buckets
 from protocol.ranking._counted import Counted
+from protocol.ranking._listed import by_class
 from protocol.ranking.relevance import LabelRelevance
 
 LONGEST = 256
-"""Bits of the longest codes for which this is faster than `Words`. Distances of more than nine binary digits don't fit."""
+"""Bits of the longest codes for which this is faster than `Words`; nine binary digits hold the distances."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
@@ -53,9 +54,14 @@ class BitPlanes:
         self._n_bits, self._queries, self._words = n_bits, query_words, database_words
         self._by_label = by_label
         # Items of equal labels stand side by side, so that a set has its items in few words.
-        self._sorted_by, self._order = next(
-            ((name, truth.side_by_side) for name, truth in by_label.items()), ("", np.arange(len(database_words)))
-        )
+        self._sorted_by = next(iter(by_label), "")
+        self._spans: NDArray[np.int64] | None = None
+        if not by_label:
+            self._order = np.arange(len(database_words), dtype=np.uint32)
+        elif by_label[self._sorted_by].kind == "class labels":
+            self._order, self._spans = by_class(by_label[self._sorted_by])
+        else:
+            self._order = by_label[self._sorted_by].side_by_side.astype(np.uint32)
         self._n_steps = -(-n_bits // (3 * _kernels.STEP))
         chunks = self._n_steps * _kernels.STEP
         group_bytes = chunks * _kernels.CHUNK_VECTORS * _kernels.LANES * 8
@@ -92,7 +98,7 @@ class BitPlanes:
 
     def _is_masked(self, name: str) -> bool:
         """Whether the sets of a ground truth need masks: the items of one class stand side by side without a gap."""
-        return name != self._sorted_by or self._by_label[name].kind != "class labels"
+        return name != self._sorted_by or self._spans is None
 
     def _most_queries(self, name: str, relevance: LabelRelevance, most: int) -> int:
         """Return how many queries may come at once, for masks that fit into the memory meant for them."""
@@ -101,12 +107,10 @@ class BitPlanes:
 
     def _sets(self, name: str, groups: list[int]) -> _Sets:
         """Return the sets of items at each level of some groups of queries."""
-        relevance = self._by_label[name]
-        labels = [relevance.labels_of(group) for group in groups]
-        if not self._is_masked(name):
-            spans = np.array([relevance.span(label) for (label,) in labels])
+        if name == self._sorted_by and self._spans is not None:
+            spans = self._spans[groups]
             return _Sets(spans, np.empty((0, self._mask_words), np.uint64), np.zeros(len(spans), dtype=bool))
-        masks = np.concatenate([self._at_level(name, some) for some in labels])
+        masks = np.concatenate([self._at_level(name, self._by_label[name].labels_of(group)) for group in groups])
         spans = np.tile([0, len(self._words)], (len(masks), 1))
         return _Sets(spans, masks, np.ones(len(masks), dtype=bool))
 
@@ -163,7 +167,7 @@ class BitPlanes:
 
 
 def _packed_label(
-    by_label: Mapping[str, LabelRelevance], order: NDArray[np.int64], n_words: int, name: str, label: int
+    by_label: Mapping[str, LabelRelevance], order: NDArray[np.uint32], n_words: int, name: str, label: int
 ) -> NDArray[np.uint64]:
     """Return which items have a label, as words, zero after the last item."""
     packed = np.packbits(by_label[name].labelled(label)[order], bitorder="little")

@@ -416,7 +416,7 @@ def count_planes(
     Parameters
     ----------
     words : uint64 (n_database, n_words)
-    order : int64 (n_database,)
+    order : uint32 (n_database,)
         Items whose sets are alike stand side by side in this order, so that a set has its items in few words.
     offsets : int64 (n_queries, n_steps * 2 * STEP)
         For each step, where the prepared ones of its chunks start for each query, then where the twos do.
@@ -698,3 +698,32 @@ def write_keys(words: Any, keys: Any) -> None:
             mixed = (mixed ^ code[item * n_words + word]) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(32)
         key[item] = mixed
+
+
+@compiled(error_model="numpy")
+def sort_numbers(numbers: Any, starts: Any, positions: Any) -> None:
+    """Sort items by their numbers, those of one number in their order.
+
+    Parameters
+    ----------
+    numbers : uint32 (n_items,)
+        Below n_numbers.
+    starts : int64 (n_numbers + 1,)
+        Zero on entry; then where in `positions` the items of each number start, and the end.
+    positions : uint32 (n_items,)
+        The items.
+    """
+    number, place, to = _pointer(numbers), _pointer(starts), _pointer(positions)
+    for item in range(len(numbers)):
+        place[number[item]] += 1
+    before = 0
+    for each in range(len(starts)):
+        here = place[each]
+        place[each] = before
+        before += here
+    for item in range(len(numbers)):
+        to[place[number[item]]] = item
+        place[number[item]] += 1
+    for each in range(len(starts) - 1, 0, -1):
+        place[each] = place[each - 1]
+    place[0] = 0
