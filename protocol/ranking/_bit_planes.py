@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from protocol import codes
 from protocol.ranking._buckets import Buckets, largest_buckets
 from protocol.ranking._counted import Counted
+from protocol.ranking._listed import by_class
 from protocol.ranking.relevance import LabelRelevance
 
-LONGEST = 511
-"""Bits of the longest codes: their distances have nine binary digits."""
+LONGEST = 256
+"""Bits of the longest codes for which this is faster than `Words`; nine binary digits hold the distances."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
@@ -53,9 +54,14 @@ class BitPlanes:
         self._n_bits, self._queries, self._words = n_bits, query_words, database_words
         self._by_label = by_label
         # Items of equal labels stand side by side, so that a set has its items in few words.
-        self._sorted_by, self._order = next(
-            ((name, truth.side_by_side) for name, truth in by_label.items()), ("", np.arange(len(database_words)))
-        )
+        self._sorted_by = next(iter(by_label), "")
+        self._spans: NDArray[np.int64] | None = None
+        if not by_label:
+            self._order = np.arange(len(database_words), dtype=np.uint32)
+        elif by_label[self._sorted_by].kind == "class labels":
+            self._order, self._spans = by_class(by_label[self._sorted_by])
+        else:
+            self._order = by_label[self._sorted_by].side_by_side.astype(np.uint32)
         self._n_steps = -(-n_bits // (3 * _kernels.STEP))
         chunks = self._n_steps * _kernels.STEP
         group_bytes = chunks * _kernels.CHUNK_VECTORS * _kernels.LANES * 8
@@ -63,9 +69,13 @@ class BitPlanes:
         self._n_groups = min(max(4, min(_TILE_BYTES // group_bytes, 32)), most)
         self._n_tiles = -(-most // self._n_groups)
         self._mask_words = self._n_tiles * self._n_groups * _kernels.LANES
-        self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(self._pack_labelled)
+        # No method of this object: its cache would keep the object, and the database, alive.
+        pack = functools.partial(_packed_label, by_label, self._order, self._mask_words)
+        self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(pack)
         most_queries = max(_LEAST_QUERIES, _PAIRS // len(database_words))
-        self.block_size = min((self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries)
+        self.block_size = min(
+            (self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries
+        )
 
     def count(self, block: slice) -> Counted:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
@@ -88,7 +98,7 @@ class BitPlanes:
 
     def _is_masked(self, name: str) -> bool:
         """Whether the sets of a ground truth need masks: the items of one class stand side by side without a gap."""
-        return name != self._sorted_by or self._by_label[name].kind != "class labels"
+        return name != self._sorted_by or self._spans is None
 
     def _most_queries(self, name: str, relevance: LabelRelevance, most: int) -> int:
         """Return how many queries may come at once, for masks that fit into the memory meant for them."""
@@ -97,12 +107,10 @@ class BitPlanes:
 
     def _sets(self, name: str, groups: list[int]) -> _Sets:
         """Return the sets of items at each level of some groups of queries."""
-        relevance = self._by_label[name]
-        labels = [relevance.labels_of(group) for group in groups]
-        if not self._is_masked(name):
-            spans = np.array([relevance.span(label) for (label,) in labels])
+        if name == self._sorted_by and self._spans is not None:
+            spans = self._spans[groups]
             return _Sets(spans, np.empty((0, self._mask_words), np.uint64), np.zeros(len(spans), dtype=bool))
-        masks = np.concatenate([self._at_level(name, some) for some in labels])
+        masks = np.concatenate([self._at_level(name, self._by_label[name].labels_of(group)) for group in groups])
         spans = np.tile([0, len(self._words)], (len(masks), 1))
         return _Sets(spans, masks, np.ones(len(masks), dtype=bool))
 
@@ -122,12 +130,6 @@ class BitPlanes:
                 np.bitwise_and.reduce(each, out=mask)
         return masks
 
-    def _pack_labelled(self, name: str, label: int) -> NDArray[np.uint64]:
-        packed = np.packbits(self._by_label[name].labelled(label)[self._order], bitorder="little")
-        words = np.zeros(self._mask_words * 8, dtype=np.uint8)
-        words[: packed.size] = packed
-        return words.view("<u8").astype(np.uint64, copy=False)
-
     def _offsets(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return which prepared vectors each query takes: of each chunk, by the query's three bits, two of them."""
         lanes, step = self._kernels.LANES, self._kernels.STEP
@@ -138,9 +140,7 @@ class BitPlanes:
         ones, twos = start + chunks.sum(axis=3) % 2, start + 2 + chunks @ [1, 2, 4]
         return np.concatenate([ones, twos], axis=2).reshape(len(queries), -1) * lanes
 
-    def _histograms(
-        self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _histograms(self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return all items and those of each query's sets by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
         kernels, lanes = self._kernels, self._kernels.LANES
         chunks, tile = self._n_steps * kernels.STEP, self._n_groups * lanes
@@ -164,6 +164,16 @@ class BitPlanes:
             counts,
         )
         return np.ascontiguousarray(counts.reshape(*counts.shape[:2], -1)[..., : self._n_bits + 1])
+
+
+def _packed_label(
+    by_label: Mapping[str, LabelRelevance], order: NDArray[np.uint32], n_words: int, name: str, label: int
+) -> NDArray[np.uint64]:
+    """Return which items have a label, as words, zero after the last item."""
+    packed = np.packbits(by_label[name].labelled(label)[order], bitorder="little")
+    words = np.zeros(n_words * 8, dtype=np.uint8)
+    words[: packed.size] = packed
+    return words.view("<u8").astype(np.uint64, copy=False)
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:

@@ -66,9 +66,7 @@ class Buckets:
         return cls(np.append(sizes[repeated], ones), np.ascontiguousarray(code_at(first[repeated])))
 
 
-def largest_buckets(
-    queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1), by a compiled loop."""
     from protocol.ranking._kernels import fill_largest  # loads numba
 

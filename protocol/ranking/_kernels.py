@@ -56,6 +56,10 @@ class _VectorModel(PrimitiveModel):
         super().__init__(manager, frontend_type, _REGISTER)
 
 
+_operation: Any = intrinsic
+"""Make a function for compiled code from one that takes the types of its arguments and returns a code generator."""
+
+
 def _generator(emit: Any) -> Any:
     """Return a code generator as numba calls it, from one that takes the instruction builder and the arguments."""
 
@@ -71,7 +75,7 @@ def _binary(emit: Any) -> Any:
     def typed(context: Any, a: Any, b: Any) -> Any:
         return _VECTOR(_VECTOR, _VECTOR), _generator(emit)
 
-    return intrinsic(typed)
+    return _operation(typed)
 
 
 def _ternary(emit: Any) -> Any:
@@ -80,7 +84,7 @@ def _ternary(emit: Any) -> Any:
     def typed(context: Any, a: Any, b: Any, c: Any) -> Any:
         return _VECTOR(_VECTOR, _VECTOR, _VECTOR), _generator(emit)
 
-    return intrinsic(typed)
+    return _operation(typed)
 
 
 _and: Any = _binary(lambda build, a, b: build.and_(a, b))
@@ -103,7 +107,7 @@ def _pick(build: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
     return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes))
 
 
-@intrinsic
+@_operation
 def _pointer(context: Any, array: Any) -> Any:
     """Return where the data of an array start."""
 
@@ -113,14 +117,14 @@ def _pointer(context: Any, array: Any) -> Any:
     return types.CPointer(array.dtype)(array), generate
 
 
-@intrinsic
+@_operation
 def _load(context: Any, pointer: Any, index: Any) -> Any:
     """Return the vector that starts at a word."""
     emit = _generator(lambda build, pointer, index: build.load(_vector_at(build, pointer, index), align=8))
     return _VECTOR(pointer, types.int64), emit
 
 
-@intrinsic
+@_operation
 def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
     """Write a vector to the words from one on."""
 
@@ -131,7 +135,7 @@ def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
     return types.void(pointer, types.int64, _VECTOR), generate
 
 
-@intrinsic
+@_operation
 def _added(context: Any, a: Any, b: Any, c: Any) -> Any:
     """Add three bits: return the sum's ones and its twos."""
 
@@ -144,12 +148,12 @@ def _added(context: Any, a: Any, b: Any, c: Any) -> Any:
     return types.UniTuple(_VECTOR, 2)(_VECTOR, _VECTOR, _VECTOR), generate
 
 
-@intrinsic
+@_operation
 def _zeros(context: Any) -> Any:
     return _VECTOR(), _generator(lambda build: ir.Constant(_REGISTER, None))
 
 
-@intrinsic
+@_operation
 def _repeat(context: Any, word: Any) -> Any:
     """Return a vector of eight times the same word."""
 
@@ -160,7 +164,7 @@ def _repeat(context: Any, word: Any) -> Any:
     return _VECTOR(types.uint64), _generator(emit)
 
 
-@intrinsic
+@_operation
 def _popcounts(context: Any, vector: Any) -> Any:
     """Return the number of ones of each word."""
 
@@ -171,13 +175,13 @@ def _popcounts(context: Any, vector: Any) -> Any:
     return _VECTOR(_VECTOR), _generator(emit)
 
 
-@intrinsic
+@_operation
 def _popcount(context: Any, word: Any) -> Any:
     """Return the number of ones of a word, which numba has no function for."""
     return types.int64(types.uint64), _generator(lambda build, word: build.ctpop(word))
 
 
-@intrinsic
+@_operation
 def _is_any(context: Any, vector: Any) -> Any:
     """Return whether a vector has a one."""
 
@@ -188,24 +192,24 @@ def _is_any(context: Any, vector: Any) -> Any:
     return types.boolean(_VECTOR), _generator(emit)
 
 
-@intrinsic
+@_operation
 def _totals(context: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
     """Return the sums of the words of eight vectors, as one vector."""
 
-    def added(build: Any, a: Any, b: Any, first: list[int], second: list[int]) -> Any:
-        return build.add(_pick(build, a, b, first), _pick(build, a, b, second))
+    def added(build: Any, vectors: Any, first: list[int], second: list[int]) -> list[Any]:
+        """Add lanes of pairs of vectors, so that half as many vectors remain."""
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        return [build.add(_pick(build, a, b, first), _pick(build, a, b, second)) for a, b in pairs]
 
     def emit(build: Any, *vectors: Any) -> Any:
-        even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
-        pairs = [added(build, *vectors[at : at + 2], even, odd) for at in range(0, LANES, 2)]
-        even, odd = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
-        fours = [added(build, *pairs[at : at + 2], even, odd) for at in (0, 2)]
-        return added(build, *fours, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])
+        of_two = added(build, vectors, [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15])
+        of_four = added(build, of_two, [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15])
+        return added(build, of_four, [0, 1, 2, 3, 8, 9, 10, 11], [4, 5, 6, 7, 12, 13, 14, 15])[0]
 
     return _VECTOR(*[_VECTOR] * LANES), _generator(emit)
 
 
-@intrinsic
+@_operation
 def _from(context: Any, pointer: Any, index: Any) -> Any:
     """Return the pointer moved on by a number of elements."""
     return pointer(pointer, types.int64), _generator(lambda build, pointer, index: build.gep(pointer, [index]))
@@ -374,7 +378,7 @@ def _copy(source: Any, size: int, to: Any, room: int) -> None:
 def _write_set(first: int, stop: int, mask: Any, is_masked: bool, size: int, members: Any, extent: Any) -> None:
     """Write which items of a tile are in a set, and the words outside which it has none; these are not written.
 
-    The items before `first` and from `stop` on are not in it, and of the others those that a mask says, if there is one.
+    A set has the items from `first` to before `stop`; if it has a mask, only those that are in the mask as well.
     """
     first, stop = max(first, 0), min(stop, 64 * size)
     extent[0] = extent[1] = 0
@@ -412,7 +416,7 @@ def count_planes(
     Parameters
     ----------
     words : uint64 (n_database, n_words)
-    order : int64 (n_database,)
+    order : uint32 (n_database,)
         Items whose sets are alike stand side by side in this order, so that a set has its items in few words.
     offsets : int64 (n_queries, n_steps * 2 * STEP)
         For each step, where the prepared ones of its chunks start for each query, then where the twos do.
@@ -694,3 +698,32 @@ def write_keys(words: Any, keys: Any) -> None:
             mixed = (mixed ^ code[item * n_words + word]) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(32)
         key[item] = mixed
+
+
+@compiled(error_model="numpy")
+def sort_numbers(numbers: Any, starts: Any, positions: Any) -> None:
+    """Sort items by their numbers, those of one number in their order.
+
+    Parameters
+    ----------
+    numbers : uint32 (n_items,)
+        Below n_numbers.
+    starts : int64 (n_numbers + 1,)
+        Zero on entry; then where in `positions` the items of each number start, and the end.
+    positions : uint32 (n_items,)
+        The items.
+    """
+    number, place, to = _pointer(numbers), _pointer(starts), _pointer(positions)
+    for item in range(len(numbers)):
+        place[number[item]] += 1
+    before = 0
+    for each in range(len(starts)):
+        here = place[each]
+        place[each] = before
+        before += here
+    for item in range(len(numbers)):
+        to[place[number[item]]] = item
+        place[number[item]] += 1
+    for each in range(len(starts) - 1, 0, -1):
+        place[each] = place[each - 1]
+    place[0] = 0

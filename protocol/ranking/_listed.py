@@ -21,6 +21,33 @@ class Listed(NamedTuple):
     """Number of the level in `Relevance.levels`, (n_listed,)."""
 
 
+def by_class(relevance: LabelRelevance) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the database positions class by class, and the places there of the class of each group of queries.
+
+    Parameters
+    ----------
+    relevance : LabelRelevance
+        Of class labels.
+
+    Returns
+    -------
+    positions : ndarray of uint32, shape (n_database,)
+        Ascending in each class.
+    spans : ndarray of int64, shape (n_groups, 2)
+        From one place to before another.
+    """
+    from protocol.ranking._kernels import sort_numbers  # loads numba
+
+    classes, numbers = relevance.class_numbers()
+    starts, positions = np.zeros(classes.size + 1, dtype=np.int64), np.empty(numbers.size, dtype=np.uint32)
+    sort_numbers(numbers.astype(np.uint32), starts, positions)
+    wanted = np.array([relevance.labels_of(group)[0] for group in range(relevance.n_groups)])
+    number = np.minimum(np.searchsorted(classes, wanted), classes.size - 1)
+    spans = np.stack([starts[number], starts[number + 1]], axis=1)
+    spans[classes[number] != wanted] = 0
+    return positions, spans
+
+
 class Lists:
     """Lists the relevant items of blocks of queries.
 
@@ -31,12 +58,12 @@ class Lists:
 
     def __init__(self, relevance: Relevance) -> None:
         self._relevance = relevance
-        self._of_group: NDArray[np.int64] | None = None
-        if isinstance(relevance, LabelRelevance):
-            self._of_group = relevance.group
+        self._of_group = relevance.group if isinstance(relevance, LabelRelevance) else None
         self._all: Listed | None = None
-        if self._of_group is not None and relevance.levels.size == 1:  # an item is in the list of one class at most
-            self._all = self._listed(slice(0, relevance.n_queries))
+        if isinstance(relevance, LabelRelevance) and relevance.kind == "class labels":
+            positions, spans = by_class(relevance)
+            starts, stops = spans[relevance.group].T
+            self._all = Listed(starts, stops, positions, np.zeros(positions.size, dtype=np.uint16))
 
     def of(self, block: slice) -> Listed:
         """Return the lists of a block of queries."""

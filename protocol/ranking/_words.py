@@ -117,5 +117,7 @@ def _joined(listed: list[Listed], n_levels: list[int], n_queries: int) -> Listed
     stops = np.stack([each.stops + at for each, at in zip(listed, before, strict=True)], axis=1)
     if len(listed) == 1:
         return Listed(starts, stops, listed[0].positions, listed[0].levels)
-    rows = [each.levels + row for each, row in zip(listed, np.cumsum([0, *n_levels[:-1]], dtype=np.uint16), strict=True)]
+    rows = [
+        each.levels + row for each, row in zip(listed, np.cumsum([0, *n_levels[:-1]], dtype=np.uint16), strict=True)
+    ]
     return Listed(starts, stops, np.concatenate([each.positions for each in listed]), np.concatenate(rows))

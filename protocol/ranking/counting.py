@@ -10,7 +10,6 @@ again, such as a training loop, loads it as soon as all its calls together are w
 """
 
 import functools
-import importlib
 import importlib.util
 import itertools
 import sys
@@ -35,14 +34,15 @@ from protocol.ranking.relevance import LabelRelevance, Relevance, check_relevanc
 
 Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
 
-# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
-_PLAIN_PER_PAIR = 2e-9
-_SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
-_COMPILED_START = 0.4
-_PLANES_PER_PAIR, _PLANES_PER_BIT = 0.05e-9, 0.0025e-9
-_WORDS_PER_PAIR, _WORDS_PER_BIT = 0.5e-9, 0.0012e-9
-_SHELL_PER_ADDITION = 0.5e-9
 _KERNELS = "protocol.ranking._kernels"
+"""The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
+
+# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
+_COMPILED_START = 0.4
+_COMPILED_PER_PAIR, _COMPILED_PER_BIT = 0.1e-9, 0.0025e-9
+_PLAIN_PER_PAIR = 2e-9
+_SHELL_PER_ADDITION, _SHELL_PER_BIT = 0.5e-9, 0.1e-3
+_SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
 _missed = {"seconds": 0.0}
 """Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
@@ -121,14 +121,18 @@ def count(
     pairs = len(queries) * len(items)
     by_label = {name: relevance for name, relevance in relevances.items() if isinstance(relevance, LabelRelevance)}
     algorithm = _choose(pairs, n_bits, by_label, index_order, calls)
-    truths = relevances if algorithm is Words else by_label
-    counter = algorithm(queries, items, n_bits, truths)
-    is_compiled = algorithm is not Plain and _KERNELS in sys.modules
+    counter: Plain | BitPlanes | Words | Shell
+    if algorithm is Words:
+        counter = Words(queries, items, n_bits, relevances)
+    else:
+        counter = algorithm(queries, items, n_bits, by_label)
+    is_compiled = algorithm in (BitPlanes, Words)
     ranker = None
     if index_order and is_compiled:
         ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
     buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
-    lists = {name: Lists(relevance) for name, relevance in relevances.items() if name not in truths}
+    listed = {name: relevances[name] for name in relevances if name not in by_label and algorithm is not Words}
+    lists = {name: Lists(relevance) for name, relevance in listed.items()}
 
     shape = (len(queries), n_bits + 1)
     retrieved = np.empty(shape, dtype=np.int64)
@@ -182,45 +186,32 @@ def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
 ) -> Algorithm:
-    """Return the algorithm that should be done first, and load the compiled code if that is worth it."""
-    plain = [Plain, Shell] if n_bits <= MOST_BITS else [Plain]
-    ordering = pairs * index_order
-    seconds: dict[Algorithm, float] = {each: _seconds(each, pairs, n_bits, by_label) for each in plain}
-    first = min(seconds, key=seconds.__getitem__)
-    by_compiled = [BitPlanes, Words] if n_bits <= LONGEST else [Words]
-    compiled = {each: _seconds(each, pairs, n_bits, by_label) for each in by_compiled}
-    best = min(compiled, key=compiled.__getitem__)
-    saved = seconds[first] - min(seconds[first], compiled[best]) + ordering * (_SORT_PER_PAIR - _RANK_PER_PAIR)
+    """Return the algorithm that should be done first."""
+    seconds: dict[Algorithm, float] = {Plain: pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)}
+    if n_bits <= MOST_BITS:
+        transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
+        additions = transforms * n_bits * (n_bits + 1) / 2 * 2**n_bits
+        seconds[Shell] = _SHELL_PER_BIT * n_bits + _SHELL_PER_ADDITION * additions
+    of_numpy = min(seconds, key=seconds.__getitem__)
+    compiled: Algorithm = BitPlanes if n_bits <= LONGEST else Words
+    seconds[compiled] = pairs * (_COMPILED_PER_PAIR + _COMPILED_PER_BIT * n_bits)
+    first = compiled if index_order else min(seconds, key=seconds.__getitem__)
+    saved = seconds[of_numpy] - seconds[first] + index_order * pairs * (_SORT_PER_PAIR - _RANK_PER_PAIR)
     if not _numba_is_installed():
         if calls * saved - _COMPILED_START > _WORTH_A_WARNING:
             _warn_without_numba()
-        return first
-    if saved <= _loading_seconds(calls):
+        return of_numpy
+    if _KERNELS not in sys.modules and saved <= _loading_seconds(calls):
         _missed["seconds"] += saved
-        return first
-    importlib.import_module(_KERNELS)
-    return best if compiled[best] < seconds[first] else first
-
-
-def _seconds(algorithm: Algorithm, pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance]) -> float:
-    """Return an estimate of the seconds that an algorithm takes once it is loaded."""
-    if algorithm is Plain:
-        return pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)
-    if algorithm is BitPlanes:
-        return pairs * (_PLANES_PER_PAIR + _PLANES_PER_BIT * n_bits)
-    if algorithm is Words:
-        return pairs * (_WORDS_PER_PAIR + _WORDS_PER_BIT * n_bits)
-    transforms = 2 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
-    return transforms * _SHELL_PER_ADDITION * n_bits * (n_bits + 1) / 2 * 2**n_bits
+        return of_numpy
+    return first
 
 
 def _loading_seconds(calls: int) -> float:
-    """Return what loading the compiled code costs each call: nothing once it is loaded, or former calls were worth it.
+    """Return what loading the compiled code costs each call: nothing if former calls would have been worth it.
 
     It is loaded at the latest when it would have saved as much as it costs, so a process loses at most twice that.
     """
-    if _KERNELS in sys.modules:
-        return 0.0
     return max(0.0, _COMPILED_START / calls - _missed["seconds"])
 
 

@@ -76,18 +76,18 @@ class LabelRelevance:
     @cached_property
     def _positions(self) -> NDArray[np.int64]:
         """The database positions, class by class, (n_database,)."""
-        return np.argsort(self._class_numbers()[1], kind="stable")
+        return np.argsort(self.class_numbers()[1], kind="stable")
 
     @cached_property
     def _members(self) -> dict[int, slice]:
         """The part of `_positions` with the items of each class."""
-        classes, numbers = self._class_numbers()
+        classes, numbers = self.class_numbers()
         stops = np.cumsum(np.bincount(numbers)).tolist()
         starts = [0, *stops[:-1]]
         return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True) if ends[0] < ends[1]}
 
-    def _class_numbers(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        """Return classes, ascending, and the number of each item's class among them, (n_database,)."""
+    def class_numbers(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Return the classes, ascending, and the number of each item's class among them, (n_database,)."""
         low, high = (int(end) for end in (self._database.min(), self._database.max())) if self.n_database else (0, -1)
         if high - low < 1 << 16:  # NumPy sorts short integers by their digits
             return np.arange(low, high + 1), (self._database - low).astype(np.uint16)
@@ -173,11 +173,6 @@ class LabelRelevance:
     def labelled(self, label: int) -> NDArray[np.bool_]:
         """Return which database items have a label, (n_database,)."""
         return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
-
-    def span(self, label: int) -> tuple[int, int]:
-        """Return the places in `side_by_side` of the items of a class, from one to before another."""
-        members = self._members.get(label, slice(0, 0))
-        return int(members.start), int(members.stop)
 
     @property
     def side_by_side(self) -> NDArray[np.int64]:

@@ -288,7 +288,10 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=5, help="turns of which the best counts; default: 5")
     parser.add_argument("--threads", type=int, default=2, help="threads at the scale of SIFT1M; default: 2")
     parser.add_argument(
-        "--lengths", type=int, nargs="*", help="compare with a plain C loop at these code lengths; none given: 8 to 4,096"
+        "--lengths",
+        type=int,
+        nargs="*",
+        help="compare with a plain C loop at these code lengths; none given: 8 to 4,096",
     )
     arguments = parser.parse_args()
     if arguments.lengths is not None:

@@ -92,13 +92,7 @@ def fresh(monkeypatch):
     monkeypatch.setattr(counting, "_missed", {"seconds": 0.0})
 
 
-@pytest.fixture
-def nothing_is_loaded(monkeypatch):
-    """Choose as if the compiled code were never loaded, although `_choose` loads it."""
-    monkeypatch.setattr(counting, "_loading_seconds", lambda calls: counting._COMPILED_START / calls)
-
-
-@pytest.mark.usefixtures("nothing_is_loaded")
+@pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize(
     ("pairs", "n_bits", "calls", "expected"),
     [
@@ -117,7 +111,7 @@ def test_the_algorithm_follows_the_work(pairs, n_bits, calls, expected):
     assert counting._choose(pairs, n_bits, truth, False, calls) is expected
 
 
-@pytest.mark.usefixtures("nothing_is_loaded")
+@pytest.mark.usefixtures("fresh")
 def test_codes_are_not_listed_for_every_class_of_many():
     many = {"t": LabelRelevance(np.arange(10_000), np.arange(10))}
     assert counting._choose(10_000 * 59_000, 16, many, False, 1) is BitPlanes
@@ -151,8 +145,7 @@ def test_the_compiled_code_is_loaded_when_all_calls_together_are_worth_it(monkey
 
     choose = counting._choose
     monkeypatch.setattr(counting, "_choose", noted)
-    saved = counting._seconds(Plain, 1000 * 500, 64, {}) - counting._seconds(BitPlanes, 1000 * 500, 64, {})
-    monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * saved)
+    monkeypatch.setattr(counting, "_COMPILED_START", 2.5 * 1000 * 500 * (2e-9 - 0.1e-9 - 64 * 0.0025e-9))
     query, database = np.zeros((1000, 8), np.uint8), np.zeros((500, 8), np.uint8)
     truth = {"t": LabelRelevance(np.zeros(1000, int), np.zeros(500, int))}
     counts = [count(query, database, 64, truth)["t"] for _ in range(4)]

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from protocol import codes
-from protocol.ranking import LabelRelevance, NeighbourRelevance, count, counting
+from protocol.ranking import LabelRelevance, NeighbourRelevance, _bit_planes, _words, count, counting
 from protocol.ranking._bit_planes import BitPlanes
+from protocol.ranking._buckets import Buckets
 from protocol.ranking._plain import Plain
 from protocol.ranking._shell import Shell
 from protocol.ranking._words import Words
 
-LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 256, 511, 512, 1024, 4096)
-LONGEST = {Shell: 9, BitPlanes: 511}
+LENGTHS = (1, 7, 8, 9, 16, 17, 63, 64, 65, 128, 255, 256, 512, 1024, 4096)
+LONGEST = {Shell: 9, BitPlanes: 256}
 WAYS = [
     (way, n_bits) for way in (Plain, BitPlanes, Words, Shell) for n_bits in LENGTHS if n_bits <= LONGEST.get(way, 4096)
 ]
@@ -105,7 +106,10 @@ def test_extreme_truths(way, labels):
 
 
 @pytest.mark.usefixtures("forced")
-@pytest.mark.parametrize(("way", "n_bits"), [(Plain, 12), (BitPlanes, 12), (Words, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)])
+@pytest.mark.parametrize(
+    ("way", "n_bits"),
+    [(Plain, 12), (BitPlanes, 12), (Words, 12), (Shell, 12), (Plain, 70), (BitPlanes, 70), (Words, 70)],
+)
 @pytest.mark.parametrize("n_distinct", [1, 4000, 10**6])
 def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
     """Several tiles, with a last one that is partly filled; checked against distances as one matrix."""
@@ -135,6 +139,85 @@ def test_many_items_blocks_and_threads(way, n_bits, n_distinct):
     for name in truths:
         for array, again in zip(alone[name].to_arrays().values(), threaded[name].to_arrays().values(), strict=True):
             np.testing.assert_array_equal(array, again)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), [(BitPlanes, 40), (BitPlanes, 200), (Words, 40), (Words, 1000)])
+@pytest.mark.parametrize("n_items", [63, 64, 65, 511, 512, 513, 1025, 2048, 2049])
+def test_borders_of_vectors_and_tiles(way, n_bits, n_items):
+    """Classes that start and stop at these borders and near them, and an odd number of queries."""
+    rng = np.random.default_rng(n_items)
+    query, database = random_codes(rng, 5, n_bits, 5), random_codes(rng, n_items, n_bits, 700)
+    of_query, of_database = np.array([0, 1, 2, 3, 4]), np.searchsorted([1, 63, 64, 512], np.arange(n_items), "right")
+    shared = np.eye(5, dtype=bool)[:, of_database].T | (rng.random((n_items, 5)) < 0.1)
+    several = np.eye(5, dtype=bool) | (rng.random((5, 5)) < 0.3)
+    truths = {"class": LabelRelevance(of_query, of_database), "labels": LabelRelevance(several, shared)}
+    counts = count(query, database, n_bits, truths, largest_bucket=False)
+    distances = codes.hamming_distance(query, database)
+    at_level = {"class": (of_query[:, None] == of_database).astype(int), "labels": several.astype(int) @ shared.T}
+    for name, level_of in at_level.items():
+        for q in range(5):
+            np.testing.assert_array_equal(counts[name].retrieved[q], np.bincount(distances[q], minlength=n_bits + 1))
+            for level, row in zip(counts[name].levels, counts[name].at_level[q], strict=True):
+                there = np.bincount(distances[q, level_of[q] == level], minlength=n_bits + 1)
+                np.testing.assert_array_equal(row, there)
+
+
+@pytest.mark.usefixtures("forced")
+@pytest.mark.parametrize(("way", "n_bits"), [(BitPlanes, 64), (Words, 300)])
+def test_blocks_of_queries(monkeypatch, way, n_bits):
+    monkeypatch.setattr(_bit_planes, "_PAIRS", 1)
+    monkeypatch.setattr(_bit_planes, "_LEAST_QUERIES", 2)
+    monkeypatch.setattr(_bit_planes, "_MASK_BYTES", 1)
+    monkeypatch.setattr(_words, "_HISTOGRAM_BYTES", 1)
+    monkeypatch.setattr(_words, "_LIST_BYTES", 1)
+    rng = np.random.default_rng(3)
+    query, database = random_codes(rng, 37, n_bits, 30), random_codes(rng, 600, n_bits, 100)
+    truths = {
+        "class": LabelRelevance(rng.integers(0, 3, 37), rng.integers(0, 3, 600)),
+        "labels": LabelRelevance(rng.random((37, 4)) < 0.4, rng.random((600, 4)) < 0.4),
+    }
+    done = []
+    found = count(query, database, n_bits, truths, index_order=True, progress=done.append)
+    assert len(done) > 2
+    monkeypatch.setattr(counting, "_choose", lambda *args: Plain)
+    expected = count(query, database, n_bits, truths, index_order=True)
+    for name in truths:
+        for array, plain in zip(found[name].to_arrays().values(), expected[name].to_arrays().values(), strict=True):
+            np.testing.assert_allclose(array, plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_words", [1, 3])
+@pytest.mark.parametrize("keys", ["none", "of their own", "colliding"])
+def test_buckets_whatever_the_keys(n_words, keys):
+    rng = np.random.default_rng(n_words)
+    words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
+    numbers = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1).astype(np.uint64)
+    given = {"none": None, "of their own": numbers * np.uint64(3), "colliding": numbers % np.uint64(4)}[keys]
+    buckets = Buckets.of(words, given)
+    each, sizes = np.unique(words, axis=0, return_counts=True)
+    assert buckets.sizes.tolist() == sorted(sizes.tolist(), reverse=True)
+    expected = {tuple(code): size for code, size in zip(each.tolist(), sizes.tolist(), strict=True) if size > 1}
+    repeated = map(tuple, buckets.repeated_words.tolist())
+    assert dict(zip(repeated, buckets.repeated_sizes.tolist(), strict=True)) == expected
+
+
+def test_equal_codes_have_equal_keys():
+    words = np.arange(6, dtype=np.uint64).reshape(2, 3)[[0, 1, 0]]
+    first, other, again = counting._keys(words).tolist()
+    assert first == again != other
+
+
+@pytest.mark.parametrize("way", [Plain, BitPlanes, Words, Shell])
+@pytest.mark.usefixtures("forced")
+def test_without_the_sizes_of_buckets(way):
+    rng = np.random.default_rng(0)
+    query, database = random_codes(rng, 3, 10, 3), random_codes(rng, 20, 10, 9)
+    truths = {"t": LabelRelevance(np.zeros(3, int), np.zeros(20, int))}
+    counts, full = (count(query, database, 10, truths, bucket_sizes=sizes)["t"] for sizes in (False, True))
+    assert counts.bucket_sizes is None
+    np.testing.assert_array_equal(counts.largest_bucket, full.largest_bucket)
+    np.testing.assert_array_equal(counts.retrieved, full.retrieved)
 
 
 @pytest.mark.usefixtures("forced")
