@@ -4,7 +4,6 @@ Only the histograms add up. A bucket may have items in several shards, so the si
 sorted in memory. Ties in the order of the database need the distances of all items before, and are refused.
 """
 
-import gc
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -80,18 +79,18 @@ def count_in_shards(
     """
     n_database = len(database_codes)
     if shard_items is None or n_database <= integer(shard_items, "shard_items"):
-        at_once = count(
+        return count(
             query_codes,
             database_codes,
             n_bits,
             relevances,
+            bucket_sizes=bucket_sizes,
             largest_bucket=largest_bucket,
             index_order=index_order,
             calls=calls,
             threads=threads,
             progress=progress,
         )
-        return at_once if bucket_sizes else {name: replace(own, bucket_sizes=None) for name, own in at_once.items()}
     if index_order:
         raise ProtocolError(
             f"index_order: expected a database of at most {shard_items:,} items (shard_items), since ties in the order "
@@ -107,18 +106,17 @@ def count_in_shards(
     told = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
-        counts = count(
+        return count(
             query_codes,
             part,
             n_bits,
             truths,
+            bucket_sizes=False,
             largest_bucket=largest,
             calls=calls * len(shards),
             threads=threads,
             progress=told.of_part(len(part)),
         )
-        gc.collect()  # an engine that refers to itself would stay in memory until the next collection
-        return counts
 
     largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64) if largest_bucket else None
     while repeated and largest is not None:
