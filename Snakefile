@@ -14,6 +14,17 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/splits.smk"
 include: "workflow/rules/ground_truths.smk"
 include: "workflow/rules/models.smk"
+
+
+if CONFIG["count_shards"] == 1:
+
+    include: "workflow/rules/count.smk"
+
+else:
+
+    include: "workflow/rules/count_shards.smk"
+
+
 include: "workflow/rules/metrics.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/claims.smk"

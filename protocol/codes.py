@@ -4,7 +4,7 @@ A code is n_bits bits. Unpacked it is bool (n, n_bits); packed it is uint8 (n, c
 j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pack), the rest of the last byte zero.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -135,6 +135,9 @@ def extend(
         raise ProtocolError(f"extension {extension!r} can't have {extension_bits} bits")
 
     def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
+        if not extension_bits:  # bits as bytes would take eight times the memory
+            check(codes, n_bits)
+            return codes.copy()
         tail = np.full((len(codes), extension_bits), value)
         return pack(np.hstack([unpack(codes, n_bits), tail]))
 
@@ -164,8 +167,64 @@ def of_split(
     >>> of_split(stored, np.array([0, 2]))[8]["database"].tolist()
     [[1], [3]]
     """
-    prefix = f"{split}/"
-    own = {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
+    own = _own(stored, split)
     rows = np.flatnonzero(np.isin(own["image"], database))
-    lengths = sorted(int(name.removesuffix("/query")) for name in own if name.endswith("/query"))
-    return {n_bits: {"query": own[f"{n_bits}/query"], "database": own[f"{n_bits}/items"][rows]} for n_bits in lengths}
+    return {
+        n_bits: {"query": own[f"{n_bits}/query"], "database": own[f"{n_bits}/items"][rows]} for n_bits in _lengths(own)
+    }
+
+
+def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = "") -> NDArray[np.bool_]:
+    """Return which items of a file of codes are in the database, (n_items,); the file is read in blocks.
+
+    Parameters
+    ----------
+    stored : mapping of str to array
+        As for `of_split`; arrays that give rows by slices, in memory or in a file.
+    database : ndarray of int64
+    split : str, default=""
+    """
+    image = _own(stored, split)["image"]
+    found = np.empty(len(image), dtype=bool)
+    for start in range(0, len(image), _BLOCK):
+        block = np.asarray(image[start : start + _BLOCK])
+        place = np.minimum(np.searchsorted(database, block), len(database) - 1)
+        found[start : start + _BLOCK] = database[place] == block
+    return found
+
+
+def of_shard(
+    stored: Mapping[str, NDArray], rows: NDArray[np.bool_], part: slice, split: str = ""
+) -> Iterator[tuple[int, dict[str, NDArray[np.uint8]]]]:
+    """Yield what `of_split` returns for a part of the database, a code length at a time, and read no more than it.
+
+    Parameters
+    ----------
+    stored : mapping of str to array
+        As for `rows_of_split`.
+    rows : ndarray of bool, shape (n_items,)
+        As `rows_of_split` returns it.
+    part : slice
+        Of the database, which is the rows that are true, in their order.
+    split : str, default=""
+    """
+    own, seen, chosen = _own(stored, split), 0, []
+    for start in range(0, len(rows), _BLOCK):
+        here = start + np.flatnonzero(rows[start : start + _BLOCK])
+        chosen.append(here[max(0, part.start - seen) : max(0, part.stop - seen)])
+        seen += here.size
+    positions = np.concatenate(chosen)
+    first, last = positions[0], positions[-1] + 1
+    for n_bits in _lengths(own):
+        items = np.asarray(own[f"{n_bits}/items"][first:last])[positions - first]
+        yield n_bits, {"query": np.asarray(own[f"{n_bits}/query"][:]), "database": items}
+
+
+def _own(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:
+    """Return the arrays of a split, if there are some for each, else all."""
+    prefix = f"{split}/"
+    return {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
+
+
+def _lengths(own: Mapping[str, NDArray]) -> list[int]:
+    return sorted(int(name.removesuffix("/query")) for name in own if name.endswith("/query"))

@@ -333,6 +333,13 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 
 @contextlib.contextmanager
+def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
+    """Give the arrays of a file by name, each to be read by slices of rows; errors as `read`."""
+    with _opened(path) as (_, found):
+        yield found
+
+
+@contextlib.contextmanager
 def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
     """Give one array of a file to be read by slices of rows; errors as `read`.
 

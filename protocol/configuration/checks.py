@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError, one_of
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use, supervising
 from protocol.configuration.finished_codes import check_code_files
 from protocol.downloads import redacted
-from protocol.metrics import ALL, keywords
+from protocol.metrics import ALL, keywords, needs
 from protocol.selection import points
 from protocol.splits import VALIDATION, list_paths
 
@@ -42,6 +42,7 @@ def _defined(config: Mapping[str, Any]) -> list[str]:
 def check(experiment: Experiment) -> None:
     """Raise ProtocolError, in one line, if an experiment can't be carried out, as far as is known before its jobs."""
     _check_mirror(experiment.config)
+    _check_shards(experiment)
     for feature in experiment.features.values():
         _check_arrays(feature, experiment)
         _check_lengths(feature, experiment)
@@ -65,6 +66,24 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
     files = [file.name for file in registry.entry("dataset", config["dataset"]).files]
     for file in config["mirror_sha256"]:
         one_of(file, files, f"file of dataset {config['dataset']!r} in mirror_sha256")
+
+
+def _check_shards(experiment: Experiment) -> None:
+    """Refuse metrics that don't add up over shards, and more shards than there are items to count."""
+    config, n_shards = experiment.config, experiment.config["count_shards"]
+    if n_shards == 1:
+        return
+    for metrics in needs(config["metrics"]).values():
+        raise ProtocolError(
+            f"metrics: expected metrics that add up over the {n_shards} shards that count_shards sets, got "
+            f"{metrics[0]!r}. Leave it out, or set count_shards: 1."
+        )
+    for split in experiment.splits:
+        n_database = experiment.sizes(split).get("database")
+        if n_database is not None and n_shards > n_database:
+            raise ProtocolError(
+                f"count_shards: expected at most {n_database}, the database items of the {split} split, got {n_shards}."
+            )
 
 
 def _check_options(experiment: Experiment) -> None:

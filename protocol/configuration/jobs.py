@@ -53,6 +53,7 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
     searched = set(experiment.config["hasher_grids"])
     selections = sum(len(searched & set(feature.hashers)) for feature, _, _ in drawn)
     trained = sum(len(feature.hashers) for feature, _, _ in drawn)
+    n_shards = experiment.config["count_shards"]
     finished = len({(own["hasher"], own["draw"], own["run"]) for own in experiment.combinations() if own["finished"]})
     return {
         "draw": len({(draw, run) for _, draw, run in drawn}),
@@ -63,7 +64,9 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
         "selection": selections,
         "model": trained,
         "finished_codes": finished,
-        "count": trained + finished,
+        "count": (trained + finished) * (n_shards == 1),
+        "count_shard": (trained + finished) * n_shards * (n_shards > 1),
+        "add_counts": (trained + finished) * (n_shards > 1),
         "score": sum(len(feature.hashers) for feature in features) + len(experiment.codes),
         "display": sum(len(feature.splits) for feature in features),
         "metrics": 1,

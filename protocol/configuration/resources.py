@@ -31,8 +31,9 @@ class Need:
     """The memory and time of a job of one rule.
 
     The memory is `mb` megabytes and these multiples: of the dataset's images and vectors, of the feature matrix of all
-    items and of that of the training rows, each in float32, and of the affinities among training rows; and `item_kb`
-    kilobytes for each item. The time is `minutes`, with more for each million items and for each thousand megabytes of
+    items and of that of the training rows, each in float32, and of the affinities among training rows; `item_kb`
+    kilobytes for each item that the job counts, which are some of them in a shard; and `row_kb` kilobytes for each item
+    of the dataset. The time is `minutes`, with more for each million items and for each thousand megabytes of
     affinities.
     """
 
@@ -44,6 +45,7 @@ class Need:
     train: float = 0
     item_kb: float = 0
     affinities: float = 0
+    row_kb: float = 0
     minutes_of_affinities: int = 0
     trains: bool = False
 
@@ -65,6 +67,8 @@ NEEDS = {
     "model": Need(500, 30, 120, matrix=0.5, train=4, affinities=1.5, trains=True),
     "finished_codes": Need(500, 10, 10, item_kb=6),  # outputs of 512 bits in float64, and their bits
     "count": Need(500, 10, 120, item_kb=1),
+    "count_shard": Need(500, 10, 120, item_kb=1, row_kb=0.03),  # row numbers of the database
+    "add_counts": Need(500, 10, 10, item_kb=0.1),  # labels, for the digest of the ground truth
     "score": Need(1000, 10, 60, item_kb=1),
     "display": Need(1000, 15, 120, item_kb=2),
     "metrics": Need(2000, 10),
@@ -120,7 +124,8 @@ def _of_feature(experiment: Experiment, rule: str, feature: FeaturePlan, hasher:
         + need.content * content_mb(experiment)
         + need.matrix * max(n_items * row_mb, _user_mb(experiment))
         + need.train * n_train * row_mb
-        + need.item_kb * n_items / 2**10
+        + need.item_kb * _items_of_job(experiment, rule, n_items) / 2**10
+        + need.row_kb * n_items / 2**10
         + need.affinities * affinities
     )
     minutes = need.minutes + _minutes_of_items(experiment, rule, need, feature, n_items)
@@ -142,8 +147,14 @@ def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: Fe
     n = n_parts(experiment, feature.extraction)
     if rule == "feature_part":
         n_items = math.ceil(n_items / n)
+    n_items = _items_of_job(experiment, rule, n_items)
     per_million = _JOINING if rule == "feature" and n > 1 else need.minutes_per_million
     return per_million * n_items / 1e6
+
+
+def _items_of_job(experiment: Experiment, rule: str, n_items: int) -> int:
+    """Return the number of items that a job counts, which is not all of them in a shard."""
+    return math.ceil(n_items / experiment.config["count_shards"]) if rule == "count_shard" else n_items
 
 
 def _of_training(use: Use, n_train: int, n_lengths: int) -> tuple[float, float]:

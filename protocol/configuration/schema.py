@@ -320,6 +320,14 @@ class Keys(_Model):
             "all: every metric, with K = 1000 and R = 0, 1, 2."
         )
     )
+    count_shards: Annotated[StrictInt, Field(ge=1, le=10_000), BeforeValidator(_integer)] = Field(
+        1,
+        description=(
+            "Number of jobs that count the database of one hasher and run, each a part of it (a shard), for databases "
+            "that are too large for one job. The results are the same. Metrics that do not add up over shards, such as "
+            "mLGAP, utilisation and mAP[index], need 1."
+        ),
+    )
     empty: Literal["zero", "drop"] = Field(
         "zero",
         description="How an undefined value (0/0) counts: zero counts it as 0, drop leaves the query out of the mean.",

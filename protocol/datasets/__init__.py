@@ -1,6 +1,6 @@
 """Datasets: one file each, with sources, checksums and a loader."""
 
-from protocol.datasets._dataset import Data, LazyRows, Rows, blocks, check_statistics, load, statistics
+from protocol.datasets._dataset import Data, LazyRows, Rows, blocks, check_statistics, load, numbered_ids, statistics
 from protocol.datasets._user_paths import count_files, folder_state, user_paths
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "count_files",
     "folder_state",
     "load",
+    "numbered_ids",
     "statistics",
     "user_paths",
 ]

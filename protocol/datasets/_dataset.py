@@ -14,6 +14,7 @@ from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
 
 _BLOCK_BYTES = 16 << 20
+_IDS = 1 << 20  # that are made together: as Python's strings, they take twice the memory
 
 
 class Rows(Protocol):
@@ -127,8 +128,9 @@ class Data:
             raise ProtocolError(
                 f"ids: wanted one string per item, (n,) with n >= 1; came shape {self.ids.shape} of {self.ids.dtype}"
             )
-        distinct, counts = np.unique(self.ids, return_counts=True)
-        if len(distinct) < len(self.ids):
+        ordered = np.sort(self.ids)
+        if (ordered[1:] == ordered[:-1]).any():
+            distinct, counts = np.unique(ordered, return_counts=True)
             raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} items; wanted unique ids")
 
     def _check_vectors(self, name: str, vectors: Rows) -> None:
@@ -159,6 +161,15 @@ def blocks(array: Rows) -> Iterator[NDArray]:
     step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
     for start in range(0, len(array), step):
         yield array[start : start + step]
+
+
+def numbered_ids(n: int) -> NDArray[np.str_]:
+    """Return ids of `n` items without names of their own: ``item-0000000``, ``item-0000001`` and so on."""
+    ids = np.empty(n, dtype=f"<U{len(f'item-{max(n - 1, 0):07d}')}")
+    for start in range(0, n, _IDS):
+        stop = min(start + _IDS, n)
+        ids[start:stop] = [f"item-{row:07d}" for row in range(start, stop)]
+    return ids
 
 
 def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
-from protocol.datasets import Data, LazyRows, Rows
+from protocol.datasets import Data, LazyRows, Rows, numbered_ids
 from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array
 from protocol.formats.text import lines, string_array
 from protocol.registry import DatasetRecord
@@ -98,5 +98,5 @@ def load(
         raise ProtocolError("dataset 'arrays': name the file of the features, dataset_options: {features: ...}")
     vectors = _features(features)
     of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
-    names = np.array([f"item-{row:07d}" for row in range(len(vectors))]) if ids is None else _ids(ids)
+    names = numbered_ids(len(vectors)) if ids is None else _ids(ids)
     return Data(names, of_items, class_names, vectors={"features": vectors})

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import integer, number
-from protocol.datasets import Data, LazyRows
+from protocol.datasets import Data, LazyRows, numbered_ids
 from protocol.registry import DatasetRecord
 
 _BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are
@@ -81,7 +81,7 @@ def load(
         return np.concatenate(whole)[start - first * _BLOCK : stop - first * _BLOCK]
 
     return Data(
-        np.array([f"item-{row:07d}" for row in range(n)]),
+        numbered_ids(n),
         labels,
         tuple(f"cluster {number}" for number in range(n_clusters)),
         vectors={"features": LazyRows((n, dimension), np.float32, read)},

@@ -219,7 +219,8 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
             f"{name}: expected packed codes of uint8, got signed {array.dtype}, which is ambiguous: choose "
             'bit_order="big-128" if 128 was subtracted (sentence-transformers\' binary), or pass codes.view("uint8").'
         )
-    if array.dtype != np.uint8 and (array.min() < lowest or array.max() > highest):
+    anything = bit_order != "big-128" and array.dtype == np.uint8
+    if not anything and (array.min() < lowest or array.max() > highest):
         raise ProtocolError(
             f"{name}: expected packed codes from {lowest} to {highest}, got values from {array.min()} to {array.max()}."
         )

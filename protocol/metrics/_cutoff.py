@@ -1,5 +1,6 @@
 """The cutoff of a ranking, and the ties it may divide."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,6 +8,8 @@ from numpy.typing import NDArray
 
 from protocol.checks import integer
 from protocol.ranking import HammingCounts
+
+_RANKS = 1 << 20  # that are looked at together
 
 
 def places(counts: HammingCounts, cutoff: int | None) -> int:
@@ -20,6 +23,21 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
     if cutoff is None:
         return counts.n_database
     return min(integer(cutoff, "cutoff"), counts.n_database)
+
+
+def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return 0 and the sums of the terms of the ranks 1, 1 to 2, ..., 1 to n, (n + 1,), in no more memory than these.
+
+    Examples
+    --------
+    >>> running_sums(4, lambda ranks: 1.0 / ranks).round(4)
+    array([0.    , 1.    , 1.5   , 1.8333, 2.0833])
+    """
+    sums = np.zeros(n + 1)
+    for start in range(1, n + 1, _RANKS):
+        stop = min(start + _RANKS, n + 1)
+        sums[start:stop] = term(np.arange(start, stop))
+    return np.cumsum(sums, out=sums)
 
 
 class Ties(NamedTuple):

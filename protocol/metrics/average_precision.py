@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places, ties_at
+from protocol.metrics._cutoff import Ties, hypergeometric, last_distance, places, running_sums, ties_at
 from protocol.metrics._undefined import ratio, undefined
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -113,7 +113,7 @@ def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.f
 
 
 def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
-    return np.append(0.0, np.cumsum(1.0 / np.arange(1, counts.n_database + 1)))
+    return running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
 
 
 def _sum_of_precisions(counts: HammingCounts, tops: NDArray[np.int64], ties: str) -> NDArray[np.float64]:

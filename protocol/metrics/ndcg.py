@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, one_of
-from protocol.metrics._cutoff import hypergeometric, last_distance, places
+from protocol.metrics._cutoff import hypergeometric, last_distance, places, running_sums
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -97,7 +97,7 @@ def ndcg(
     if counts.levels[-1] > _HIGHEST_LEVEL:
         raise ProtocolError(f"nDCG: wanted levels up to {_HIGHEST_LEVEL}, came {counts.levels[-1]}")
     gains = np.exp2(counts.levels) - 1
-    discount_until = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2, counts.n_database + 2))))
+    discount_until = running_sums(counts.n_database, lambda ranks: 1 / np.log2(ranks + 1))
     discount = np.diff(discount_until[np.minimum(counts.retrieved_within, top)], axis=1, prepend=0.0)
     gained = np.einsum("l,qlr->qr", gains, counts.at_level) / np.maximum(counts.retrieved, 1) * discount
     if ideal == "database" or top == counts.n_database:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import one_of
-from protocol.metrics._cutoff import hypergeometric, last_distance, places
+from protocol.metrics._cutoff import hypergeometric, last_distance, places, running_sums
 from protocol.metrics._undefined import ratio
 from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
@@ -77,7 +77,7 @@ def weighted_average_precision(
     """
     one_of(denominator, DENOMINATORS, "denominator")
     top = places(counts, cutoff)
-    harmonic = np.append(0.0, np.cumsum(1.0 / np.arange(1, counts.n_database + 1)))
+    harmonic = running_sums(counts.n_database, lambda ranks: 1.0 / ranks)
     if denominator == "retrieved" and top < counts.n_database:
         return _over_retrieved(counts, top, harmonic, empty)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant

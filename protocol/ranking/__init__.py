@@ -10,6 +10,7 @@ from protocol.ranking.relevance import (
     ground_truth_sha256,
     part_of,
     relevance_from_arrays,
+    relevance_of_part,
 )
 from protocol.ranking.sharding import SHARD_ITEMS, count_in_shards, shard
 
@@ -28,6 +29,7 @@ __all__ = [
     "pack_counts",
     "part_of",
     "relevance_from_arrays",
+    "relevance_of_part",
     "shard",
     "unpack_counts",
 ]

@@ -17,7 +17,7 @@ algorithm     8 bits 12 bits 16 bits 32 bits 64 bits 256 bits 1,024 bits
 - `BitPlanes` compares 512 items at once. It is faster than `Words` up to 256 bits if distances spread widely, and up to
   384 bits on random codes.
 - `Words` increments a counter for each pair. It also follows the order of the database, for mAP[index].
-- `Plain` is the reference to which the others are held, and does all the work where numba is missing. It starts at once.
+- `Plain` is the reference to which the others are held. It starts at once, and does the work where numba is missing.
 
 `BitPlanes` and `Words` need the optional dependency numba, and have to load its output. A process that counts again and
 again, such as a training loop, loads it as soon as all its calls together are worth it, and uses it from then on.

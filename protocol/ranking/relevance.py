@@ -322,6 +322,34 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     return relevance
 
 
+def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slice) -> Relevance:
+    """Return the relevance of a part of the database, and read no other labels than those of its items.
+
+    The levels are those of the part: if labels are a matrix, no item of it may share as many labels with a query as an
+    item of another part. `HammingCounts` of several parts add up all the same.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        As for `relevance_from_arrays`; arrays that give rows by slices, in memory or in a file.
+    n_database : int
+        Items of the whole database.
+    part : slice
+
+    Raises
+    ------
+    ProtocolError
+        As `relevance_from_arrays`.
+    """
+    labels = arrays.get("database_labels")
+    if labels is not None and len(labels) == n_database:
+        own = {"query_labels": arrays["query_labels"][:], "database_labels": labels[part]}
+        return relevance_from_arrays(own, part.stop - part.start)
+    return part_of(
+        relevance_from_arrays({name: own[:] for name, own in arrays.items()}, n_database), part.start, part.stop
+    )
+
+
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
     """Raise ProtocolError unless a ground truth has as many queries and database items as there are codes."""
     found = (relevance.n_queries, relevance.n_database)

@@ -135,6 +135,12 @@ def convention_rows(
             }
 
 
+def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the number of items that share each code, descending."""
+    _, sizes = np.unique(codes.words(database), axis=0, return_counts=True)
+    return np.sort(sizes)[::-1]
+
+
 def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
     """Yield bucket sizes, descending, at ranks spread evenly over their logarithm."""
     ranks = np.unique(np.geomspace(1, sizes.size, _RANKS).round().astype(np.int64))
@@ -192,7 +198,6 @@ def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[
 
 def of_run(
     codes_of: Mapping[str, Mapping[int, Mapping[str, NDArray[np.uint8]]]],
-    counts_of: Mapping[str, Mapping[str, Mapping[str, NDArray]]],
     truths: Mapping[str, Relevance],
     parts: Mapping[str, NDArray[np.int64]],
     lengths: Sequence[int],
@@ -204,8 +209,6 @@ def of_run(
     codes_of : mapping of str to mapping
         Of each hasher: its codes by length, as `protocol.codes.of_split` returns them; finished codes may lack some of
         the lengths.
-    counts_of : mapping of str to mapping
-        Of each hasher: its counts by place, as a file of counts has them; only the bucket sizes are read.
     truths : mapping of str to Relevance
         The ground truths by name.
     parts : mapping of str to ndarray of int64
@@ -223,7 +226,7 @@ def of_run(
         if min(lengths) in by_length:
             rows.add("histogram", hasher, histogram_rows(by_length[min(lengths)]["database"], min(lengths)))
         for n_bits in sorted(set(lengths) & set(by_length)):
-            rows.add("buckets", hasher, bucket_rows(counts_of[hasher][f"{n_bits} none 0"]["bucket_sizes"], n_bits))
+            rows.add("buckets", hasher, bucket_rows(bucket_sizes(by_length[n_bits]["database"]), n_bits))
             rows.add("lookups", hasher, lookup_rows(by_length[n_bits], n_bits))
     return {name: pd.DataFrame(rows.get(name, []), columns=["hasher", *columns]) for name, columns in _COLUMNS.items()}
 

@@ -1,30 +1,39 @@
 """Time and peak memory as the database grows, run by hand: `python tests/benchmarks/growth.py --help`.
 
-Every stage runs in a fresh process, on one core, on vectors of the dataset `synthetic`. Left in
-results/reference/growth/: the measures, a figure, and a page that works out from them what 100 million items take.
+Every stage runs in a fresh process, on one core, on vectors of the dataset `synthetic`. With `--shards N`, a database
+of 20 million codes is counted by `protocol evaluate` and by N jobs of the pipeline instead. The measures, a figure, and
+a page that works out from them what 100 million items take are written to results/reference/growth/. The machine has to
+be idle: measures whose wall time is well above their CPU time are refused.
 """
 
 import argparse
+import datetime
 import json
 import os
+import platform
+import re
 import resource
 import subprocess
 import sys
+import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # one core each
 
 import numpy as np
 import pandas as pd
+import yaml
 
-from protocol import codes, datasets, metrics, registry
+from protocol import codes, datasets, metrics, registry, storage
 from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet
 from protocol.ranking import LabelRelevance, count
 
-FOLDER = Path(__file__).parents[2] / "results" / "reference" / "growth"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "reference" / "growth"
 SIZES = (10_000, 100_000, 1_000_000)
 N_QUERIES, N_BITS, DIMENSION = 1000, 64, 128
 STAGES = {
@@ -33,6 +42,11 @@ STAGES = {
     "training": f"ITQ, {N_BITS} bits, trained on all items",
     "encoding": f"all items into {N_BITS} bits by an ITQ trained on 10,000",
 }
+# Metrics that add up over shards, without those that look at every cutoff; and the database that is counted in shards.
+ADDED = ("mAP", "mAP@1000[all]", "nDCG", "AUPRC[area]", "precision@r2", "recall@r2")
+LARGE = 20_000_000
+BUSY = 1.2
+"""Wall time over CPU time, on one core, above which another process had a part of the core."""
 # The job whose cost is worked out.
 TARGET, TARGET_QUERIES, TARGET_TRAINING = 100_000_000, 10_000, 1_000_000
 
@@ -73,13 +87,139 @@ def encoding(n: int) -> Callable[[], object]:
 
 
 def measure(stage: str, n: int) -> dict[str, float]:
-    """Return wall and processor seconds of a stage, and the peak memory of this process, data and libraries with it."""
+    """Return wall and CPU seconds of a stage, and the peak memory of this process, data and libraries included."""
     run = globals()[stage](n)
     wall, cpu = time.perf_counter(), time.process_time()
     run()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     return {"wall_s": round(wall, 3), "cpu_s": round(cpu, 3), "peak_mb": round(peak)}
+
+
+def load() -> float:
+    """Return the number of processes that want to run, as the mean over the last minute."""
+    return os.getloadavg()[0]
+
+
+def check_idle(rows: Sequence[dict[str, float]], *, busy: bool) -> None:
+    """Stop if another process had a part of the core; short measures are mostly the start of their process."""
+    for row in rows:
+        if row["wall_s"] > BUSY * row["cpu_s"] + 0.1 and not busy:
+            sys.exit(
+                f"the machine is busy: {row}, load {load():.1f}. Wait, or pass --busy to write nothing but show it."
+            )
+
+
+def machine() -> dict[str, str]:
+    """Return the processor, the date and the versions that the measures belong to."""
+    named = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    versions = storage.versions()
+    return {
+        "cpu": named[1] if named else platform.processor(),
+        "cores": str(os.cpu_count()),
+        "date": datetime.date.today().isoformat(),
+        "versions": ", ".join(f"{name} {versions[name]}" for name in ("python", "numpy", "numba") if name in versions),
+    }
+
+
+def watched(command: Sequence[str], folder: Path) -> dict[str, float]:
+    """Run a command; return its wall and CPU seconds and its peak memory, with and without pages of mapped files."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    started, most = time.perf_counter(), [0]
+    with open(folder / "output.txt", "w") as output:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output)
+
+        def look() -> None:
+            while process.returncode is None:
+                status = Path(f"/proc/{process.pid}/status")
+                found = re.search(r"RssAnon:\s*([0-9]+)", status.read_text()) if status.exists() else None
+                most.append(int(found[1]) if found else 0)
+                time.sleep(0.02)
+
+        watcher = threading.Thread(target=look)
+        watcher.start()
+        _, code, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(code)
+        watcher.join()
+    wall = time.perf_counter() - started
+    if process.returncode:
+        sys.exit((folder / "output.txt").read_text())
+    return {
+        "wall_s": round(wall, 1),
+        "cpu_s": round(used.ru_utime + used.ru_stime, 1),
+        "peak_mb": round(used.ru_maxrss / 2**10),
+        "without_mapped_mb": round(max(most) / 2**10),
+    }
+
+
+def experiment(n: int, n_shards: int) -> dict[str, object]:
+    """Return the config file of an experiment whose database has `n` items, with codes in files."""
+    return {
+        "experiment": "large",
+        "dataset": "synthetic",
+        "dataset_options": {"n": n + N_QUERIES + 1100, "dimension": 2, "n_clusters": 100},
+        "features": {"precomputed": {"preprocessing": ["centre"]}},
+        "ground_truths": ["class_label"],
+        "splits": ["improved"],
+        "runs": 1,
+        "split_sizes": {"query": N_QUERIES, "validation_query": 50, "validation_database": 50, "train": 1000},
+        "hashers": ["lsh"],
+        "n_bits": [N_BITS],
+        "extensions": ["none"],
+        "metrics": list(ADDED),
+        "count_shards": n_shards,
+        "codes": {"mine": {"query": "query.npy", "database": "database.npy"}},
+    }
+
+
+def large(n: int, n_shards: int) -> Iterator[dict[str, object]]:
+    """Yield the measures of counting `n` codes by one command and in shards; stop unless the results are the same."""
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for side, size in (("query", N_QUERIES), ("database", n)):
+            np.save(folder / f"{side}.npy", rng.integers(0, 256, (size, N_BITS // 8), dtype=np.uint8))
+        (folder / "large.yaml").write_text(yaml.safe_dump(experiment(n, n_shards)))
+        snakemake = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile", "large.yaml"]
+        target = ["--cores", "1", "--", "results/large/precomputed/scores/mine.csv"]
+        watched([*snakemake, *target], folder)
+        yield from jobs(folder / "results" / "large" / "benchmarks" / "precomputed")
+        scores = pd.read_csv(folder / "results/large/precomputed/scores/mine.csv").set_index("metric")["value"]
+
+        split = storage.read(folder / "results/large/splits/improved/run0/splits.h5")
+        (labels,) = (folder / "results/datasets").glob("*/items.h5")
+        found = storage.read(labels, ["labels"])["labels"]
+        for side in ("query", "database"):
+            np.save(folder / f"{side}_labels.npy", found[split[side]])
+        files = [f"--{side}-{kind}" for side in ("query", "database") for kind in ("codes", "labels")]
+        names = [f"{side}{kind}.npy" for side in ("query", "database") for kind in ("", "_labels")]
+        command = [sys.executable, "-m", "protocol", "evaluate", "--n-bits", str(N_BITS), "--json", "scores.json"]
+        command += [part for pair in zip(files, names, strict=True) for part in pair]
+        for what, threads, chosen in (("evaluate", 1, ADDED), ("evaluate", 2, ADDED), ("with buckets", 1, None)):
+            options = ["--threads", str(threads), *(["--metric", *chosen] if chosen else [])]
+            yield {"what": what, "threads": threads, **watched([*command, *options], folder)}
+            values = json.loads((folder / "scores.json").read_text())["metrics"]
+            for metric in ADDED if chosen else ():
+                if f"{values[metric]:.9g}" != f"{scores[metric]:.9g}":
+                    sys.exit(f"{metric}: {values[metric]} by the command, {scores[metric]} in shards")
+            (folder / "scores.json").unlink()
+
+
+def jobs(folder: Path) -> Iterator[dict[str, object]]:
+    """Yield the measures of the pipeline's jobs, those of one rule together: the longest, and the most memory."""
+    rows = [
+        pd.read_csv(path, sep="\t").assign(what=path.stem)
+        for path in sorted(folder.rglob("*.tsv"))
+        if "mine" in path.parts
+    ]
+    for what, of_rule in pd.concat(rows).groupby("what", sort=False):
+        yield {
+            "what": f"{what}, {len(of_rule)} jobs" if len(of_rule) > 1 else str(what),
+            "threads": 1,
+            "wall_s": round(float(of_rule["s"].max()), 1),
+            "cpu_s": round(float(of_rule["cpu_time"].max()), 1),
+            "peak_mb": round(float(of_rule["max_rss"].max())),
+        }
 
 
 def projected(table: pd.DataFrame) -> dict[str, float]:
@@ -106,8 +246,11 @@ def projected(table: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def page(table: pd.DataFrame) -> str:
-    """Return the page, every number of it from the table."""
+def page(table: pd.DataFrame, made_on: dict[str, str] | None, shards: pd.DataFrame | None) -> str:
+    """Return the page, every number of it from the tables; without a record of the machine, and of shards, if None."""
+    described = "a machine that was not recorded"
+    if made_on is not None:
+        described = f"{made_on['cpu']} ({made_on['cores']} cores; {made_on['date']}; {made_on['versions']})"
     rows = [
         f"| {row.stage} | {row.n:,} | {row.wall_s:.2f} | {row.cpu_s:.2f} | {row.peak_mb:,.0f} |"
         for row in table.itertuples(index=False)
@@ -116,12 +259,13 @@ def page(table: pd.DataFrame) -> str:
     stages = "\n".join(f"- **{stage}**: {what}" for stage, what in STAGES.items())
     return f"""# Growth
 
-Made by `python tests/benchmarks/growth.py` on one core, every line in a fresh process; peak memory is the whole
-process's, its data and libraries with it.
+Made by `python tests/benchmarks/growth.py`, every line in a fresh process on one core of
+{described}.
+Peak memory is that of the whole process, its data and libraries included.
 
 {stages}
 
-| stage | items | seconds | processor seconds | peak memory, MB |
+| stage | items | seconds | CPU seconds | peak memory, MB |
 | --- | --: | --: | --: | --: |
 {chr(10).join(rows)}
 
@@ -139,13 +283,36 @@ One run of one hasher at one code length, {TARGET_QUERIES:,} queries, in hours o
 | evaluate | {p["evaluate_h"]:.1f} | by shards of the database: counts add up, and metrics are made of counts |
 
 In {p["shards"]:.0f} shards a job needs no more than the {p["shard_mb"]:,.0f} MB measured above. Codes take
-{p["codes_gb"]:.1f} GB of disk for each code length, features {p["features_gb"]:.0f} GB. One core of this kind works
-it off in {p["divided_h"] + p["training_h"]:.1f} hours, a core for each shard in
+{p["codes_gb"]:.1f} GB of disk for each code length, features {p["features_gb"]:.0f} GB. One core of this kind does
+the work in {p["divided_h"] + p["training_h"]:.1f} hours. With a core for each shard, it takes
 {60 * (p["divided_h"] / p["shards"] + p["training_h"]):.0f} minutes.
 
-What is there today counts, encodes and searches block by block in one job, so that memory stays bounded; a rule that
-gives each shard a job of its own is not written. Two things don't add up over shards: ties in the order of the database
-need the shards in order, and the largest bucket of a ball needs codes that lie in several shards joined first.
+The counting is divided among jobs by the key `count_shards` of a config file, as `docs/how-to/count-on-a-cluster.md`
+describes. The ground truth and the encoding run block by block in one job each. Metrics of ties in the order of the
+database (`mAP[index]`) and of buckets (mLGAP, utilisation and others) don't add up over shards and are refused there;
+`protocol evaluate` computes those of buckets from all codes, sorted in memory.
+{"" if shards is None else _of_shards(shards)}"""
+
+
+def _of_shards(table: pd.DataFrame) -> str:
+    """Return the part of the page about a large database."""
+    rows = [
+        f"| {row.what} | {row.threads} | {row.wall_s:.1f} | {row.cpu_s:.1f} | {row.peak_mb:,.0f} | "
+        f"{'' if np.isnan(row.without_mapped_mb) else f'{row.without_mapped_mb:,.0f}'} |"
+        for row in table.itertuples(index=False)
+    ]
+    return f"""
+## {LARGE // 10**6} million items, counted
+
+Made by `python tests/benchmarks/growth.py --shards {table["n_shards"].iloc[0]}`: random codes of {N_BITS} bits and 100
+classes in files, {N_QUERIES:,} queries, the metrics {", ".join(ADDED)}. First the jobs of the pipeline, of a rule with
+several jobs the longest and the one with the most memory; then `protocol evaluate`, whose codes and labels are mapped
+from their files: the last column leaves out the pages of these. `with buckets` are the metrics of the convention
+`protocol`, mLGAP and utilisation included. All results are the same to nine digits.
+
+| what | threads | seconds | CPU seconds | peak memory, MB | without mapped files, MB |
+| --- | --: | --: | --: | --: | --: |
+{chr(10).join(rows)}
 """
 
 
@@ -161,32 +328,63 @@ def figure(table: pd.DataFrame) -> str:
             x=alt.X("n:Q", title="items", **axes), y=alt.Y(f"{column}:Q", title=title, **axes), color="stage:N"
         ).properties(width=280, height=220)
 
-    both = alt.hconcat(panel("cpu_s", "processor seconds"), panel("peak_mb", "peak memory, MB"))
+    both = alt.hconcat(panel("cpu_s", "CPU seconds"), panel("peak_mb", "peak memory, MB"))
     return vl_convert.vegalite_to_svg(both.to_json())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", nargs=2, metavar=("STAGE", "N"), help="one measure, printed as JSON")
-    parser.add_argument("--page", action="store_true", help="only make the page and the figure again from the table")
+    parser.add_argument("--shards", type=int, metavar="N", help=f"count {LARGE:,} items at once and in N jobs")
+    parser.add_argument("--busy", action="store_true", help="measure on a busy machine, and write nothing")
+    parser.add_argument("--page", action="store_true", help="only make the page and the figure again from the tables")
     arguments = parser.parse_args()
     if arguments.measure:
         stage, n = arguments.measure
         sys.stdout.write(json.dumps(measure(stage, int(n))))
         return
+    FOLDER.mkdir(parents=True, exist_ok=True)
     if not arguments.page:
-        rows = []
-        for stage in STAGES:
-            for n in SIZES:
-                command = [sys.executable, __file__, "--measure", stage, str(n)]
-                found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-                rows.append({"stage": stage, "n": n, **found})
-                sys.stdout.write(f"{rows[-1]}\n")
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame(rows).to_csv(FOLDER / "growth.csv", index=False)
-    table = pd.read_csv(FOLDER / "growth.csv")
+        rows = measured_in_shards(arguments.shards) if arguments.shards else measured()
+        # Snakemake looks at the CPU time of its jobs every half a second, so theirs is too small.
+        on_one_core = [row for row in rows if "stage" in row or (row["threads"] == 1 and "without_mapped_mb" in row)]
+        check_idle(on_one_core, busy=arguments.busy)
+        if arguments.busy:
+            return
+        pd.DataFrame(rows).to_csv(FOLDER / ("shards.csv" if arguments.shards else "growth.csv"), index=False)
+        (FOLDER / "machine.json").write_text(json.dumps(machine(), indent=2) + "\n")
+    table, made_on, of_shards = stored()
     (FOLDER / "growth.svg").write_text(figure(table))
-    (FOLDER / "README.md").write_text(page(table))
+    (FOLDER / "README.md").write_text(page(table, made_on, of_shards))
+
+
+def stored() -> tuple[pd.DataFrame, dict[str, str] | None, pd.DataFrame | None]:
+    """Return the stored measures, the machine they were made on, and the measures in shards."""
+    record, shards = FOLDER / "machine.json", FOLDER / "shards.csv"
+    made_on = json.loads(record.read_text()) if record.exists() else None
+    return pd.read_csv(FOLDER / "growth.csv"), made_on, pd.read_csv(shards) if shards.exists() else None
+
+
+def measured() -> list[dict[str, object]]:
+    """Return the measures of every stage at every size, each made in a fresh process."""
+    rows = []
+    for stage in STAGES:
+        for n in SIZES:
+            command = [sys.executable, __file__, "--measure", stage, str(n)]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            rows.append({"stage": stage, "n": n, **found})
+            sys.stdout.write(f"load {load():.1f}: {rows[-1]}\n")
+    return rows
+
+
+def measured_in_shards(n_shards: int) -> list[dict[str, object]]:
+    """Return the measures of a large database."""
+    rows = []
+    for row in large(LARGE, n_shards):
+        rows.append({"n": LARGE, "n_shards": n_shards, **row})
+        sys.stdout.write(f"load {load():.1f}: {rows[-1]}\n")
+        sys.stdout.flush()
+    return rows
 
 
 if __name__ == "__main__":

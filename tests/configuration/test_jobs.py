@@ -31,6 +31,12 @@ def test_splits_of_one_draw_share_everything_but_the_split():
     }
 
 
+def test_shards_are_counted_in_jobs_of_their_own():
+    found, at_once = jobs(count_shards=3, metrics=["mAP"]), jobs()
+    assert (found["count_shard"], found["add_counts"]) == (3 * at_once["count"], at_once["count"])
+    assert set(found) ^ set(at_once) == {"count", "count_shard", "add_counts"}
+
+
 def test_features_share_draws_and_splits():
     found = jobs(features={"gist": {}, "sift": {"runs": 3, "hashers": ["lsh"], "splits": ["standard"]}})
     assert (found["draw"], found["split"]) == (3, 2 + 3)

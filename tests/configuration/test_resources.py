@@ -43,6 +43,13 @@ def test_needs_grow_with_the_dataset_and_the_attempt(loaded):
     assert need(large, "count")["runtime"] > need(small, "count")["runtime"]
 
 
+def test_a_shard_needs_less_than_the_database(loaded):
+    changes = {"metrics": ["mAP"], "dataset_options": {"n": 100_000_000}}
+    at_once, shards = (loaded("synthetic", **changes, count_shards=n) for n in (1, 100))
+    assert need(shards, "count_shard")["mem_mb"] < need(at_once, "count")["mem_mb"] / 10
+    assert need(shards, "count_shard")["runtime"] < need(at_once, "count")["runtime"] / 10
+
+
 def test_images_are_as_long_as_they_are_and_pytorch_is_counted(loaded):
     experiment = loaded("cifar10_learned_images")
     matrix = 60_000 * 3072 * 4 / 2**20  # 703 MB

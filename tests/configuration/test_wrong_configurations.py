@@ -324,3 +324,21 @@ def test_a_network_that_no_list_uses_needs_no_pytorch(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     configuration.load(SMALL | changes)
     assert "needs PyTorch" in refused(hashers=["csq"], **changes)
+
+
+@pytest.mark.parametrize("metric", ["mLGAP@r2", "mAP[index]", "utilisation", "entropy", "collision", "largest_bucket"])
+def test_metrics_that_do_not_add_up_over_shards(metric):
+    metrics = ["mAP", "nDCG", "precision@r2"]
+    assert configuration.load(SMALL | {"metrics": metrics, "count_shards": 4}).config["count_shards"] == 4
+    assert configuration.load(SMALL | {"metrics": [*metrics, metric]})
+    assert refused(metrics=[*metrics, metric], count_shards=4) == (
+        f"metrics: expected metrics that add up over the 4 shards that count_shards sets, got {metric!r}. "
+        "Leave it out, or set count_shards: 1."
+    )
+
+
+def test_more_shards_than_database_items():
+    assert refused(metrics=["mAP"], count_shards=1298) == (
+        "count_shards: expected at most 1297, the database items of the improved split, got 1298."
+    )
+    assert refused(count_shards=0) == "count_shards: expected an integer from 1 to 10000, got 0."

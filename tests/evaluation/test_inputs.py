@@ -158,6 +158,8 @@ def test_signed_bytes_are_ambiguous():
             means(*sides, n_bits=16, bit_order=bit_order)
     with pytest.raises(ProtocolError, match=r"expected packed codes from -128 to 127, got values from \d+ to 255"):
         means(np.full((6, 2), 255), sides[1], n_bits=16, bit_order="big-128")
+    with pytest.raises(ProtocolError, match="expected packed codes from -128 to 127, got values from 255 to 255"):
+        means(np.full((6, 2), 255, dtype=np.uint8), sides[1], n_bits=16, bit_order="big-128")
     with pytest.raises(ProtocolError, match="query codes: expected n_bits for packed codes of bit order big-128"):
         means(*sides, bit_order="big-128")
     with pytest.raises(ProtocolError, match="query codes: expected 2 columns of packed integers, got 16 of bool"):

@@ -3,7 +3,7 @@ import pytest
 
 from protocol import evaluate
 from protocol.checks import ProtocolError
-from protocol.formats.arrays import array_shape, read_array, read_labels
+from protocol.formats.arrays import array_shape, map_array, read_array, read_labels
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.integers(-90, 90, (5, 3))
@@ -89,3 +89,25 @@ def test_labels_that_are_words(tmp_path):
         read_labels(tmp_path / "ragged.csv")
     with pytest.raises(ProtocolError, match=r"words\.npy: expected an array of numbers, got dtype <U3"):
         read_array(tmp_path / "words.npy")
+
+
+def test_packed_codes_and_labels_are_mapped(tmp_path):
+    """What `evaluate` reads of large files stays on the disk, and gives the same numbers."""
+    rng = np.random.default_rng(0)
+    sides = {side: rng.integers(0, 256, (n, 2), dtype=np.uint8) for side, n in (("query", 5), ("database", 90))}
+    labels = {side: rng.integers(0, 3, len(own)) for side, own in sides.items()}
+    for side, own in sides.items():
+        np.array(own.shape, "<u4").tofile(tmp_path / f"{side}.u8bin")
+        with open(tmp_path / f"{side}.u8bin", "ab") as file:
+            own.tofile(file)
+        np.save(tmp_path / f"{side}.npy", own)
+        np.save(tmp_path / f"{side}_labels.npy", labels[side])
+    for extension in (".u8bin", ".npy"):
+        mapped = map_array(tmp_path / f"database{extension}")
+        assert isinstance(mapped.base, np.memmap)
+        np.testing.assert_array_equal(mapped, sides["database"])
+        given = {f"{side}_labels": tmp_path / f"{side}_labels.npy" for side in sides}
+        files = evaluate(*(tmp_path / f"{side}{extension}" for side in sides), **given, n_bits=16)
+        arrays = evaluate(*sides.values(), **{f"{side}_labels": own for side, own in labels.items()}, n_bits=16)
+        assert files.to_json() == arrays.to_json()
+    assert isinstance(read_labels(tmp_path / "database_labels.npy").base, np.memmap)

@@ -8,6 +8,7 @@ import pytest
 from protocol import codes
 from protocol.checks import ProtocolError
 from protocol.ranking import (
+    HammingCounts,
     LabelRelevance,
     NeighbourRelevance,
     count,
@@ -163,22 +164,29 @@ def test_refusals(monkeypatch):
         count_in_shards(query[:6], database, 16, truths, shard_items=20)
 
 
-def test_memory_is_that_of_a_shard(tmp_path):
-    """Twenty shards take hardly more memory than one: codes and labels stay in their files."""
-    rng = np.random.default_rng(7)
-    np.save(tmp_path / "codes.npy", rng.integers(0, 256, (1_000_000, 8), dtype=np.uint8))
-    np.save(tmp_path / "labels.npy", rng.integers(0, 10, 1_000_000))
+def test_memory_is_that_of_a_shard(tmp_path, monkeypatch):
+    """Codes and labels, 64 MB, stay in their files; counting sees a shard at a time, and little else is in memory."""
+    for name, shape, dtype in (("codes", (4_000_000, 8), np.uint8), ("labels", (4_000_000,), np.int64)):
+        np.lib.format.open_memmap(tmp_path / f"{name}.npy", "w+", dtype, shape).flush()
+    database, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels"))
+    counted = []
 
-    def peak(n_items):
-        database, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r")[:n_items] for name in ("codes", "labels"))
-        tracemalloc.start()
+    def noted(query_codes, part, n_bits, truths, **options):
+        counted.append((len(part), truths["t"].n_database))
+        zeros = [[0] * n_bits] * len(query_codes)
+        return {
+            "t": HammingCounts.from_histograms(np.insert(zeros, 0, len(part), axis=1), np.insert(zeros, 0, 0, axis=1))
+        }
+
+    monkeypatch.setattr(sharding, "count", noted)
+    tracemalloc.start()
+    try:
         truth = {"t": LabelRelevance(np.zeros(2, dtype=int), labels)}
         options = {"shard_items": 50_000, "bucket_sizes": False, "largest_bucket": False}
-        count_in_shards(database[:2], database, 64, truth, **options)
-        try:
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    one, twenty = peak(50_000), peak(1_000_000)
-    assert twenty < 1.5 * one  # the codes alone are twice as much
+        counts = count_in_shards(database[:2], database, 64, truth, **options)["t"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts.n_database == 4_000_000
+    assert counted == [(50_000, 50_000)] * 80
+    assert peak < 2_000_000

@@ -13,10 +13,34 @@ SPEC.loader.exec_module(growth)
 
 
 def test_the_page_is_made_from_the_table():
-    table = pd.read_csv(growth.FOLDER / "growth.csv")
-    assert (growth.FOLDER / "README.md").read_text() == growth.page(table)
+    table, made_on, shards = growth.stored()
+    assert (growth.FOLDER / "README.md").read_text() == growth.page(table, made_on, shards)
     assert set(table["stage"]) == set(growth.STAGES)
     assert all(set(part["n"]) == set(growth.SIZES) for _, part in table.groupby("stage"))
+
+
+def test_the_page_names_the_machine_and_has_the_shards():
+    table, _, _ = growth.stored()
+    row = {"n": 20_000_000, "n_shards": 8, "threads": 1, "wall_s": 9.0, "cpu_s": 8.9, "peak_mb": 500}
+    shards = pd.DataFrame(
+        [row | {"what": "count_shard, 8 jobs"}, row | {"what": "evaluate", "threads": 2, "without_mapped_mb": 180}]
+    )
+    machine = growth.machine()
+    text = growth.page(table, machine, shards)
+    assert all(machine[name] in text for name in ("cpu", "cores", "date", "versions"))
+    assert "| count_shard, 8 jobs | 1 | 9.0 | 8.9 | 500 |  |" in text
+    assert "| evaluate | 2 | 9.0 | 8.9 | 500 | 180 |" in text
+
+
+@pytest.mark.parametrize(("wall", "refused"), [(1.25, False), (1.35, True)])
+def test_a_busy_machine_is_refused(wall, refused):
+    rows = [{"wall_s": wall, "cpu_s": 1.0}]
+    growth.check_idle(rows, busy=True)
+    if refused:
+        with pytest.raises(SystemExit, match=r"the machine is busy: .*'wall_s': 1\.35"):
+            growth.check_idle(rows, busy=False)
+    else:
+        growth.check_idle(rows, busy=False)
 
 
 def test_what_many_items_take_is_worked_out_from_the_largest_size():

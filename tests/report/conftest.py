@@ -44,7 +44,7 @@ def made(labels, runs=2):
             "class_label": LabelRelevance(labels[query], labels[database]),
             "nearest_neighbours": NeighbourRelevance(np.arange(0, 51, 5), near.ravel(), database.size),
         }
-        radii, codes_of, counts_of = [], {}, {}
+        radii, codes_of = [], {}
         for run in range(runs):
             for noise, hasher in zip((0.45, 0.1), HASHERS, strict=True):
                 pairs, arrays = {}, {}
@@ -69,11 +69,7 @@ def made(labels, runs=2):
                 ]
                 if run == 0:
                     codes_of[hasher] = pairs
-                    counts_of[hasher] = {
-                        place: {"bucket_sizes": arrays[f"{place}/bucket_sizes"]}
-                        for place in dict.fromkeys(name.partition("/")[0] for name in arrays)
-                    }
-        of_run = displaying.of_run(codes_of, counts_of, truths, parts, LENGTHS)
+        of_run = displaying.of_run(codes_of, truths, parts, LENGTHS)
         for name, table in (of_run | {"radii": displaying.mean_over_runs(radii)}).items():
             displayed.setdefault(name, []).append(table.assign(feature="gist", split=split))
     summary = summarise(pd.DataFrame(rows, columns=[*metrics.COLUMNS[:-1], *metrics.ITEMS, "value"]))

@@ -97,6 +97,13 @@ def test_bucket_sizes_start_with_the_fullest_and_end_with_the_last():
     assert len(rows) <= 60
 
 
+def test_bucket_sizes_are_those_of_the_counts():
+    expected = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)
+    sizes = display.bucket_sizes(PAIR["database"])
+    for counts in expected.values():
+        assert sizes.tolist() == counts.bucket_sizes.tolist()
+
+
 def test_what_a_query_retrieves_is_the_stable_order_of_its_distances():
     rows = list(display.retrieved_rows(PAIR, N_BITS, TRUTHS, PARTS))
     distances = codes.hamming_distance(PAIR["query"], PAIR["database"])
@@ -122,10 +129,9 @@ def test_a_search_stops_before_its_ball_is_too_large(n_bits):
 
 def test_the_tables_of_a_run_have_their_columns_also_without_rows():
     pairs = {"h": {16: {"query": np.zeros((2, 2), np.uint8), "database": np.zeros((3, 2), np.uint8)}}}
-    counts = {"h": {"16 none 0": {"bucket_sizes": np.array([3])}}}
     truths = {"t": LabelRelevance([0, 1], [0, 1, 1])}
     parts = {"query": np.arange(2), "database": np.arange(3)}
-    tables = display.of_run(pairs, counts, truths, parts, [16])
+    tables = display.of_run(pairs, truths, parts, [16])
     assert tables["histogram"].empty
     assert list(tables["histogram"]) == ["hasher", "n_bits", "code", "items"]
     assert tables["buckets"].to_numpy().tolist() == [["h", 16, 1, 3, 1]]
@@ -133,8 +139,7 @@ def test_the_tables_of_a_run_have_their_columns_also_without_rows():
 
 def test_finished_codes_may_lack_code_lengths():
     pairs = {N_BITS: PAIR}
-    sizes = {f"{N_BITS} none 0": {"bucket_sizes": np.array([31])}}
     shorter, longer = ([N_BITS - 1, N_BITS], [N_BITS, N_BITS + 1])
     for lengths, absent in ((shorter, {"histogram"}), (longer, {"conventions", "retrieved"})):
-        tables = display.of_run({"h": pairs}, {"h": sizes}, TRUTHS, PARTS, lengths)
+        tables = display.of_run({"h": pairs}, TRUTHS, PARTS, lengths)
         assert {name for name, table in tables.items() if table.empty} == absent

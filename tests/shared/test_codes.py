@@ -83,3 +83,34 @@ def test_check_refuses_bits_beyond_the_last_and_another_width():
         codes.check(np.array([[8]], dtype=np.uint8), 3)
     with pytest.raises(ProtocolError, match=r"9 bits are packed as uint8 \(n, 2\)"):
         codes.check(np.zeros((1, 1), dtype=np.uint8), 9)
+
+
+@pytest.mark.parametrize("split", ["", "improved"])
+@pytest.mark.parametrize("n_shards", [1, 3, 7])
+def test_the_shards_of_a_split_are_its_database(monkeypatch, split, n_shards):
+    """Several items an image, in any order, and images that are not in the database."""
+    monkeypatch.setattr(codes, "_BLOCK", 4)
+    rng = np.random.default_rng(0)
+    prefix = f"{split}/" if split else ""
+    stored = {f"{prefix}image": rng.permutation(np.repeat(np.arange(12), 3))}
+    for n_bits in (8, 20):
+        for side, n in (("query", 5), ("items", 36)):
+            stored[f"{prefix}{n_bits}/{side}"] = codes.pack(rng.random((n, n_bits)) < 0.5)
+    database = np.array([1, 4, 5, 8, 11])
+    whole = codes.of_split(stored, database, split)
+    rows = codes.rows_of_split(stored, database, split)
+    assert rows.sum() == 15
+    parts = {n_bits: [] for n_bits in whole}
+    for number in range(n_shards):
+        part = slice(15 * number // n_shards, 15 * (number + 1) // n_shards)
+        for n_bits, pair in codes.of_shard(stored, rows, part, split):
+            np.testing.assert_array_equal(pair["query"], whole[n_bits]["query"])
+            parts[n_bits].append(pair["database"])
+    for n_bits, pair in whole.items():
+        np.testing.assert_array_equal(np.concatenate(parts[n_bits]), pair["database"])
+
+
+@pytest.mark.parametrize("n_bits", [5, 64, 70])
+def test_words_and_back(n_bits):
+    packed = codes.pack(np.random.default_rng(1).random((9, n_bits)) < 0.5)
+    np.testing.assert_array_equal(codes.from_words(codes.words(packed), n_bits), packed)

@@ -25,7 +25,7 @@ from protocol import configuration, datasets, registry
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.identity import options_text
-from protocol.metrics import need_index_order
+from protocol.metrics import needs as needs_of_metrics
 from protocol.seeds import derive
 from protocol.splits import draw_of, drawing_split, list_paths
 from protocol.storage import check_writable
@@ -482,6 +482,25 @@ def extensions_of(wildcards):
             (name, s) for s in ([0] if name == "none" else CONFIG["extension_bits"])
         ]
     return pairs
+
+
+def shard_number(wildcards):
+    """The number of a shard, from 0."""
+    return int(wildcards.scatteritem.partition("-of-")[0]) - 1
+
+
+def counting_times():
+    """The benchmark files of the jobs that count."""
+    folder, n_shards = (
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}",
+        CONFIG["count_shards"],
+    )
+    if n_shards == 1:
+        return each(f"{folder}/count.tsv")
+    files = each(f"{folder}/add_counts.tsv")
+    for number in range(1, n_shards + 1):
+        files += each(f"{folder}/shards/{number}-of-{n_shards}/count_shard.tsv")
+    return files
 
 
 def options_of_scores():

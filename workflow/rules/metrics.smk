@@ -1,32 +1,3 @@
-rule count:
-    """Count the database items at each Hamming distance, in the database of every split protocol of a draw."""
-    input:
-        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
-        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
-        splits=counted_split_files,
-    output:
-        counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
-    log:
-        "<logs>/{feature}/{draw}/run{run}/{hasher}/counts.log",
-    benchmark:
-        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"
-    conda:
-        "../../envs/protocol.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory("count"),
-        runtime=minutes("count"),
-    params:
-        splits=counted_splits,
-        extensions=extensions_of,
-        index_order=need_index_order(CONFIG["metrics"]),
-        code=code("count.py"),
-    message:
-        "counts: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
-    script:
-        "../scripts/count.py"
-
-
 rule counts:
     """Count for all hashers of the experiment."""
     input:

@@ -24,7 +24,7 @@ TIMED = [
         "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/finished_codes.tsv",
         finished=True,
     ),
-    *each("<benchmarks>/{feature}/{draw}/run{run}/{hasher}/count.tsv"),
+    *counting_times(),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
 # What the page and the paper read of CSV and JSON that stages wrote.
@@ -55,9 +55,11 @@ REPORTED = {
     "times": TIMED,
     "checksums": checksums(*TABLES),
 }
-# Where files come from makes no result.
+# Where files come from and how jobs are divided make no result.
 REPORTED_CONFIG = {
-    key: value for key, value in CONFIG.items() if key not in ("mirror", "offline")
+    key: value
+    for key, value in CONFIG.items()
+    if key not in ("mirror", "offline", "count_shards")
 }
 # The page prints the records of all plug-ins in use.
 REPORT_PLUGINS = {

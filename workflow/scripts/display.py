@@ -9,20 +9,18 @@ from protocol.report import display, write_table
 
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
-    p, split, radii, counts_of = job.params, job.wildcards.split, [], {}
+    p, split, radii = job.params, job.wildcards.split, []
     for path in map(Path, job.input.counts):
         hasher, counts = path.parent.name, storage.read_group(path, split)
         rows = display.radius_rows(counts, lengths=p.n_bits, empty=p.empty, extended=hasher == p.extended)
         radii += [{"hasher": hasher} | row for row in rows]
-        if path.parents[1].name == "run0":
-            counts_of[hasher] = storage.grouped(counts)
     parts = storage.read(job.input.splits)
     codes_of = {
         Path(path).parent.name: codes.of_split(storage.read(path), parts["database"], split) for path in job.input.codes
     }
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}
-    tables = display.of_run(codes_of, counts_of, truths, parts, p.n_bits)
+    tables = display.of_run(codes_of, truths, parts, p.n_bits)
     for name, table in (tables | {"radii": display.mean_over_runs(radii)}).items():
         write_table(job.output[name], table)
 

@@ -1,0 +1,30 @@
+"""The config files that the page on shards shows are valid, and divide the counting."""
+
+import itertools
+import re
+
+import pytest
+import yaml
+
+from protocol import configuration
+
+
+@pytest.fixture
+def blocks(root):
+    text = (root / "docs" / "how-to" / "count-on-a-cluster.md").read_text()
+    return [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", text, re.S | re.M)]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_page_s_config_files(blocks, index, root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    synthetic = yaml.safe_load((root / "workflow" / "config" / "synthetic.yaml").read_text())
+    config = synthetic | blocks[index]
+    for method in config.get("codes", {}).values():
+        for role, split, n_bits in itertools.product(("query", "database"), config["splits"], config["n_bits"]):
+            file = tmp_path / method[role].format(split=split, run=0, n_bits=n_bits)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+    jobs = configuration.jobs(configuration.load(config))
+    assert jobs["count_shard"] == 100 * jobs["add_counts"]
+    assert len(blocks) == 2

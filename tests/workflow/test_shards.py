@@ -1,0 +1,59 @@
+"""Counting in shards: jobs of their own, and the tables of one job."""
+
+import pytest
+from project import ELSEWHERE, Project
+
+from protocol import storage
+
+pytestmark = pytest.mark.workflow
+N = 4
+METRICS = ["mAP", "mAP@10[retrieved]", "nDCG", "precision@r2", "AUPRC[area]"]
+SHORT = ELSEWHERE | {"features": {"pixels": {}}, "hashers": ["lsh"], "extensions": ["none", "same"], "metrics": METRICS}
+TABLES = ("metrics.csv", "summary.csv", "runs.csv")
+
+
+@pytest.fixture(scope="module")
+def sharded(tmp_path_factory, root):
+    """A copy in which one experiment was counted at once, and the same one in shards."""
+    made = Project(tmp_path_factory.mktemp("sharded"), root)
+    made.write(SHORT, "once.yaml")
+    made.write(SHORT | {"experiment": "shards", "count_shards": N}, "shards.yaml")
+    for config in ("once.yaml", "shards.yaml"):
+        done = made.run("metrics", config=config)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+def results(project, name):
+    return project.folder / "results" / name
+
+
+def test_shards_leave_the_bytes_of_the_tables(sharded):
+    for table in TABLES:
+        expected = (results(sharded, "small") / table).read_bytes()
+        assert (results(sharded, "shards") / table).read_bytes() == expected
+
+
+def test_the_counts_add_up_to_those_of_one_job(sharded):
+    (once,), (total,) = (
+        list(results(sharded, name).glob("pixels/*/run0/lsh/counts.h5")) for name in ("small", "shards")
+    )
+    expected, found = storage.read(once), storage.read(total)
+    left_out = {name for name in expected if name.rpartition("/")[2] in ("bucket_sizes", "largest_bucket")}
+    assert left_out
+    assert set(found) == set(expected) - left_out
+    for name, array in found.items():
+        assert array.dtype == expected[name].dtype
+        assert array.tolist() == expected[name].tolist()
+    assert len(list(total.parent.glob(f"shards/*-of-{N}.h5"))) == N
+
+
+def test_each_shard_is_a_job(sharded):
+    changes = SHORT | {"experiment": "shards", "count_shards": N, "extensions": ["none"]}
+    sharded.write(changes, "changed.yaml")
+    assert sharded.jobs("metrics", config="changed.yaml") == {
+        "count_shard": N,
+        "add_counts": 1,
+        "score": 1,
+        "metrics": 1,
+    }

@@ -1,0 +1,64 @@
+# In place of the rule `count`, where the config file sets `count_shards`.
+scattergather:
+    count=CONFIG["count_shards"],
+
+
+rule count_shard:
+    """Count one shard of the database, in the database of every split protocol of a draw."""
+    input:
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
+        splits=counted_split_files,
+    output:
+        counts="<results>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/shards/{scatteritem}/count_shard.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("count_shard"),
+        runtime=minutes("count_shard"),
+    params:
+        splits=counted_splits,
+        extensions=extensions_of,
+        number=shard_number,
+        n_shards=CONFIG["count_shards"],
+        code=code("count_shard.py"),
+    message:
+        "counts: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}, shard {wildcards.scatteritem}"
+    script:
+        "../scripts/count_shard.py"
+
+
+rule add_counts:
+    """Add up the counts of all shards of the database."""
+    input:
+        shards=gather.count(
+            "<results>/{{feature}}/{{draw}}/run{{run}}/{{hasher}}/shards/{scatteritem}.h5"
+        ),
+        codes="<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5",
+        ground_truth="<results>/{feature}/{draw}/run{run}/ground_truth.h5",
+        splits=counted_split_files,
+    output:
+        counts="<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5",
+    log:
+        "<logs>/{feature}/{draw}/run{run}/{hasher}/add_counts.log",
+    benchmark:
+        "<benchmarks>/{feature}/{draw}/run{run}/{hasher}/add_counts.tsv"
+    conda:
+        "../../envs/protocol.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory("add_counts"),
+        runtime=minutes("add_counts"),
+    params:
+        splits=counted_splits,
+        extensions=extensions_of,
+        code=code("add_counts.py"),
+    message:
+        "counts of all shards: {wildcards.hasher} on {wildcards.feature}, draw {wildcards.draw}, run {wildcards.run}"
+    script:
+        "../scripts/add_counts.py"

@@ -1,0 +1,34 @@
+"""Count the items of one shard of the database at each Hamming distance."""
+
+from protocol import codes, storage
+from protocol.ranking import count_in_shards, pack_counts, relevance_of_part, shard
+
+
+def main(job):
+    """Write the counts of the shard; no other codes and labels of the database are read."""
+    p, arrays = job.params, {}
+    with storage.opened(job.input.codes) as stored, storage.opened(job.input.ground_truth) as rules:
+        for split, path in zip(p.splits, job.input.splits, strict=True):
+            rows = codes.rows_of_split(stored, storage.read(path, ["database"])["database"], split)
+            n_database = int(rows.sum())
+            part, own = shard(n_database, p.number, p.n_shards), storage.grouped(storage.grouped(rules)[split])
+            truths = {truth: relevance_of_part(rule, n_database, part) for truth, rule in own.items()}
+            options = {"bucket_sizes": False, "largest_bucket": False, "calls": len(p.splits) * len(p.extensions)}
+            for n_bits, pair in codes.of_shard(stored, rows, part, split):
+                for extension, s in p.extensions:
+                    extended = codes.extend(**pair, n_bits=n_bits, extension=extension, extension_bits=s)
+                    packed = pack_counts(count_in_shards(*extended, truths, **options))
+                    arrays |= {f"{split}/{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
+    inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
+    record = storage.passport(
+        "counts of a shard",
+        parameters={"extensions": [list(pair) for pair in p.extensions], "number": p.number, "n_shards": p.n_shards},
+        inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
+    )
+    storage.write(job.output.counts, arrays, record, compress=True)
+
+
+if __name__ == "__main__":
+    from job import run
+
+    run(main, snakemake)  # noqa: F821 - Snakemake defines it
