@@ -1,12 +1,26 @@
 """From packed codes to `HammingCounts`: one pass over the distances serves every ground truth.
 
-Four algorithms give the same integers, and `count` takes the one that should be done first. `Shell` needs no pairs but
-a table of all codes. `BitPlanes` compares 512 items at once and is the fastest for codes of middle length. `Words`
-increments a counter for each pair: the fastest for long codes, and the only one that sees the items in the order of the
-database. `Plain` needs NumPy alone and starts at once; the other algorithms are tested against it.
+Four algorithms give the same integers, and `count` chooses the one that finishes first. Each of them stays because it
+is much faster than the others in its range. In G pairs/s on one core at 2.5 GHz, for 1,000 queries (10,000 up to 16
+bits) and 59,000 items in 10 classes:
+
+============ ======= ======= ======= ======= ======= ======== ==========
+algorithm     8 bits 12 bits 16 bits 32 bits 64 bits 256 bits 1,024 bits
+============ ======= ======= ======= ======= ======= ======== ==========
+`Shell`         76.8    62.3     6.6       -       -        -          -
+`BitPlanes`     10.1    14.2    14.5     6.9     5.0      1.1          -
+`Words`          1.4     1.7     1.4     1.7     1.7      0.7        0.4
+`Plain`          0.3       -       -     0.4     0.4      0.1       0.03
+============ ======= ======= ======= ======= ======= ======== ==========
+
+- `Shell` needs no pairs, but a table of all codes; NumPy alone.
+- `BitPlanes` compares 512 items at once. It is faster than `Words` up to 256 bits if distances spread widely, and up to
+  384 bits on random codes.
+- `Words` increments a counter for each pair. It also follows the order of the database, for mAP[index].
+- `Plain` is the reference to which the others are held. It starts at once, and does the work where numba is missing.
 
 `BitPlanes` and `Words` need the optional dependency numba, and have to load its output. A process that counts again and
-again, such as a training loop, loads it as soon as all its calls together are worth it.
+again, such as a training loop, loads it as soon as all its calls together are worth it, and uses it from then on.
 """
 
 import functools
@@ -47,7 +61,7 @@ _missed = {"seconds": 0.0}
 """Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
 """Seconds, by the estimates above, that numba has to save before its absence is worth a warning. On 300 million pairs
-of 64 bits, NumPy takes a second and numba a sixth of it."""
+of 64 bits, NumPy takes a second and numba a tenth of it."""
 
 
 def count(
@@ -130,7 +144,11 @@ def count(
     ranker = None
     if index_order and is_compiled:
         ranker = counter if isinstance(counter, Words) else Words(queries, items, n_bits, relevances)
-    buckets = Buckets.of(items, _keys(items) if is_compiled else None) if bucket_sizes or largest_bucket else None
+    buckets = (
+        Buckets.of(items, _keys(items) if is_compiled and items.shape[1] > 1 else None)
+        if bucket_sizes or largest_bucket
+        else None
+    )
     listed = {name: relevances[name] for name in relevances if name not in by_label and algorithm is not Words}
     lists = {name: Lists(relevance) for name, relevance in listed.items()}
 
@@ -175,7 +193,7 @@ def count(
 
 
 def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a key of each code, which is itself if it is one word."""
+    """Return a key of each code, by which they can be sorted faster than by several words."""
     from protocol.ranking._kernels import write_keys  # loads numba
 
     keys = np.empty(len(items), dtype=np.uint64)
@@ -223,7 +241,7 @@ def _numba_is_installed() -> bool:
 def _warn_without_numba() -> None:
     """Warn once per process; the filters of the module warnings would let the message through again and again."""
     warnings.warn(
-        "counting with NumPy alone; numba counts about six times faster: pip install 'hashing-protocol[fast]'",
+        "counting with NumPy alone; numba counts about ten times faster: pip install 'hashing-protocol[fast]'",
         stacklevel=2,
     )
 

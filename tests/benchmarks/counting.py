@@ -29,7 +29,7 @@ from protocol.ranking._plain import Plain
 
 N_CLASSES = 10
 LENGTHS = (8, 16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 3072, 4096)
-SIZES = ((1000, 59_000), (100, 1_000_000))
+SIZES = ((1000, 59_000), (200, 1_000_000))
 """Queries and items of the comparison by code length."""
 
 PLAIN_C = """
