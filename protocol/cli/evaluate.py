@@ -239,7 +239,7 @@ def _add_vectors(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--distance",
         metavar="NAME",
-        help="by which items are near: cosine, euclidean or dot, larger is nearer (cosine)",
+        help="distance that decides which items are nearest: cosine, euclidean, or dot, the inner product (cosine)",
     )
     command.add_argument(
         "--neighbours", type=int, nargs="+", metavar="K", help="numbers of nearest items to look for (1 10 100)"
@@ -271,7 +271,12 @@ def _add_vectors(command: argparse.ArgumentParser) -> None:
         "--rescore-codes", nargs=2, metavar=("Q", "D"), help="second codes of queries and database, which re-rank"
     )
     command.add_argument("--rescore-hasher", metavar="NAME", help="makes second codes of the vectors (as --hasher)")
-    command.add_argument("--rescore-bits", type=int, metavar="B", help="length of the second codes")
+    command.add_argument(
+        "--rescore-bits",
+        type=int,
+        metavar="B",
+        help="length of the second codes (the dimension of the vectors)",
+    )
     command.add_argument(
         "--measure-speed", action="store_true", help="measure the queries per second of our own exact scan"
     )

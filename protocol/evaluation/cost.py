@@ -1,4 +1,4 @@
-"""The cost of a code beside its quality: bytes for each item, and on request the speed of our own exact scan."""
+"""The cost of a code next to its quality: bytes for each item, and on request the speed of our own exact scan."""
 
 import platform
 import time

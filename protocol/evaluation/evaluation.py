@@ -216,12 +216,13 @@ def evaluate(
         In place of labels: the vectors that the codes stand for, (n, d). The items nearest to a query are relevant to
         it. Files in NumPy's format and in those of big-ann-benchmarks and TEXMEX are read in blocks.
     distance : {"cosine", "euclidean", "dot"}, default="cosine"
-        By which items are near; ``dot`` is the inner product, larger is nearer.
+        The distance that decides which items are nearest; ``dot`` is the inner product: the larger, the nearer.
     neighbours : int or sequence of int, optional
         The numbers K of nearest items: ``neighbours@K``, ``1-recall@K`` and re-ranking are computed for each. 1, 10 and
         100 if None, as far as the database has so many.
     relevant_neighbours : int, optional
-        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None.
+        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None. A
+        number in the name of a metric does not change it.
     hasher : str, optional
         The registered hasher that makes codes of the vectors, ``sign`` if None; `n_bits` is the code length, by default
         the dimension of the vectors.
@@ -234,9 +235,10 @@ def evaluate(
     rescore_codes : pair of array_like, str or Path, optional
         The queries' and the database's second codes: re-ranking by these is computed as well as by the vectors.
     rescore_hasher : str, optional
-        The hasher that makes the second codes, `hasher` if None; `rescore_bits` has to be given.
+        The hasher that makes the second codes, without options if it is another one than `hasher`. If None, `hasher`,
+        provided that `rescore_bits` is given.
     rescore_bits : int, optional
-        The code length of the second codes.
+        The code length of the second codes; the dimension of the vectors if None and `rescore_hasher` is given.
     target : float, default=0.95
         The share of the nearest items for which the smallest factor c is looked up: c x K items are retrieved by code,
         ranked again, and K are kept.
@@ -261,9 +263,9 @@ def evaluate(
         query's values, so that their signs are the bits that the query would have. Metrics of the Hamming radius or of
         the buckets, `tables`, `lookup_radius` and `trec` need Hamming distances.
     metrics : sequence of str, optional
-        Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`, or ``["all"]``: every
-        one, with K = 1000 and
-        R = 0, 1, 2. Those of the convention if None. Of the last two, without the ones with a radius above `n_bits`.
+        Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`; or ``["all"]``: every
+        metric, with K = 1000 and R = 0, 1, 2. Those of the convention if None. ``["all"]`` and the convention leave out
+        metrics with a radius above `n_bits`.
     convention : str, default="protocol"
         Decides how undefined values count, and the metrics by default; ``protocol list conventions`` lists them.
     spread : bool, default=False
@@ -324,7 +326,7 @@ def evaluate(
         binarize=binarize,
         seed=seed,
         distance=distance,
-        neighbours=(neighbours,) if isinstance(neighbours, int) else neighbours,
+        neighbours=None if neighbours is None else np.atleast_1d(neighbours).tolist(),
         relevant_neighbours=relevant_neighbours,
         hasher=hasher,
         hasher_options=hasher_options,

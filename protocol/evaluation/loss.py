@@ -21,7 +21,7 @@ from protocol.evaluation.vectors import (
     vector_pair,
     vectors_from,
 )
-from protocol.groundtruth import Distance
+from protocol.groundtruth import Distance, check_rows
 from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
 
 
@@ -125,8 +125,10 @@ def vector_inputs(
     of_query, of_database = vector_pair(query, database)
     train = None
     if train_vectors is not None:
+        name = named(train_vectors, "training vectors")
         train = vectors_from(train_vectors, "training vectors")
-        check_dimension(train, of_query.shape[1], named(train_vectors, "training vectors"))
+        check_dimension(train, of_query.shape[1], name)
+        check_rows(train, f"{name}:")
     for hashed in filter(None, (hashing, second)):
         hashed.fitting(of_query.shape[1])
     given = None
@@ -157,12 +159,8 @@ def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress
     return CodePair(query, database, made.n_bits), made
 
 
-def check_rows(codes: CodePair, inputs: VectorInputs) -> None:
+def check_n_codes(codes: CodePair, n_queries: int, n_database: int) -> None:
     """Raise ProtocolError unless there is a code for each vector."""
-    _check_rows(codes, len(inputs.query), len(inputs.database))
-
-
-def _check_rows(codes: CodePair, n_queries: int, n_database: int) -> None:
     for of_role, n_rows, role in ((codes.query, n_queries, "query"), (codes.database, n_database, "database")):
         if len(of_role) != n_rows:
             raise ProtocolError(
@@ -175,10 +173,10 @@ def nearest_of(
 ) -> tuple[tuple[int, ...], int, dict[int, NeighbourRelevance]]:
     """Return the numbers K of nearest items, the number that other metrics read, and by number the relevance.
 
-    `metrics` are those in whose names a number is.
+    `metrics` are the names of metrics of the nearest items, such as ``neighbours@10``.
     """
     numbers = inputs.options.numbers(len(inputs.database), metrics)
-    relevant = inputs.options.relevant or max(numbers)
+    relevant = inputs.options.relevant or max(inputs.options.numbers(len(inputs.database), []))
     relevances = nearest_relevance(
         inputs.query,
         inputs.database,
@@ -216,8 +214,8 @@ def loss_of(
     second, made = _second_stage(inputs, progress)
     if second is not None:
         chosen = {number: relevances[number] for number in nearest.numbers}
-        told = stage(progress, "re-ranking", len(inputs.query))
-        curves.append(by_codes(codes, second, chosen, inputs.rescoring, made=made, progress=told))
+        watched = stage(progress, "re-ranking", len(inputs.query))
+        curves.append(by_codes(codes, second, chosen, inputs.rescoring, made=made, progress=watched))
     speed = None
     if inputs.measure_speed:
         speed = measured(
@@ -245,7 +243,7 @@ def _second_codes(
         raise ProtocolError(f"rescore_codes: expected the codes of queries and of the database, got {len(pair)} parts.")
     try:
         second = CodePair(*code_pair(*pair, n_bits=n_bits, bit_order=bit_order, binarize=binarize))
-        _check_rows(second, n_queries, n_database)
+        check_n_codes(second, n_queries, n_database)
     except ProtocolError as error:
         raise ProtocolError(f"rescore_codes: {error}") from error
     return second

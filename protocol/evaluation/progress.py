@@ -11,9 +11,9 @@ def stage(progress: Progress, name: str, total: int) -> Callable[[int], object] 
 
     Examples
     --------
-    >>> told = []
-    >>> done = stage(lambda *seen: told.append(seen), "counting", 5)
-    >>> done(2), done(3), told
+    >>> seen = []
+    >>> done = stage(lambda *step: seen.append(step), "counting", 5)
+    >>> done(2), done(3), seen
     (None, None, [(2, 5, 'counting'), (5, 5, 'counting')])
     """
     if progress is None:

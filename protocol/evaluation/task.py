@@ -9,7 +9,7 @@ from protocol import metrics as scoring
 from protocol.checks import ProtocolError
 from protocol.evaluation.inputs import code_pair, outputs_and_codes, relevance_from
 from protocol.evaluation.labels import label_pair
-from protocol.evaluation.loss import VectorInputs, check_rows, made_codes, nearest_of
+from protocol.evaluation.loss import VectorInputs, check_n_codes, made_codes, nearest_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.evaluation.second_stage import CodePair
 from protocol.evaluation.vectors import NearestItems, constant_bits, of_nearest
@@ -101,8 +101,8 @@ def counted(
     index_order = spread or "index_average_precision" in needed
     query, database, n_bits = task.codes
     if ranking != "hamming":
-        told = stage(progress, "counting", len(query) * len(task.truths))
-        how: dict[str, Any] = {"index_order": index_order, "threads": threads, "progress": told}
+        watched = stage(progress, "counting", len(query) * len(task.truths))
+        how: dict[str, Any] = {"index_order": index_order, "threads": threads, "progress": watched}
         return {
             number: asymmetric_counts(query, database, n_bits, truth, **how) for number, truth in task.truths.items()
         }
@@ -174,7 +174,7 @@ def _of_vectors(
     made = None
     if inputs.hashing is None:
         pair = _read(*codes, ranking, form)
-        check_rows(pair, inputs)
+        check_n_codes(pair, len(inputs.query), len(inputs.database))
     elif ranking != "hamming":
         raise ProtocolError(
             f"ranking {ranking!r}: expected outputs of the queries as query codes, and database codes, got vectors "

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,12 @@ from protocol.evaluation.frameworks import as_numpy
 from protocol.evaluation.hashing import HashedBy
 from protocol.evaluation.inputs import named
 from protocol.formats.arrays import map_array
-from protocol.groundtruth import Distance, nearest
-from protocol.metrics import keywords, neighbours_found
+from protocol.groundtruth import DISTANCES, Distance, nearest
+from protocol.metrics import ORDERS, keywords, neighbours_found
 from protocol.ranking import HammingCounts, NeighbourRelevance
 
-DISTANCES: tuple[Distance, ...] = get_args(Distance)
 NEIGHBOURS = (1, 10, 100)
 """The numbers of nearest items by default, as far as the database has so many."""
-ORDERS = ("expected", "best", "worst")
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def nearest_relevance(
     except ProtocolError as error:
         side, _, rest = str(error).partition(" ")
         name = dict(zip(("query", "database"), names, strict=True)).get(side)
-        raise ProtocolError(f"{name}: {rest}" if name else f"nearest items: {error}") from error
+        raise ProtocolError(f"{name}: {rest}" if name else str(error)) from error
     return {number: NeighbourRelevance(*found.first(number), len(database)) for number in numbers}
 
 

@@ -39,8 +39,8 @@ def read_array(file: str | Path) -> NDArray:
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
         ``F.tsv``, ``F.txt``, ``F.fbin`` and its like (`protocol.formats.big_ann`), or ``F.fvecs``, ``F.ivecs`` and
-        ``F.bvecs``. The key may be left out where the
-        file holds one array only. Text has a row a line, its numbers between commas, semicolons or blanks.
+        ``F.bvecs``. The key may be left out where the file holds one array only.
+        Text has a row a line, its numbers between commas, semicolons or blanks.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def _mapped(path: Path, key: str | None) -> NDArray:
     with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
         _check_header(stream, path, path.stat().st_size)
         if not np.prod(_header(stream, path)[0]):
-            return _npy(path, key)  # nothing can't be mapped
+            return _npy(path, key)  # an empty array can't be mapped
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 

@@ -51,25 +51,25 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     dtype = TYPES[one_of(PurePosixPath(name).suffix, TYPES, f"kind of vectors in {name}")]
     start = stream.read(4)
     if len(start) < 4:
-        raise ProtocolError(f"{name}: wanted vectors, came {len(start)} bytes")
+        raise ProtocolError(f"{name}: expected a dimension of 4 bytes first, got {len(start)} bytes.")
     dimension = int(np.frombuffer(start, "<i4")[0])
     if not 1 <= dimension <= _LARGEST:
-        raise ProtocolError(f"{name}: wanted a dimension of 1 to {_LARGEST:,} in front, came {dimension:,}")
+        raise ProtocolError(f"{name}: expected a dimension from 1 to {_LARGEST:,} first, got {dimension:,}.")
     record = np.dtype([("dimension", "<i4"), ("vector", dtype, (dimension,))])
     at, n_bytes = 0, record.itemsize * max(1, _BLOCK_BYTES // record.itemsize)
     while content := start + stream.read(n_bytes - len(start)):
         start = b""
         if len(content) % record.itemsize:
             raise ProtocolError(
-                f"{name}: wanted records of {record.itemsize} bytes, but record {at + len(content) // record.itemsize} "
-                f"ends after {len(content) % record.itemsize}"
+                f"{name}: expected records of {record.itemsize} bytes, got {len(content) % record.itemsize} bytes in "
+                f"record {at + len(content) // record.itemsize}, the last."
             )
         records = np.frombuffer(content, record)
         other = np.flatnonzero(records["dimension"] != dimension)
         if other.size:
             raise ProtocolError(
-                f"{name}: wanted dimension {dimension} as in record 0, came {records['dimension'][other[0]]} in record "
-                f"{at + other[0]}"
+                f"{name}: expected dimension {dimension:,} in every record, got {records['dimension'][other[0]]:,} in "
+                f"record {at + other[0]:,}."
             )
         yield np.ascontiguousarray(records["vector"])
         at += len(records)

@@ -5,8 +5,19 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions); never a query x database matrix.
 """
 
-from protocol.groundtruth._distances import Distance, pair_distances
+from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances
+from protocol.groundtruth._folds import check_rows
 from protocol.groundtruth._items import Items, write_among
 from protocol.groundtruth._neighbour_search import Neighbours, nearest, neighbours_within
 
-__all__ = ["Distance", "Items", "Neighbours", "nearest", "neighbours_within", "pair_distances", "write_among"]
+__all__ = [
+    "DISTANCES",
+    "Distance",
+    "Items",
+    "Neighbours",
+    "check_rows",
+    "nearest",
+    "neighbours_within",
+    "pair_distances",
+    "write_among",
+]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.metrics._cutoff import hypergeometric
+from protocol.metrics._cutoff import ORDERS, hypergeometric
 from protocol.metrics._names import ALL, everything, keywords, needs
 from protocol.metrics._pr_curve import AVERAGES, PRCurve, pr_curve
 from protocol.metrics._top_n import TopNCurve, top_n_curve
@@ -23,6 +23,7 @@ __all__ = [
     "COLUMNS",
     "DIGITS",
     "ITEMS",
+    "ORDERS",
     "PRCurve",
     "TopNCurve",
     "evaluate",

@@ -65,8 +65,11 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
         ({"learn": records(np.full((2, DIMENSION), 256.0))}, "whole numbers 0 to 255, came 256.0"),
         ({"base": records(np.full((2, DIMENSION), -1.0))}, "came -1.0"),
         ({"base": records(np.full((2, DIMENSION), np.nan))}, "came nan"),
-        ({"query": records(vectors("query"))[:-1]}, "sift_query.fvecs: wanted records of 36 bytes, but record 2 ends"),
-        ({"query": b""}, "sift_query.fvecs: wanted vectors, came 0 bytes"),
+        (
+            {"query": records(vectors("query"))[:-1]},
+            "sift_query.fvecs: expected records of 36 bytes, got 35 bytes in record 2",
+        ),
+        ({"query": b""}, "sift_query.fvecs: expected a dimension of 4 bytes first, got 0 bytes"),
         (
             {"query": records(np.ones((2, 3)))},
             "wanted one dimension in all files, came {'base': 8,",

@@ -134,12 +134,12 @@ def test_vectors_are_read_in_blocks_from_mapped_files(tmp_path, monkeypatch):
 
 
 def test_progress_of_each_stage():
-    told = []
-    evaluate(**VECTORS, rescore_hasher="lsh", rescore_bits=24, progress=lambda *seen: told.append(seen))
-    stages = list(dict.fromkeys(stage for *_, stage in told))
+    calls = []
+    evaluate(**VECTORS, rescore_hasher="lsh", rescore_bits=24, progress=lambda *seen: calls.append(seen))
+    stages = list(dict.fromkeys(stage for *_, stage in calls))
     assert stages == ["searching", "encoding", "counting", "re-ranking"]
     for stage in stages:
-        of_stage = [(done, total) for done, total, name in told if name == stage]
+        of_stage = [(done, total) for done, total, name in calls if name == stage]
         assert of_stage[-1][0] == of_stage[-1][1]
 
 
@@ -152,6 +152,9 @@ def test_metrics_that_are_chosen():
     ]
     assert found.ground_truth == "7 nearest by cosine"
     assert found.relevant_per_query == (7, 7)
+    named = evaluate(**VECTORS, neighbours=np.int64(5), metrics=["mAP", "neighbours@9"])
+    assert (named.nearest.numbers, named.nearest.relevant) == ((5, 9), 5)  # the metric's 9 does not change mAP
+    assert evaluate(**VECTORS, neighbours=np.array([5, 3])).nearest.numbers == (3, 5)
     listed = evaluate(
         QUERY > 0, DATABASE > 0, relevance=np.tile(np.arange(4), (12, 1)), metrics=["neighbours@4", "P@4"]
     )
@@ -238,6 +241,8 @@ ZERO[7] = 0
             "database vectors: expected dimension 16 as in the query vectors, got 9",
         ),
         ({"train_vectors": DATABASE[:, :9]}, "training vectors: expected dimension 16 as in the query vectors, got 9"),
+        ({"train_vectors": WRONG}, "training vectors: row 3: expected finite numbers, got nan"),
+        ({"threads": 0}, "^threads: expected an integer >= 1, got 0"),
         ({"query_vectors": QUERY[0]}, r"query vectors: expected a 2-D array \(n, dimension\) .*got shape \(16,\)"),
         ({"query_vectors": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
         ({"database_vectors": ZERO}, "database vectors: row 7: expected a vector that is not zero"),

@@ -46,15 +46,15 @@ def test_no_more_is_read_than_a_block(monkeypatch):
 
 WHOLE = written(np.ones((10, 3), np.float32), ".fvecs")
 WRONG = {
-    "empty": (b"", "x.fvecs: wanted vectors, came 0 bytes"),
-    "two bytes": (b"ab", "x.fvecs: wanted vectors, came 2 bytes"),
-    "text": (b"<html>" * 4, "x.fvecs: wanted a dimension of 1 to 1,048,576 in front, came 1,836,345,404"),
-    "no dimension": (struct.pack("<i", 0), "in front, came 0"),
-    "negative": (struct.pack("<i", -3), "in front, came -3"),
-    "cut short": (WHOLE[:-3], "x.fvecs: wanted records of 16 bytes, but record 9 ends after 13"),
+    "empty": (b"", "x.fvecs: expected a dimension of 4 bytes first, got 0 bytes."),
+    "two bytes": (b"ab", "x.fvecs: expected a dimension of 4 bytes first, got 2 bytes."),
+    "text": (b"<html>" * 4, "x.fvecs: expected a dimension from 1 to 1,048,576 first, got 1,836,345,404."),
+    "no dimension": (struct.pack("<i", 0), "first, got 0"),
+    "negative": (struct.pack("<i", -3), "first, got -3"),
+    "cut short": (WHOLE[:-3], "x.fvecs: expected records of 16 bytes, got 13 bytes in record 9, the last."),
     "another": (
         WHOLE[:48] + struct.pack("<i3f", 4, 1, 1, 1) + WHOLE[64:],
-        "x.fvecs: wanted dimension 3 as in record 0, came 4 in record 3",
+        "x.fvecs: expected dimension 3 in every record, got 4 in record 3.",
     ),
 }
 
