@@ -21,7 +21,7 @@ from protocol.evaluation.rescoring import Rescoring
 from protocol.evaluation.spread import SpreadRow
 from protocol.evaluation.task import Task, counted, joined, task_of
 from protocol.evaluation.trec import Trec, TrecOptions, write_trec
-from protocol.evaluation.vectors import NearestItems, neighbour_metrics, of_nearest
+from protocol.evaluation.vectors import NearestItems, check_lists, neighbour_metrics, of_nearest
 from protocol.groundtruth import Distance
 from protocol.ranking import (
     HammingCounts,
@@ -438,11 +438,8 @@ def _named(chosen: Sequence[str] | None, rules: Convention, task: Task, ranking:
             raise ProtocolError(
                 f"metric {name!r}: expected a radius from 0 to {n_bits}, the code length, got {_radius(name):g}."
             )
-        if of_nearest(name) and task.truths[task.scored].kind != "neighbours":
-            raise ProtocolError(
-                f"metric {name!r}: expected query vectors and database vectors, or relevance that lists the nearest "
-                f"items, got {task.truths[task.scored].kind}."
-            )
+        if of_nearest(name) and task.nearest is None:
+            check_lists(name, task.truths[task.scored])
     if scoring.ALL in chosen:
         chosen = [name for name in scoring.everything(n_bits) if is_defined(name, ranking)]
     return [name for name in chosen if task.nearest is None or not of_nearest(name)]

@@ -16,7 +16,7 @@ from protocol.evaluation.inputs import named
 from protocol.formats.arrays import map_array
 from protocol.groundtruth import DISTANCES, Distance, nearest
 from protocol.metrics import ORDERS, keywords, neighbours_found
-from protocol.ranking import HammingCounts, NeighbourRelevance
+from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
 
 NEIGHBOURS = (1, 10, 100)
 """The numbers of nearest items by default, as far as the database has so many."""
@@ -184,6 +184,21 @@ def nearest_relevance(
 def of_nearest(metric: str) -> bool:
     """Return whether a metric, or "all" of them, is about the nearest items."""
     return metric != "all" and bool(registry.entry("metric", metric).relevant)
+
+
+def check_lists(metric: str, relevance: Relevance) -> None:
+    """Raise ProtocolError if relevance is not known to list the nearest items that a metric is about.
+
+    Counts can't tell: with equally near items, each query may have more than K nearest ones.
+    """
+    number = keywords(metric)["cutoff"] if registry.entry("metric", metric).relevant == "the K nearest" else 1
+    sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
+    if relevance.kind != "neighbours" or min(sizes) != number:
+        got = f"from {min(sizes):,} to {max(sizes):,} neighbours" if relevance.kind == "neighbours" else relevance.kind
+        raise ProtocolError(
+            f"metric {metric!r}: expected query vectors and database vectors, or relevance that lists the "
+            f"{number:,} nearest of each query, got {got}."
+        )
 
 
 def neighbour_metrics(by_number: dict[int, HammingCounts], numbers: Sequence[int]) -> dict[str, NDArray[np.float64]]:

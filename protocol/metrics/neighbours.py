@@ -88,8 +88,7 @@ def neighbours_at_cutoff(
     Raises
     ------
     ProtocolError
-        If the relevant items can't be the K nearest: every query has more than K, or one has fewer. If an option is
-        unknown.
+        If a query has fewer than K relevant items, which then can't be the K nearest, or an option is unknown.
 
     Notes
     -----
@@ -109,7 +108,6 @@ def neighbours_at_cutoff(
     array([0.75])
     """
     one_of(empty, EMPTY, "empty")
-    _check_nearest(counts, cutoff, f"neighbours@{cutoff}")
     return neighbours_found(counts, nearest=cutoff, retrieved=cutoff, ties=ties)
 
 
@@ -139,8 +137,7 @@ def first_neighbour_at_cutoff(
     Raises
     ------
     ProtocolError
-        If the relevant items can't be the nearest ones: every query has more than one, or a query has none. If
-        `cutoff` is below 1, or an option is unknown.
+        If a query has no relevant item, `cutoff` is below 1, or an option is unknown.
 
     References
     ----------
@@ -155,19 +152,7 @@ def first_neighbour_at_cutoff(
     [0.0, 0.3333, 1.0]
     """
     one_of(empty, EMPTY, "empty")
-    _check_nearest(counts, 1, f"1-recall@{cutoff}")
     return neighbours_found(counts, nearest=1, retrieved=cutoff, ties=ties)
-
-
-def _check_nearest(counts: HammingCounts, nearest: int, metric: str) -> None:
-    """Raise ProtocolError unless the relevant items can be the `nearest` ones of each query, those as far included."""
-    fewest, most = int(counts.n_relevant.min()), int(counts.n_relevant.max())
-    if fewest != nearest:
-        expected = "nearest item" if nearest == 1 else f"{nearest:,} nearest items"
-        got = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        raise ProtocolError(
-            f"metric {metric!r}: expected the {expected} of each query as relevant, got {got} relevant items per query."
-        )
 
 
 _ANN = "Aumueller, Bernhardsson and Faithfull 2020, ANN-Benchmarks, section 2, recall by distance"

@@ -317,6 +317,32 @@ def test_metrics_of_the_nearest_items_need_them():
         evaluate([[0]], [[0], [1]], **codes_and_labels, metrics=["neighbours@1"])
 
 
+@pytest.mark.parametrize(("metric", "n_listed"), [("neighbours@5", "6"), ("neighbours@5", "4"), ("1-recall@5", "2")])
+def test_lists_of_another_number_of_items_are_refused(metric, n_listed):
+    lists = np.tile(np.arange(int(n_listed)), (len(QUERY), 1))
+    with pytest.raises(ProtocolError, match=rf"'{metric}': .* lists the . nearest .*got from {n_listed} to {n_listed}"):
+        evaluate(QUERY > 0, DATABASE > 0, relevance=lists, metrics=[metric])
+
+
+def test_every_query_may_have_equally_near_items():
+    """In a database that has every vector twice, all even numbers of nearest items, and no odd ones, occur."""
+    twice = np.concatenate([DATABASE, DATABASE])
+    found = evaluate(query_vectors=QUERY, database_vectors=twice, neighbours=5, metrics=["mAP"])
+    assert found.relevant_per_query[0] == 6
+    assert found.metrics["neighbours@5"] <= 1
+    by_codes = evaluate(
+        QUERY,
+        twice,
+        query_vectors=QUERY,
+        database_vectors=twice,
+        ranking="asymmetric",
+        binarize="sign",
+        neighbours=5,
+        metrics=["mAP"],
+    )
+    assert 0 < by_codes.metrics["neighbours@5"] <= 1
+
+
 def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.save("q.npy", QUERY)
