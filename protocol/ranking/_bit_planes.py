@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from protocol import codes
 from protocol.ranking._buckets import Buckets, largest_buckets
-from protocol.ranking._counted import Counted
 from protocol.ranking._listed import by_class
 from protocol.ranking.relevance import LabelRelevance
 
@@ -77,7 +76,7 @@ class BitPlanes:
             (self._most_queries(*each, most_queries) for each in by_label.items()), default=most_queries
         )
 
-    def count(self, block: slice) -> Counted:
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         queries = self._queries[block]
         sets = [_Sets(np.array([[0, len(self._words)]]), np.empty((0, self._mask_words), np.uint64), np.array([False]))]
@@ -90,7 +89,7 @@ class BitPlanes:
         counts = self._histograms(queries, _Sets(*map(np.concatenate, zip(*sets, strict=True))), np.hstack(chosen))
         ends = np.cumsum([1, *(relevance.levels.size for relevance in self._by_label.values())])
         retrieved, *at_level = np.split(counts, ends[:-1], axis=1)
-        return Counted(retrieved[:, 0], dict(zip(self._by_label, at_level, strict=True)))
+        return retrieved[:, 0], dict(zip(self._by_label, at_level, strict=True))
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""

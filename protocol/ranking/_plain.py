@@ -1,4 +1,4 @@
-"""Counting for small work: numpy, a query at a time."""
+"""Counting, and average precision in the order of the database, for small work: numpy, a query at a time."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.ranking._buckets import Buckets
-from protocol.ranking._counted import Counted
 from protocol.ranking._listed import Lists
 from protocol.ranking.relevance import LabelRelevance, Relevance
 
@@ -29,7 +28,7 @@ class Plain:
         self._queries, self._database = query_words, np.ascontiguousarray(database_words.T)
         self._n_bits, self._by_label = n_bits, by_label
 
-    def count(self, block: slice) -> Counted:
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
         queries = range(len(self._queries))[block]
         retrieved = np.empty((len(queries), self._n_bits + 1), dtype=np.int64)
@@ -43,7 +42,7 @@ class Plain:
             for name, relevance in self._by_label.items():
                 positions, levels = relevance.row(query)
                 by_name[name][row] = _histogram(distances[positions], levels, relevance, self._n_bits)
-        return Counted(retrieved, by_name)
+        return retrieved, by_name
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""
@@ -104,3 +103,32 @@ def _histogram(
         cells += np.searchsorted(relevance.levels, levels) * (n_bits + 1)
     shape = (relevance.levels.size, n_bits + 1)
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def average_precision(
+    queries: NDArray[np.uint64], database: NDArray[np.uint64], relevance: Relevance, block: slice
+) -> NDArray[np.float64]:
+    """Return the average precision of a block of queries in the stable ranking, over all relevant items.
+
+    Parameters
+    ----------
+    queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
+    relevance : Relevance
+    block : slice
+        Of the queries.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_block,)
+        NaN for a query without relevant items.
+    """
+    numbers = range(len(queries))[block]
+    values = np.full(len(numbers), np.nan)
+    place = np.empty(len(database), dtype=np.int64)
+    for row, query in enumerate(numbers):
+        positions = relevance.row(query)[0]
+        if positions.size:
+            order = np.argsort(distances_from(queries[query], database.T), kind="stable")
+            place[order] = np.arange(1, order.size + 1)
+            values[row] = (np.arange(1, positions.size + 1) / np.sort(place[positions])).mean()
+    return values

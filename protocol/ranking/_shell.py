@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.ranking._buckets import Buckets
-from protocol.ranking._counted import Counted
 from protocol.ranking.relevance import LabelRelevance
 
 MOST_BITS = 16
@@ -34,9 +33,9 @@ class Shell:
         self._retrieved = transform(self._at_code, np.add)[:, query].T
         self._by_name = {name: _by_level(query, database, n_bits, relevance) for name, relevance in by_label.items()}
 
-    def count(self, block: slice) -> Counted:
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
         """Return the items at each distance, and those at each level of each ground truth given by labels."""
-        return Counted(self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()})
+        return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from protocol.ranking._bit_planes import aligned
 from protocol.ranking._buckets import Buckets, largest_buckets
-from protocol.ranking._counted import Counted
 from protocol.ranking._listed import Listed, Lists
 from protocol.ranking.relevance import Relevance
 
@@ -42,7 +41,7 @@ class Words:
         if any(relevance.kind == "shared labels" for relevance in relevances.values()):  # a list for each query
             self.block_size = min(self.block_size, max(2, _LIST_BYTES // (6 * len(database_words))))
 
-    def count(self, block: slice) -> Counted:
+    def count(self, block: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
         """Return the items at each distance, and those at each level of each ground truth."""
         queries, listed = self._even(block)
         retrieved = np.zeros((len(queries), self._n_bits + 1), dtype=np.int64)
@@ -50,7 +49,7 @@ class Words:
         self._kernels.count_words(queries, self._words, *listed, *self._workspace(), retrieved, at_level)
         n_queries = len(self._queries[block])
         by_name = np.split(at_level[:n_queries], np.cumsum(self._n_levels)[:-1], axis=1) if self._lists else []
-        return Counted(retrieved[:n_queries], dict(zip(self._lists, by_name, strict=True)))
+        return retrieved[:n_queries], dict(zip(self._lists, by_name, strict=True))
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
         """Return the largest bucket within each radius."""

@@ -38,9 +38,8 @@ from protocol import codes
 from protocol.checks import integer
 from protocol.ranking._bit_planes import LONGEST, BitPlanes
 from protocol.ranking._buckets import Buckets
-from protocol.ranking._index_order import average_precision
 from protocol.ranking._listed import Lists
-from protocol.ranking._plain import Plain, gathered
+from protocol.ranking._plain import Plain, average_precision, gathered
 from protocol.ranking._shell import MOST_BITS, Shell
 from protocol.ranking._words import Words
 from protocol.ranking.counts import HammingCounts

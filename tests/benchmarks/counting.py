@@ -235,7 +235,7 @@ def by_length(lengths: list[int], turns: int) -> None:
             _say(f"\n{n_queries} queries x {n_database:,} items, {N_CLASSES} classes, CPU time, best of {turns} turns")
             _say("  bits  G pairs/s  ours/C  ours/faiss (top 100)  with mAP[index]: G pairs/s, times the counting")
             for n_bits in lengths:
-                fewer = max(20, min(n_queries, n_queries * 64 // n_bits))
+                fewer = max(100, min(n_queries, n_queries * 64 // n_bits))
                 case = Case(fewer, n_database, n_bits)
                 running = {"ours": lambda case=case: counted(case), "index": lambda case=case: in_index_order(case)}
                 if shutil.which("cc"):
