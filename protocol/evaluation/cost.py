@@ -71,7 +71,9 @@ def measured(
 ) -> Speed:
     """Return the speed of a scan by code, and of one by the vectors, which look for so many neighbours."""
     few = query_vectors[:_MOST_QUERIES]
-    by_code = _per_second(lambda: count(query, database, n_bits, {}, largest_bucket=False), len(query))
+    by_code = _per_second(
+        lambda: count(query, database, n_bits, {}, bucket_sizes=False, largest_bucket=False), len(query)
+    )
     by_vectors = _per_second(
         lambda: nearest(few, database_vectors, neighbours, distance=distance), len(few), warm_up=False
     )
