@@ -120,7 +120,8 @@ KINDS = (
     Kind(
         "class-imbalance",
         "A partition that is drawn class by class has fewer items of some classes.",
-        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less.",
+        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less; all of "
+        "its classes: {held}.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
     ),
     Kind(
@@ -170,6 +171,12 @@ KINDS = (
         "Options were chosen with the test: its queries, or the database that is ranked for them.",
         "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
         f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
+    ),
+    Kind(
+        "split-difference",
+        "The split differs from another split, or from a protocol, that it was compared with.",
+        "{what}.",
+        "Not treated in the papers; numbers on two splits are comparable only where both are known to be the same.",
     ),
     Kind(
         "mixed-libraries",
