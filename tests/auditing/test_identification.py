@@ -1,0 +1,205 @@
+"""Which split it is: every protocol recognises itself, changes are named, and nothing is claimed beyond what is known."""
+
+import gzip
+
+import numpy as np
+import pytest
+from audited import clean
+
+from protocol import registry
+from protocol.auditing import Dataset, Split, identify, nearest
+from protocol.auditing import published as known_lists
+from protocol.auditing.identification import compare
+from protocol.auditing.published import PUBLISHED, PublishedLists, digest_of_names
+
+FIXED = [
+    name
+    for name in registry.names("split")
+    if not registry.get("split", name).open and not registry.get("split", name).listed
+]
+S1 = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(1_000, 60_000)}
+
+
+def split(**changed):
+    parts = {name: part for name, part in (S1 | changed).items() if part is not None}
+    return Split(parts, Dataset())
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_a_clean_split_of_a_protocol_is_that_protocol(name):
+    made = clean(name).split
+    told = identify(made)
+    assert told.startswith(("is " + name, "is cifar10_10k or " + name))
+    assert identify(made, declared=name) == ""
+    # Sizes and overlaps alone: labels and official parts are not known, so they are not named either.
+    bare = identify(Split(made.parts, Dataset()))
+    assert name in bare
+    assert "classes" not in bare
+    assert "official" not in bare
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_the_nearest_of_all_is_at_distance_0_and_the_order_is_always_the_same(name):
+    made = clean(name).split
+    matches = nearest(made)
+    assert matches[0].distance == 0
+    assert [one.distance for one in matches] == sorted(one.distance for one in matches)
+    assert [one.name for one in matches] == [one.name for one in nearest(made)]
+    assert {one.name for one in matches} == {*FIXED, *(lists.name for lists in PUBLISHED)}
+
+
+def test_protocols_without_sizes_of_their_own_are_not_named():
+    for name in ("standard", "improved", "from_lists"):
+        assert identify(clean(name).split) == f"near none of the {len(FIXED) + len(PUBLISHED)} declared protocols and " \
+            "published lists of fixed size"  # fmt: skip
+        assert identify(clean(name).split, declared=name) == ""
+
+
+CHANGES = {
+    "queries in the database": (
+        {"database": np.concatenate([np.arange(888), S1["database"]])},
+        "like cifar10_s1 by sizes and overlaps, but 888 queries are in the database",
+    ),
+    "all queries in the database": (
+        {"database": np.arange(60_000)},
+        "like cifar10_s1 by sizes and overlaps, but all 1,000 queries are in the database",
+    ),
+    "one query in the database": (
+        {"database": np.append(S1["database"], 7)},
+        "like cifar10_s1 by sizes and overlaps, but 1 query is in the database",
+    ),
+    "training set left out": ({"database": np.arange(6_000, 60_000)}, "is cifar10_54k by sizes and overlaps"),
+    "queries in the database, training set left out": (
+        {"database": np.concatenate([np.arange(888), np.arange(6_000, 60_000)])},
+        "like cifar10_54k by sizes and overlaps, but 888 queries are in the database",
+    ),
+    "a training item outside the database": (
+        {"database": np.delete(S1["database"], 3)},
+        "like cifar10_s1 by sizes and overlaps, but 1 training item is not in the database",
+    ),
+    "a larger training set": (
+        {"train": np.arange(1_000, 7_000)},
+        "like cifar10_s1 by sizes and overlaps, but the training set has 6,000 items (declared 5,000)",
+    ),
+    "queries to train on are not told twice": (
+        {"train": np.arange(995, 5_995)},
+        "like cifar10_s1 by sizes and overlaps, but 5 queries are in the training set",
+    ),
+    "no training set": ({"train": None}, "is cifar10_s1 by sizes and overlaps; no training set was given"),
+    "a validation set": (
+        {"validation_query": np.arange(50, 60)},
+        "like cifar10_s1 by sizes and overlaps, but the validation query partition has 10 items (declared 0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_named(change):
+    changed, told = CHANGES[change]
+    assert identify(split(**changed)) == told
+
+
+def test_classes_are_compared_where_labels_are_known():
+    y = np.arange(60_000) % 10
+    assert identify(Split(S1, Dataset(y=y))) == "is cifar10_s1 by sizes, classes and overlaps"
+    y[0] = 1
+    assert identify(Split(S1, Dataset(y=y))) == (
+        "like cifar10_s1 by sizes, classes and overlaps, but the query partition has 99 to 101 items of a class "
+        "(declared 100)"
+    )
+    assert "it has 20 classes (declared 10)" in identify(Split(S1, Dataset(y=np.arange(60_000) % 20)))
+
+
+def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
+    y = np.random.default_rng(0).random((195_834, 21)) < 0.2
+    parts = registry.get("split", "nuswide_21").split(195_834, y, seed=0)
+    assert identify(Split(parts, Dataset(y=y))) == "is nuswide_21 by sizes, classes and overlaps"
+    y[parts["query"], 4] = False
+    told = identify(Split(parts, Dataset(y=y)))
+    assert told.startswith("like nuswide_21 by sizes, classes and overlaps, but the query partition has 0 to ")
+    assert told.endswith(" items of a class (declared at least 100)")
+
+
+def test_official_parts_tell_protocols_of_equal_sizes_apart():
+    official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
+    parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
+    assert identify(Split(parts, Dataset())) == "is cifar10_10k or cifar10_s2 by sizes and overlaps"
+    dataset = Dataset(n_items=60_000, official=official)
+    assert identify(Split(parts, dataset)) == "is cifar10_s2 by sizes, overlaps and official parts"
+    drawn = np.arange(60_000) % 6 == 0
+    parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
+    assert identify(Split(parts, dataset)) == "is cifar10_10k by sizes and overlaps"
+
+
+def test_a_declared_protocol_is_only_told_of_a_nearer_one():
+    left_out = split(database=np.arange(6_000, 60_000))
+    assert identify(left_out, "cifar10_s1") == "is cifar10_54k by sizes and overlaps; cifar10_s1 was declared"
+    assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
+
+
+def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
+    parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}
+    assert identify(Split(parts, Dataset())) == (
+        "like nuswide_81 by sizes and overlaps, which leaves the size of the database open"
+    )
+    known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
+    assert identify(Split(parts, known)) == "is nuswide_81 by sizes, classes and overlaps"
+
+
+def test_hashnets_lists_of_coco_are_recognised_by_their_sizes_and_the_queries_in_the_database():
+    parts = {"query": np.arange(5_000), "train": np.arange(112_217, 122_217), "database": np.arange(112_217)}
+    assert identify(Split(parts, Dataset())) == (
+        "is HashNet's lists of MS-COCO by sizes and overlaps; like coco_5k by sizes and overlaps, but the database has "
+        "112,217 items (declared 117,218), all 5,000 queries are in the database and the training set is left out of "
+        "the database"
+    )
+
+
+def test_lists_are_recognised_by_their_file_names_whatever_their_folder_order_and_partition(monkeypatch):
+    names = [f"{number}.jpg" for number in range(30)]
+    lists = PublishedLists(
+        "a toolkit's lists", protocol="coco_5k", n_classes=3, sizes={"query": 10}, digests={"query": digest_of_names(names[:10])}
+    )  # fmt: skip
+    monkeypatch.setattr("protocol.auditing.identification.PUBLISHED", (lists,))
+    ids = np.array(["./images/" + name for name in names[::-1]])
+    parts = {"query": np.arange(5), "database": np.arange(20, 30)}
+    told = "the database list has the 10 file names of the query list in a toolkit's lists"
+    assert told in identify(Split(parts, Dataset(ids=ids)))
+    assert told in identify(Split(parts, Dataset(ids=ids)), declared="cifar10_s1")
+    parts["database"] = np.arange(19, 29)
+    assert "file names" not in identify(Split(parts, Dataset(ids=ids)))
+
+
+@pytest.mark.parametrize("lists", PUBLISHED, ids=lambda lists: lists.protocol)
+def test_the_protocol_of_published_lists_is_declared(lists):
+    protocol = registry.get("split", lists.protocol)
+    assert protocol.n_classes == lists.n_classes
+    assert set(lists.digests) <= set(lists.sizes)
+
+
+FOLDERS = {"HashNet's lists of NUS-WIDE-81": "hashnet_81", "DeepHash-pytorch's lists of NUS-WIDE-21": "deephash_21"}
+
+
+@pytest.mark.parametrize("lists", [lists for lists in PUBLISHED if lists.digests], ids=lambda lists: lists.protocol)
+def test_the_published_lists_themselves_have_their_digests(lists, shared):
+    for part, file in {"query": "test", "train": "train"}.items():
+        with gzip.open(shared / "data" / "nuswide_lists" / FOLDERS[lists.name] / f"{file}.txt.gz", "rt") as lines:
+            names = [line.split()[0] for line in lines]
+        assert len(names) == lists.sizes[part]
+        assert digest_of_names(names) == lists.digests[part]
+    assert known_lists.PUBLISHED == PUBLISHED
+
+
+def test_a_comparison_with_one_protocol_has_both_values():
+    table = {(one.by, one.what): (one.here, one.declared) for one in compare(split(), "cifar10_54k").comparisons}
+    assert table == {
+        ("sizes", "query"): ("1,000", "1,000"),
+        ("sizes", "train"): ("5,000", "5,000"),
+        ("sizes", "database"): ("59,000", "54,000"),
+        ("overlaps", "query in database"): ("0", "0"),
+        ("overlaps", "query in train"): ("0", "0"),
+        ("overlaps", "train in database"): ("5,000", "0"),
+    }
+    assert compare(split(), "cifar10_54k").differences == ("the whole training set is in the database",)
+    assert compare(split(), "improved").differences == ("the whole training set is in the database",)
+    assert compare(split(), "from_lists").differences == ()
