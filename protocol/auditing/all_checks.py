@@ -69,5 +69,9 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, sizes: bool = Fal
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
     identified = identify(run.split, None if run.name == UNDECLARED else run.name)
-    which = [f"Which split: {identified}."] if identified else []
-    return [f"{held}; {declared}", *which, "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so)]
+    which = [identified] if identified else []
+    return [
+        f"{held}; {declared}",
+        *which,
+        "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so),
+    ]

@@ -30,7 +30,8 @@ def audit_sizes(
     sizes : mapping
         Of the partitions that the protocol leaves open, where they are known; others are taken as they came.
     expected : mapping
-        The sizes that the caller expects; they take the place of declared ones. A partition that was not given has none.
+        The sizes that the caller expects; they take the place of declared ones. A partition that was not given has
+        none.
     """
     held = {part: len(split[part]) for part in split.parts}
     given = {part: sizes.get(part) or held.get(part) for part in protocol.open}

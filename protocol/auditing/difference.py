@@ -335,9 +335,7 @@ def _moved(
     moved = {}
     for code in np.unique(codes[differ])[::-1]:
         items = differ[codes[differ] == code]
-        pattern = tuple(
-            tuple(part for i, part in enumerate(parts) if side[i, items[0]]) for side in (a, b)
-        )
+        pattern = tuple(tuple(part for i, part in enumerate(parts) if side[i, items[0]]) for side in (a, b))
         moved[pattern[0], pattern[1]] = tuple(str(key) for key in keys[items])
     return moved
 

@@ -16,7 +16,7 @@ from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official parts")
 _CALLED = {"query": "queries", "train": "training items"}
-_OPEN = 0.5
+_OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 
 
@@ -66,7 +66,7 @@ class Match:
 
     @property
     def distance(self) -> float:
-        """The sum of all distances, and a half for each size that is open."""
+        """The sum of all distances, and a quarter for each size that is open."""
         return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
 
     @property
@@ -85,13 +85,17 @@ class Match:
         sizes = [one for one in self.comparisons if one.by == "sizes" and one.what in ("query", "database")]
         return bool(sizes) and sum(one.distance for one in sizes) < _NEAR_SIZES and self.distance < _NEAR
 
+    @property
+    def by(self) -> str:
+        """What the split was compared by, as the part of a sentence."""
+        compared = {one.by for one in self.comparisons}
+        return _joined(kind for kind in _KINDS if kind in compared)
+
     def told(self) -> str:
         """Return what this match means, as the part of a sentence."""
-        compared = {one.by for one in self.comparisons}
-        by = _joined(kind for kind in _KINDS if kind in compared)
         if self.is_exact:
-            return f"is {self.name} by {by}"
-        told = f"like {self.name} by {by}"
+            return f"is {self.name} by {self.by}"
+        told = f"is like {self.name} by {self.by}"
         if self.open:
             told += f", which leaves the size of {_joined(map(_the, self.open))} open"
         return f"{told}, but {_joined(self.differences)}" if self.differences else told
@@ -113,6 +117,12 @@ class _Facts:
         trained_on = self.split.shared("query", "train")
         return int((~np.isin(trained_on, self.split["database"])).sum())
 
+    @cached_property
+    def n_listed(self) -> int:
+        """The number of distinct items in all partitions."""
+        listed = np.sort(np.concatenate(list(self.split.parts.values())))  # several times as fast as numpy.unique
+        return int((listed[1:] > listed[:-1]).sum()) + 1
+
     @property
     def has_several(self) -> bool:
         """Whether an item may have several labels."""
@@ -121,7 +131,7 @@ class _Facts:
 
 
 def identify(split: Split, declared: str | None = None) -> str:
-    """Return which split this is, in one or two sentences without a final full stop; empty if there is nothing to say.
+    """Return which split this is, in one or two sentences; empty if there is nothing to say.
 
     Parameters
     ----------
@@ -136,10 +146,10 @@ def identify(split: Split, declared: str | None = None) -> str:
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
     >>> from protocol.auditing.split import Dataset
     >>> identify(Split(parts, Dataset()))
-    'is cifar10_54k by sizes and overlaps'
+    'This split is cifar10_54k by sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))
     >>> identify(Split(parts, Dataset()))
-    'like cifar10_54k by sizes and overlaps, but 8 queries are in the database'
+    'This split is like cifar10_54k by sizes and overlaps, but 8 queries are in the database.'
     """
     matches = nearest(split)
     told = []
@@ -152,33 +162,37 @@ def identify(split: Split, declared: str | None = None) -> str:
         first = matches[0]
         if first.is_near and first.distance < own.distance:
             told.append(f"{first.told()}; {declared} was declared")
-    return ". ".join(one for one in (*told, _recognised(split)) if one)
+    told = [f"This split {one}." for one in told]
+    return " ".join([*told, *_recognised(split)])
 
 
 def _undeclared(matches: Sequence[Match], split: Split) -> str:
     first = matches[0]
     if not first.is_near:
-        return f"near none of the {len(matches)} declared protocols and published lists of fixed size"
+        return f"is near none of the {len(matches)} declared protocols and published lists of fixed size"
     told = first.told()
-    same = [one.name for one in matches[1:] if one.is_exact and first.is_exact and one.distance == first.distance]
+    same = [one.name for one in matches[1:] if one.is_exact and first.is_exact and one.by == first.by]
     if same:
         told = told.replace(f"is {first.name}", "is " + " or ".join([first.name, *same]), 1)
     elif first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)
-        told += f"; {protocol.told()}"
+        told += f"; it {protocol.told()}"
     missing = [name for name in ("train",) if not len(split[name])]
     return told + ("; no training set was given" if missing else "")
 
 
 def nearest(split: Split) -> list[Match]:
-    """Return all protocols of fixed size and all published lists, the nearest first.
+    """Return all protocols of fixed size and all published lists: those that are near, then the others, by distance.
 
-    A distance is the sum of these parts, each from 0 to 1, as far as both sides are known. Sizes: for each of query,
-    database and training set, the difference divided by the larger size; a size that the protocol leaves open counts a
-    half, so that it is no advantage to declare less. Overlaps: the share of the queries that are in the database or in
-    the training set, and the share of the training set that is on the wrong side of the database's border. Classes: 1
-    if their number differs, and for each partition that is drawn class by class the share of its items that would have
-    to be of another class. Official parts: the share of a partition that is not of its official part.
+    A distance is the sum of these parts, each from 0 to 1, as far as both sides are known.
+
+    - Sizes: for each partition, the difference divided by the larger size. A size that the protocol leaves open counts
+      a quarter, so that it is no advantage to declare less.
+    - Overlaps: the share of the queries that are in the database or in the training set, and the share of the training
+      set that is inside the database and should be outside, or the other way round.
+    - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
+      that would have to be of another class.
+    - Official parts: the share of a partition that is not of its official part.
 
     A split is near a protocol if the sizes of its query and database partitions together differ by less than a quarter
     and the distance is below 2.5. Both bounds are a matter of judgement: they let a training set of half the size, or
@@ -189,7 +203,7 @@ def nearest(split: Split) -> list[Match]:
     declared = {name: registry.get("split", name) for name in registry.names("split")}
     matches = [_match(name, protocol, facts) for name, protocol in declared.items() if not _is_open(protocol)]
     matches += [_match_lists(lists, facts) for lists in PUBLISHED]
-    return sorted(matches, key=lambda one: (one.distance, -len(one.comparisons), one.name))
+    return sorted(matches, key=lambda one: (not one.is_near, one.distance, -len(one.comparisons), one.name))
 
 
 def compare(split: Split, name: str) -> Match:
@@ -222,10 +236,10 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     shared = {(a, b): facts.sizes.get(a, 0) if (a, b) in inside else 0 for a, b in _PAIRS}
     if protocol.listed:
         shared = {}
-    overlaps = list(_overlaps(facts, shared))
+    is_rest = isinstance(protocol.partitions["database"], Rest)
     found = [
-        *_sizes(facts, {**sizes, **closed}, shared if isinstance(protocol.partitions["database"], Rest) else {}),
-        *overlaps,
+        *_sizes(facts, {**sizes, **closed}, n_items=n_items if is_rest else None),
+        *_overlaps(facts, shared),
         *_dataset(facts, protocol.n_items, protocol.n_classes),
         *_classes(facts, protocol),
         *_official(facts, protocol),
@@ -236,7 +250,7 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
 
 def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
     found = [
-        *_sizes(facts, lists.sizes, {}),
+        *_sizes(facts, lists.sizes),
         *_overlaps(facts, lists.shared),
         *_dataset(facts, None, lists.n_classes),
     ]
@@ -244,15 +258,18 @@ def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
     return Match(lists.name, found, open_, lists)
 
 
-def _sizes(facts: _Facts, sizes: Mapping[str, int], shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
-    """Compare sizes; a database that is all the rest may owe its size to overlaps, which are told by themselves."""
+def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
+    """Compare sizes.
+
+    Where the database is all the rest of `n_items` items, and each item is in some partition, other differences
+    determine its size, so that it is not told as well.
+    """
     for part, held in facts.sizes.items():
         if part not in sizes:
             continue
         declared, told = sizes[part], ""
-        extra = sum(facts.shared.get(pair, 0) - own for pair, own in shared.items() if pair[1] == "database")
-        explained = part == "database" and extra and held - declared == extra
-        if held != declared and not explained:
+        is_rest = part == "database" and n_items is not None
+        if held != declared and not (is_rest and facts.n_listed == n_items):
             told = f"{_the(part)} has {held:,} items (declared {declared:,})"
         yield Comparison("sizes", part, f"{held:,}", f"{declared:,}", _relative(held, declared), told)
 
@@ -264,7 +281,9 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
         a, b = pair
         declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
         if pair == ("train", "database") and declared:
-            declared -= facts.n_queries_trained_on  # a training item outside the database that is a query is told as such
+            declared -= (
+                facts.n_queries_trained_on
+            )  # a training item outside the database that is a query is told as such
         told = _overlap_told(a, b, held, declared, size) if held != declared else ""
         yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, told)
 
@@ -315,13 +334,11 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         held = int(np.isin(facts.split[part], official[declared.part]).sum())
         size = facts.sizes[part]
         told = f"{size - held:,} items of {_the(part)} are not of the official part {declared.part!r}"
-        yield Comparison(
-            "official parts", part, f"{held:,}", f"{size:,}", 1 - held / size, told if held < size else ""
-        )
+        yield Comparison("official parts", part, f"{held:,}", f"{size:,}", 1 - held / size, told if held < size else "")
 
 
-def _recognised(split: Split) -> str:
-    """Return which partitions are, file name by file name, a list that is known."""
+def _recognised(split: Split) -> list[str]:
+    """Return a sentence for each partition that has the file names of a list that is known."""
     ids, told = split.dataset.ids, []
     lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
     for part, items in split.parts.items():
@@ -330,11 +347,11 @@ def _recognised(split: Split) -> str:
         own = digest_of_names(ids[items])
         for lists in PUBLISHED:
             told += [
-                f"the {part} list has the {len(items):,} file names of the {listed} list in {lists.name}"
+                f"The {part} list has the {len(items):,} file names of the {listed} list in {lists.name}."
                 for listed, digest in lists.digests.items()
                 if digest == own
             ]
-    return ", ".join(told)
+    return told
 
 
 def _relative(a: int, b: int) -> float:
@@ -342,7 +359,9 @@ def _relative(a: int, b: int) -> float:
 
 
 def _the(part: str) -> str:
-    return {"train": "the training set", "database": "the database"}.get(part, f"the {part.replace('_', ' ')} partition")
+    return {"train": "the training set", "database": "the database"}.get(
+        part, f"the {part.replace('_', ' ')} partition"
+    )
 
 
 def _number(count: int, part: str) -> str:

@@ -9,8 +9,8 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 
 COCO_5K = SplitRecord(
     "coco_5k",
-    source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose database "
-    "includes the queries",
+    source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
+    "database includes the queries",
     summary="MS-COCO 2014, 80 classes: 5,000 queries, 117,218 in the database, 10,000 of it to train on, all at random",
 )(
     SplitProtocol(

@@ -1,4 +1,4 @@
-"""Which split it is: every protocol recognises itself, changes are named, and nothing is claimed beyond what is known."""
+"""Which split it is: every protocol recognises itself, changes are named, and nothing unknown is claimed."""
 
 import gzip
 
@@ -25,33 +25,36 @@ def split(**changed):
     return Split(parts, Dataset())
 
 
+def told(made, declared=None):
+    return identify(made, declared).removeprefix("This split is ").removesuffix(".")
+
+
 @pytest.mark.parametrize("name", FIXED)
 def test_a_clean_split_of_a_protocol_is_that_protocol(name):
     made = clean(name).split
-    told = identify(made)
-    assert told.startswith(("is " + name, "is cifar10_10k or " + name))
+    assert told(made).startswith((name, "cifar10_10k or " + name))
     assert identify(made, declared=name) == ""
     # Sizes and overlaps alone: labels and official parts are not known, so they are not named either.
-    bare = identify(Split(made.parts, Dataset()))
-    assert name in bare
-    assert "classes" not in bare
-    assert "official" not in bare
+    bare = Split(made.parts, Dataset())
+    assert name in told(bare)
+    assert "classes" not in told(bare)
+    assert "official parts" not in told(bare)
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_the_nearest_of_all_is_at_distance_0_and_the_order_is_always_the_same(name):
-    made = clean(name).split
-    matches = nearest(made)
+def test_all_are_ordered_by_distance_and_always_alike():
+    matches = nearest(split())
     assert matches[0].distance == 0
-    assert [one.distance for one in matches] == sorted(one.distance for one in matches)
-    assert [one.name for one in matches] == [one.name for one in nearest(made)]
+    order = [(not one.is_near, one.distance) for one in matches]
+    assert order == sorted(order)
+    assert [one.name for one in matches] == [one.name for one in nearest(split())]
     assert {one.name for one in matches} == {*FIXED, *(lists.name for lists in PUBLISHED)}
 
 
 def test_protocols_without_sizes_of_their_own_are_not_named():
     for name in ("standard", "improved", "from_lists"):
-        assert identify(clean(name).split) == f"near none of the {len(FIXED) + len(PUBLISHED)} declared protocols and " \
-            "published lists of fixed size"  # fmt: skip
+        n_known = len(FIXED) + len(PUBLISHED)
+        none = f"near none of the {n_known} declared protocols and published lists of fixed size"
+        assert told(clean(name).split) == none
         assert identify(clean(name).split, declared=name) == ""
 
 
@@ -68,7 +71,7 @@ CHANGES = {
         {"database": np.append(S1["database"], 7)},
         "like cifar10_s1 by sizes and overlaps, but 1 query is in the database",
     ),
-    "training set left out": ({"database": np.arange(6_000, 60_000)}, "is cifar10_54k by sizes and overlaps"),
+    "training set left out": ({"database": np.arange(6_000, 60_000)}, "cifar10_54k by sizes and overlaps"),
     "queries in the database, training set left out": (
         {"database": np.concatenate([np.arange(888), np.arange(6_000, 60_000)])},
         "like cifar10_54k by sizes and overlaps, but 888 queries are in the database",
@@ -85,7 +88,7 @@ CHANGES = {
         {"train": np.arange(995, 5_995)},
         "like cifar10_s1 by sizes and overlaps, but 5 queries are in the training set",
     ),
-    "no training set": ({"train": None}, "is cifar10_s1 by sizes and overlaps; no training set was given"),
+    "no training set": ({"train": None}, "cifar10_s1 by sizes and overlaps; no training set was given"),
     "a validation set": (
         {"validation_query": np.arange(50, 60)},
         "like cifar10_s1 by sizes and overlaps, but the validation query partition has 10 items (declared 0)",
@@ -95,15 +98,15 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_named(change):
-    changed, told = CHANGES[change]
-    assert identify(split(**changed)) == told
+    changed, expected = CHANGES[change]
+    assert told(split(**changed)) == expected
 
 
 def test_classes_are_compared_where_labels_are_known():
     y = np.arange(60_000) % 10
-    assert identify(Split(S1, Dataset(y=y))) == "is cifar10_s1 by sizes, classes and overlaps"
+    assert told(Split(S1, Dataset(y=y))) == "cifar10_s1 by sizes, classes and overlaps"
     y[0] = 1
-    assert identify(Split(S1, Dataset(y=y))) == (
+    assert told(Split(S1, Dataset(y=y))) == (
         "like cifar10_s1 by sizes, classes and overlaps, but the query partition has 99 to 101 items of a class "
         "(declared 100)"
     )
@@ -113,59 +116,63 @@ def test_classes_are_compared_where_labels_are_known():
 def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y = np.random.default_rng(0).random((195_834, 21)) < 0.2
     parts = registry.get("split", "nuswide_21").split(195_834, y, seed=0)
-    assert identify(Split(parts, Dataset(y=y))) == "is nuswide_21 by sizes, classes and overlaps"
+    assert told(Split(parts, Dataset(y=y))) == "nuswide_21 by sizes, classes and overlaps"
     y[parts["query"], 4] = False
-    told = identify(Split(parts, Dataset(y=y)))
-    assert told.startswith("like nuswide_21 by sizes, classes and overlaps, but the query partition has 0 to ")
-    assert told.endswith(" items of a class (declared at least 100)")
+    few = told(Split(parts, Dataset(y=y)))
+    assert few.startswith("like nuswide_21 by sizes, classes and overlaps, but the query partition has 0 to ")
+    assert few.endswith(" items of a class (declared at least 100)")
 
 
 def test_official_parts_tell_protocols_of_equal_sizes_apart():
     official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
     parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
-    assert identify(Split(parts, Dataset())) == "is cifar10_10k or cifar10_s2 by sizes and overlaps"
+    assert told(Split(parts, Dataset())) == "cifar10_10k or cifar10_s2 by sizes and overlaps"
     dataset = Dataset(n_items=60_000, official=official)
-    assert identify(Split(parts, dataset)) == "is cifar10_s2 by sizes, overlaps and official parts"
+    assert told(Split(parts, dataset)) == "cifar10_s2 by sizes, overlaps and official parts"
     drawn = np.arange(60_000) % 6 == 0
     parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
-    assert identify(Split(parts, dataset)) == "is cifar10_10k by sizes and overlaps"
+    assert told(Split(parts, dataset)) == "cifar10_10k by sizes and overlaps"
 
 
 def test_a_declared_protocol_is_only_told_of_a_nearer_one():
     left_out = split(database=np.arange(6_000, 60_000))
-    assert identify(left_out, "cifar10_s1") == "is cifar10_54k by sizes and overlaps; cifar10_s1 was declared"
+    assert told(left_out, "cifar10_s1") == "cifar10_54k by sizes and overlaps; cifar10_s1 was declared"
     assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
 
 
 def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}
-    assert identify(Split(parts, Dataset())) == (
+    assert told(Split(parts, Dataset())) == (
         "like nuswide_81 by sizes and overlaps, which leaves the size of the database open"
     )
     known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
-    assert identify(Split(parts, known)) == "is nuswide_81 by sizes, classes and overlaps"
+    assert told(Split(parts, known)) == "nuswide_81 by sizes, classes and overlaps"
 
 
 def test_hashnets_lists_of_coco_are_recognised_by_their_sizes_and_the_queries_in_the_database():
     parts = {"query": np.arange(5_000), "train": np.arange(112_217, 122_217), "database": np.arange(112_217)}
-    assert identify(Split(parts, Dataset())) == (
-        "is HashNet's lists of MS-COCO by sizes and overlaps; like coco_5k by sizes and overlaps, but the database has "
-        "112,217 items (declared 117,218), all 5,000 queries are in the database and the training set is left out of "
-        "the database"
+    assert told(Split(parts, Dataset())) == (
+        "HashNet's lists of MS-COCO by sizes and overlaps; it is like coco_5k by sizes and overlaps, but the database "
+        "has 112,217 items (declared 117,218), all 5,000 queries are in the database and the training set is left out "
+        "of the database"
     )
 
 
 def test_lists_are_recognised_by_their_file_names_whatever_their_folder_order_and_partition(monkeypatch):
     names = [f"{number}.jpg" for number in range(30)]
     lists = PublishedLists(
-        "a toolkit's lists", protocol="coco_5k", n_classes=3, sizes={"query": 10}, digests={"query": digest_of_names(names[:10])}
-    )  # fmt: skip
+        "a toolkit's lists",
+        protocol="coco_5k",
+        n_classes=3,
+        sizes={"query": 10},
+        digests={"query": digest_of_names(names[:10])},
+    )
     monkeypatch.setattr("protocol.auditing.identification.PUBLISHED", (lists,))
     ids = np.array(["./images/" + name for name in names[::-1]])
     parts = {"query": np.arange(5), "database": np.arange(20, 30)}
-    told = "the database list has the 10 file names of the query list in a toolkit's lists"
-    assert told in identify(Split(parts, Dataset(ids=ids)))
-    assert told in identify(Split(parts, Dataset(ids=ids)), declared="cifar10_s1")
+    expected = "The database list has the 10 file names of the query list in a toolkit's lists."
+    assert expected in identify(Split(parts, Dataset(ids=ids)))
+    assert expected in identify(Split(parts, Dataset(ids=ids)), declared="cifar10_s1")
     parts["database"] = np.arange(19, 29)
     assert "file names" not in identify(Split(parts, Dataset(ids=ids)))
 
