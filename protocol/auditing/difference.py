@@ -189,6 +189,11 @@ def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> 
     else:
         if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
             one_of(against, registry.names("split"), "against", listing="protocol list splits")
+        if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
+            raise ProtocolError(
+                f"against: expected the name of a protocol, a file or a mapping of partition names, got "
+                f"{type(against).__name__}."
+            )
         run = read_runs([against], dataset)[0]
     there = run.file if is_file(against) or lists else "the other split"
     return difference(split, run.split, here=here, there=there)
@@ -302,7 +307,7 @@ def _memberships(
 ) -> tuple[NDArray, list[NDArray[np.bool_]]]:
     """Return the distinct items, and for each side which partitions they are in, shape (n_parts, n_items)."""
     entries = [[side[part] for part in parts] for side in sides]
-    every = np.concatenate([own for side in entries for own in side])
+    every = np.concatenate([own for side in entries for own in side]) if parts else np.empty(0, dtype=np.int64)
     keys, places = np.unique(every, return_inverse=True)
     bounds = np.cumsum([len(own) for side in entries for own in side])[:-1]
     pieces = np.split(places, bounds)

@@ -175,6 +175,8 @@ def audit(
     named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, **lists}
     for role, given in [*named.items(), *(("split", split) for split in splits)]:
         _check_path(given, role)
+    for entry in str(against).split(",") if is_file(against) else ():
+        _check_path(entry.rpartition("=")[2], "against")
     expected = sizes_from(sizes)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
