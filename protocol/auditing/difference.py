@@ -243,7 +243,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     ('database',) ('query',) ('2',)
     ('database',) () ('4',)
     """
-    entries_a, entries_b, by = _keys(a, b, here, there)
+    entries_a, entries_b, names, by = _common_numbers(a, b, here, there)
     parts = [part for part in PARTITIONS if part in entries_a and part in entries_b]
     not_given = {
         part: "here" if part in entries_a else "there"
@@ -260,7 +260,7 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
         by,
         sizes,
         _matrix(in_a, in_b, parts),
-        _moved(keys, in_a, in_b, parts),
+        _moved(keys, names, in_a, in_b, parts),
         tuple(
             part
             for i, part in enumerate(parts)
@@ -270,10 +270,15 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
     )
 
 
-def _keys(a: Split, b: Split, here: str, there: str) -> tuple[dict[str, NDArray], dict[str, NDArray], str]:
-    """Return what the items of both splits are recognised by, for each partition that has items."""
+def _common_numbers(
+    a: Split, b: Split, here: str, there: str
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], Sequence[str] | None, str]:
+    """Return the entries of both splits as numbers that mean the same items, their names, and what they are known by.
+
+    Partitions without items are left out. Names are None where the numbers are row numbers.
+    """
     known = [split.dataset.ids is not None for split in (a, b)]
-    numbers = [{part: items for part, items in split.entries.items() if len(items)} for split in (a, b)]
+    entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
     if not all(known):
         for split, has_ids, name, other in ((a, known[0], here, there), (b, known[1], there, here)):
             if has_ids and split.dataset.n_items is None:
@@ -281,25 +286,17 @@ def _keys(a: Split, b: Split, here: str, there: str) -> tuple[dict[str, NDArray]
                     f"against: expected ids in both splits, or row numbers in both, got ids in {name} and row numbers "
                     f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
                 )
-        return numbers[0], numbers[1], "row numbers"
-    ids = [
-        {part: np.asarray(split.dataset.ids)[items] for part, items in own.items()}
-        for split, own in zip((a, b), numbers, strict=True)
-    ]
-    if not np.isin(_all(ids[0]), _all(ids[1])).any():
-        names = [{part: _file_names(own) for part, own in side.items()} for side in ids]
-        distinct = all(len(np.unique(_all(n))) == len(np.unique(_all(i))) for n, i in zip(names, ids, strict=True))
-        if distinct and np.isin(_all(names[0]), _all(names[1])).any():
-            return names[0], names[1], "file names"
-    return ids[0], ids[1], "ids"
-
-
-def _all(entries: Mapping[str, NDArray]) -> NDArray:
-    return np.concatenate(list(entries.values()))
-
-
-def _file_names(ids: NDArray) -> NDArray[np.str_]:
-    return np.array([str(name).replace("\\", "/").rpartition("/")[2] for name in ids])
+        return entries_a, entries_b, None, "row numbers"
+    ids, by = [np.asarray(split.dataset.ids).tolist() for split in (a, b)], "ids"
+    numbers: dict[str, int] = {name: number for number, name in enumerate(ids[0])}
+    if not any(name in numbers for name in ids[1]):
+        files = [[name.replace("\\", "/").rpartition("/")[2] for name in own] for own in ids]
+        own = set(files[0])
+        if len(own) == len(ids[0]) and len(set(files[1])) == len(ids[1]) and not own.isdisjoint(files[1]):
+            ids, by = files, "file names"
+            numbers = {name: number for number, name in enumerate(ids[0])}
+    rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids[1]], dtype=np.int64)
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers), by
 
 
 def _memberships(
@@ -331,7 +328,11 @@ def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) ->
 
 
 def _moved(
-    keys: NDArray, a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]
+    keys: NDArray[np.int64],
+    names: Sequence[str] | None,
+    a: NDArray[np.bool_],
+    b: NDArray[np.bool_],
+    parts: Sequence[str],
 ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
     """Return the items whose partitions differ, by these; in the order of the partitions, then of the items."""
     weights = 2 ** np.arange(len(parts))[::-1, None]
@@ -341,7 +342,7 @@ def _moved(
     for code in np.unique(codes[differ])[::-1]:
         items = differ[codes[differ] == code]
         pattern = tuple(tuple(part for i, part in enumerate(parts) if side[i, items[0]]) for side in (a, b))
-        moved[pattern[0], pattern[1]] = tuple(str(key) for key in keys[items])
+        moved[pattern[0], pattern[1]] = tuple(str(key) if names is None else names[key] for key in keys[items].tolist())
     return moved
 
 

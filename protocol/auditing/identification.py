@@ -82,8 +82,9 @@ class Match:
     @property
     def is_near(self) -> bool:
         """Whether the sizes of query and database are alike, and the rest does not speak against it; see `nearest`."""
-        sizes = [one for one in self.comparisons if one.by == "sizes" and one.what in ("query", "database")]
-        return bool(sizes) and sum(one.distance for one in sizes) < _NEAR_SIZES and self.distance < _NEAR
+        sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
+        alike = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
+        return len(sizes) > 1 and alike and self.distance < _NEAR
 
     @property
     def by(self) -> str:
@@ -161,7 +162,7 @@ def identify(split: Split, declared: str | None = None) -> str:
         own = next(match for match in matches if match.name == declared)
         first = matches[0]
         if first.is_near and first.distance < own.distance:
-            told.append(f"{first.told()}; {declared} was declared")
+            told.append(f"{_told(matches)}; {declared} was declared")
     told = [f"This split {one}." for one in told]
     return " ".join([*told, *_recognised(split)])
 
@@ -170,15 +171,19 @@ def _undeclared(matches: Sequence[Match], split: Split) -> str:
     first = matches[0]
     if not first.is_near:
         return f"is near none of the {len(matches)} declared protocols and published lists of fixed size"
-    told = first.told()
-    same = [one.name for one in matches[1:] if one.is_exact and first.is_exact and one.by == first.by]
-    if same:
-        told = told.replace(f"is {first.name}", "is " + " or ".join([first.name, *same]), 1)
-    elif first.published is not None:
+    told = _told(matches)
+    if first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)
         told += f"; it {protocol.told()}"
     missing = [name for name in ("train",) if not len(split[name])]
     return told + ("; no training set was given" if missing else "")
+
+
+def _told(matches: Sequence[Match]) -> str:
+    """Return what the first match means, with the names of others that are the same by as much."""
+    first, *others = matches
+    same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
+    return first.told().replace(first.name, " or ".join([first.name, *same]), 1)
 
 
 def nearest(split: Split) -> list[Match]:
@@ -194,10 +199,10 @@ def nearest(split: Split) -> list[Match]:
       that would have to be of another class.
     - Official parts: the share of a partition that is not of its official part.
 
-    A split is near a protocol if the sizes of its query and database partitions together differ by less than a quarter
-    and the distance is below 2.5. Both bounds are a matter of judgement: they let a training set of half the size, or
-    all queries in the database, pass as a variant of a protocol. Where distances are equal, the match that was compared
-    by more comes first, then the name decides.
+    A split is near a protocol if two sizes or more were compared, those of the query and database partitions together
+    differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: they let a
+    training set of half the size, or all queries in the database, pass as a variant of a protocol. Where distances are
+    equal, the match that was compared by more comes first, then the name decides.
     """
     facts = _facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}

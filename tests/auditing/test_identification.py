@@ -138,6 +138,9 @@ def test_a_declared_protocol_is_only_told_of_a_nearer_one():
     left_out = split(database=np.arange(6_000, 60_000))
     assert told(left_out, "cifar10_s1") == "cifar10_54k by sizes and overlaps; cifar10_s1 was declared"
     assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
+    half = np.arange(10_000, 60_000)
+    large = split(query=np.arange(10_000), train=half, database=half)
+    assert told(large, "cifar10_s1") == "cifar10_10k or cifar10_s2 by sizes and overlaps; cifar10_s1 was declared"
 
 
 def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
@@ -145,6 +148,8 @@ def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open()
     assert told(Split(parts, Dataset())) == (
         "like nuswide_81 by sizes and overlaps, which leaves the size of the database open"
     )
+    query_alone = Split({"query": parts["query"], "database": parts["train"]}, Dataset())
+    assert told(query_alone).startswith("near none of")
     known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
     assert told(Split(parts, known)) == "nuswide_81 by sizes, classes and overlaps"
 
