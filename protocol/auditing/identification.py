@@ -241,7 +241,7 @@ def _match(name: str, protocol: SplitProtocol, facts: _Facts) -> Match:
     shared = {(a, b): facts.sizes.get(a, 0) if (a, b) in inside else 0 for a, b in _PAIRS}
     if protocol.listed:
         shared = {}
-    is_rest = isinstance(protocol.partitions["database"], Rest)
+    is_rest = isinstance(protocol.partitions["database"], Rest) and set(protocol.partitions) <= set(facts.sizes)
     found = [
         *_sizes(facts, {**sizes, **closed}, n_items=n_items if is_rest else None),
         *_overlaps(facts, shared),
@@ -266,8 +266,8 @@ def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
     """Compare sizes.
 
-    Where the database is all the rest of `n_items` items, and each item is in some partition, other differences
-    determine its size, so that it is not told as well.
+    Where all partitions are given, the database is the rest of `n_items` items, and each item is in some partition,
+    then other differences determine its size, so that it is not told as well.
     """
     for part, held in facts.sizes.items():
         if part not in sizes:
@@ -286,9 +286,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
         a, b = pair
         declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
         if pair == ("train", "database") and declared:
-            declared -= (
-                facts.n_queries_trained_on
-            )  # a training item outside the database that is a query is told as such
+            declared -= facts.n_queries_trained_on  # they are told as queries
         told = _overlap_told(a, b, held, declared, size) if held != declared else ""
         yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, told)
 

@@ -5,6 +5,8 @@ import gzip
 import numpy as np
 import pytest
 from audited import clean
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.auditing import Dataset, Split, identify, nearest
@@ -132,6 +134,30 @@ def test_official_parts_tell_protocols_of_equal_sizes_apart():
     drawn = np.arange(60_000) % 6 == 0
     parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
     assert told(Split(parts, dataset)) == "cifar10_10k by sizes and overlaps"
+
+
+def test_the_size_of_a_database_is_told_where_no_training_set_explains_it():
+    parts = {"query": np.arange(1_000), "database": np.arange(1_000, 25_000)}
+    assert told(Split(parts, Dataset())) == (
+        "like mirflickr_1k by sizes and overlaps, but the database has 24,000 items (declared 20,000); no training set "
+        "was given"
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([(1_000, 5_000, 59_000), (1_000, 4_000, 6_540), (700, 2_000, 2_866)]))
+def test_whatever_is_not_equal_has_a_difference_in_words(seed, sizes):
+    rng = np.random.default_rng(seed)
+    n_items = sum(sizes) - rng.integers(0, 3) * sizes[1]
+    parts = {
+        part: np.sort(rng.permutation(n_items)[: size + rng.integers(-1, 2)])
+        for part, size in zip(("query", "train", "database"), sizes, strict=True)
+        if part != "train" or rng.random() < 0.7
+    }
+    known = Dataset(n_items=n_items, y=rng.integers(0, 10, n_items)) if rng.random() < 0.5 else Dataset()
+    for match in nearest(Split(parts, known)):
+        assert match.is_exact or match.differences or match.open
+        assert not (match.is_exact and match.differences)
 
 
 def test_a_declared_protocol_is_only_told_of_a_nearer_one():
