@@ -2,7 +2,9 @@
 
 from protocol.auditing.all_checks import Findings, audit_split, audit_splits
 from protocol.auditing.copies import equal_content, first_equal, stored_copies, within_distance
+from protocol.auditing.difference import Difference, ProtocolDifference, difference
 from protocol.auditing.findings import Finding
+from protocol.auditing.identification import Comparison, Match, identify, nearest
 from protocol.auditing.inputs import known_dataset
 from protocol.auditing.kinds import KINDS, Kind
 from protocol.auditing.libraries import audit_libraries
@@ -19,10 +21,14 @@ __all__ = [
     "LEARNING",
     "TEST",
     "Audit",
+    "Comparison",
     "Dataset",
+    "Difference",
     "Finding",
     "Findings",
     "Kind",
+    "Match",
+    "ProtocolDifference",
     "Run",
     "Split",
     "audit",
@@ -35,9 +41,12 @@ __all__ = [
     "audit_split",
     "audit_splits",
     "audit_truth",
+    "difference",
     "equal_content",
     "first_equal",
+    "identify",
     "known_dataset",
+    "nearest",
     "pairs_from",
     "read_dataset",
     "read_lists",

@@ -1,20 +1,26 @@
 """All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
 from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
+from protocol.auditing.identification import identify
 from protocol.auditing.overlaps import audit_entries, audit_overlaps
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
+
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 Findings = dict[str, list[Finding]]
 """By the file that they were made in."""
 
 
-def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Finding]:
+def audit_split(
+    run: Run, copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+) -> list[Finding]:
     """Return the findings on one split.
 
     Parameters
@@ -22,19 +28,23 @@ def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Fi
     run : Run
     copies : mapping of str to callable, or None
         What finds copies of items, by the way in which they are alike; see `audit_copies`.
+    expected : mapping of str to int
+        The sizes of partitions that the caller expects.
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
-    made += audit_sizes(split, run.name, protocol, run.sizes) + audit_classes(split, protocol)
+    made += audit_sizes(split, run.name, protocol, run.sizes, expected) + audit_classes(split, protocol)
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
         made += audit_copies(split, protocol, copied, alike)
     return made
 
 
-def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None) -> Findings:
+def audit_splits(
+    runs: Sequence[Run], copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+) -> Findings:
     """Return the findings on several splits of one dataset, each on its own and those of one protocol together."""
-    findings = {run.file: audit_split(run, copies) for run in runs}
+    findings = {run.file: audit_split(run, copies, expected) for run in runs}
     for protocol in {run.name: run.protocol for run in runs}.values():
         own = {run.file: run.split for run in runs if run.protocol is protocol}
         for file, made in audit_runs(own, protocol).items():
@@ -42,13 +52,14 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
-    """Return two sentences about a run: what was audited, and which checks were not possible and why."""
-    sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
+def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, sizes: bool = False) -> list[str]:
+    """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why."""
+    held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
     dataset = run.split.dataset
     missing = {
-        "size-mismatch, class-imbalance (needs protocol)": run.name == UNDECLARED,
+        "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and not sizes,
+        "class-imbalance (needs protocol)": run.name == UNDECLARED,
         "classes and relevance (needs labels)": dataset.y is None,
         "near-duplicate (needs features)": not copies,
         "pair-split (needs pairs)": not pairs,
@@ -57,4 +68,10 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
-    return [f"{sizes}; {declared}", "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so)]
+    identified = identify(run.split, None if run.name == UNDECLARED else run.name)
+    which = [identified] if identified else []
+    return [
+        f"{held}; {declared}",
+        *which,
+        "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so),
+    ]

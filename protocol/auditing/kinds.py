@@ -135,7 +135,8 @@ KINDS = (
     Kind(
         "class-imbalance",
         "A partition that is drawn class by class has fewer items of some classes.",
-        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less.",
+        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less; all of "
+        "its classes: {held}.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
         "Draw the partition class by class.",
     ),
@@ -194,6 +195,13 @@ KINDS = (
         "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
         f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
         "Choose the options again, with a validation set, and score the test once.",
+    ),
+    Kind(
+        "split-difference",
+        "The split differs from another split, or from a protocol, that it was compared with.",
+        "{what}.",
+        "Not treated in the papers; numbers on two splits are comparable only where both are known to be the same.",
+        "Use the same lists for both, or name the split with every number.",
     ),
     Kind(
         "mixed-libraries",

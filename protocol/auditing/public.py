@@ -3,12 +3,14 @@
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
+from protocol.auditing.declared import sizes_from
+from protocol.auditing.difference import Difference, ProtocolDifference, difference_from
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
 from protocol.auditing.pairs import audit_pairs, pairs_from
@@ -31,11 +33,14 @@ class Audit:
         By split: its file, its files (joined by blanks), or the names of the arguments that were arrays. A split
         without findings is clean.
     about : mapping of str to sequence of str
-        By split, what was audited, and which checks were not possible.
+        By split, what was audited, which split it is, and which checks were not possible.
+    differences : mapping of str to Difference or ProtocolDifference
+        By split, how it differs from the split or protocol that it was compared with (`against`).
     """
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
 
     @property
     def n_errors(self) -> int:
@@ -62,11 +67,13 @@ class Audit:
 
     def to_text(self, *, colour: bool = False) -> str:
         """Return the findings as the command prints them, with or without the colours of a terminal."""
-        return writing.text(self.findings, self.about, colour=colour)
+        told = [one.to_text() for one in self.differences.values()]
+        return "\n\n".join([*told, writing.text(self.findings, self.about, colour=colour)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub's Markdown, a table for each split."""
-        return writing.markdown(self.findings, self.about)
+        told = [one.to_markdown() for one in self.differences.values()]
+        return "\n\n".join([writing.markdown(self.findings, self.about), *told])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list, an object for each."""
@@ -96,6 +103,8 @@ def audit(
     distance: float | None = None,
     pairs: Any = None,
     protocol: str | None = None,
+    sizes: Mapping[str, int] | None = None,
+    against: Any = None,
 ) -> Audit:
     """Return what makes the numbers of a split wrong, or incomparable with those of the papers.
 
@@ -125,6 +134,12 @@ def audit(
     protocol : str, optional
         The split protocol that is meant, see ``protocol.names("split")``. By default the one that a file of the
         pipeline records, or none: then sizes and classes are not checked.
+    sizes : mapping of str to int, optional
+        The sizes that partitions are expected to have, such as ``{"query": 1000, "train": 5000}``; they take the place
+        of those of the protocol.
+    against : str, path, object of `protocol.load_split` or mapping, optional
+        What each split is compared with, item by item: another complete split, or lists as
+        ``"query=F,database=F"``; or the name of a declared protocol, for a table of what differs from it.
 
     Returns
     -------
@@ -160,17 +175,24 @@ def audit(
     named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, **lists}
     for role, given in [*named.items(), *(("split", split) for split in splits)]:
         _check_path(given, role)
+    for entry in str(against).split(",") if is_file(against) else ():
+        _check_path(entry.rpartition("=")[2], "against")
+    expected = sizes_from(sizes)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
-    findings = audit_splits(runs, copies)
+    findings = audit_splits(runs, copies, expected)
     for run in runs:
         findings[run.file] += audit_relevance(run.split)
         if pairs is not None:
             findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-    known = {"copies": bool(copies), "pairs": pairs is not None}
+    differences = {}
+    for run in runs if against is not None else ():
+        differences[run.file] = difference_from(run.split, run.file, against, dataset)
+        findings[run.file] += differences[run.file].findings()
+    known = {"copies": bool(copies), "pairs": pairs is not None, "sizes": bool(expected)}
     told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
-    return Audit({file: tuple(made) for file, made in findings.items()}, told)
+    return Audit({file: tuple(made) for file, made in findings.items()}, told, differences)
 
 
 def _check_path(given: Any, role: str) -> None:

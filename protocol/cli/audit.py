@@ -12,7 +12,8 @@ from protocol.checks import number
 from protocol.cli._output import check_outputs, show
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
+_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol", "sizes", "against")
+_NO_FILES = ("distance", "protocol", "sizes", "against")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
@@ -38,7 +39,9 @@ def _audit(arguments: argparse.Namespace) -> int:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those of the options, and the dataset of a split of the pipeline."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_KNOWN) if name not in ("distance", "protocol"))
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_KNOWN) if name not in _NO_FILES)
+    if arguments.against:
+        yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
     for split in arguments.splits:
         yield split
         for folder in Path(split).parents:
@@ -72,6 +75,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
+              ... --sizes query=1000,train=5000            sizes that you expect, where no protocol is declared
+              ... --against cifar10_s1                     a table of what differs from a protocol
+              ... --against other/splits.h5                items that moved from one partition to another
+              ... --against query=q.txt,database=d.txt     the same, for another split in lists
               protocol list findings                       what there is to find, and how the papers treat it
             """
         ),
@@ -82,6 +89,17 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')} items"
         )
     command.add_argument("--protocol", metavar="NAME", help="the split protocol that was meant")
+    command.add_argument(
+        "--sizes",
+        type=_sizes,
+        metavar="PART=N,...",
+        help="sizes that the partitions are expected to have, in place of those of the protocol",
+    )
+    command.add_argument(
+        "--against",
+        metavar="NAME|FILE",
+        help="compare with a protocol, with another complete split, or with the lists query=F,database=F,...",
+    )
     command.add_argument("--ids", metavar="F", help="the dataset's ids in the order of the row numbers, one a line")
     command.add_argument("--labels", metavar="F", help="class labels in the order of the row numbers")
     command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
@@ -105,3 +123,13 @@ def _distance(text: str) -> float:
         return number(float(text), "distance")
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _sizes(text: str) -> dict[str, int]:
+    sizes = {}
+    for entry in text.split(","):
+        part, _, size = entry.partition("=")
+        if part not in _LISTS or not size.isdecimal() or part in sizes:
+            raise argparse.ArgumentTypeError(f"expected PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
+        sizes[part] = int(size)
+    return sizes
