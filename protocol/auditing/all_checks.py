@@ -42,7 +42,16 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
+def about(
+    run: Run,
+    *,
+    n_runs: int,
+    copies: bool,
+    pairs: bool,
+    groups: bool = False,
+    label_issues: bool = False,
+    training_log: bool = False,
+) -> list[str]:
     """Return two sentences about a run: what was audited, and which checks were not possible and why."""
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
@@ -52,6 +61,9 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
         "classes and relevance (needs labels)": dataset.y is None,
         "near-duplicate (needs features)": not copies,
         "pair-split (needs pairs)": not pairs,
+        "group-split (needs groups)": not groups,
+        "doubtful-label (needs label issues)": not label_issues,
+        "selection-on-test (needs a training log)": not training_log,
         "unused-items (needs ids or labels)": dataset.n_items is None,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,

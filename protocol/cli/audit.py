@@ -11,8 +11,10 @@ from typing import Any
 from protocol.checks import number
 from protocol.cli._output import check_outputs, show
 
+_FURTHER = ("groups", "label_issues", "label_agreement", "training_log", "reported")
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
+_FILES = ("labels", "ids", "features", "pairs", "groups", "label_issues")
+_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol", *_FURTHER)
 
 
 def _audit(arguments: argparse.Namespace) -> int:
@@ -38,7 +40,9 @@ def _audit(arguments: argparse.Namespace) -> int:
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those of the options, and the dataset of a split of the pipeline."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_KNOWN) if name not in ("distance", "protocol"))
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
+    for log in arguments.training_log or ():
+        yield from (log, log.rpartition(":")[0] or None)
     for split in arguments.splits:
         yield split
         for folder in Path(split).parents:
@@ -60,6 +64,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             lists, one for each partition:
               text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
               F.npz:key, F.h5:dataset, F.mat:variable.
+            training logs:
+              .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by name, or
+              a record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP: 0.797`. F:COLUMN
+              names the column of the test scores. Columns named val... are those of a validation set, to choose by.
             exit status:
               0 clean, or warnings only; 1 errors; 2 the input can't be used.
 
@@ -70,6 +78,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --ids ids.txt --features gist.npy        copies of an item under another id: equal features
               ... --ids ids.txt --features gist.npy --distance 0.1       or nearly equal ones
               protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
+              ... --groups patients.csv                    groups (lines `id,group`) that are divided between partitions
+              ... --groups auto                            groups that the file names suggest; a guess
+              ... --label-issues cifar10h-probs.npy        queries whose label other annotators doubt
+              protocol audit --training-log log.csv --reported 0.797   is it the best of several test evaluations?
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
               protocol list findings                       what there is to find, and how the papers treat it
@@ -87,6 +99,26 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
     command.add_argument("--distance", type=_distance, metavar="D", help="Euclidean; up to it, items are copies (0)")
     command.add_argument("--pairs", metavar="F", help="ids of an item's two modalities a line, to find torn pairs by")
+    command.add_argument(
+        "--groups", metavar="F", help="groups (video, patient, scene): lines `id,group`, or a group a line; or `auto`"
+    )
+    command.add_argument(
+        "--label-issues", metavar="F", help="doubted labels: annotators by class (.npy), or a .csv or .json of doubts"
+    )
+    command.add_argument(
+        "--label-agreement",
+        type=_share,
+        default=0.5,
+        metavar="S",
+        help="share of annotators below which a label is doubtful (0.5)",
+    )
+    command.add_argument(
+        "--training-log",
+        action="append",
+        metavar="F",
+        help="scores by epoch, also without a split; F:COLUMN names the test scores; may be repeated",
+    )
+    command.add_argument("--reported", metavar="SCORE", help="the score that is reported of the training logs")
     command.add_argument("--markdown", action="store_true", help="print Markdown")
     command.add_argument("--json", type=Path, metavar="F", help="write the findings as a list of objects")
     command.set_defaults(run=_audit)
@@ -97,3 +129,13 @@ def _distance(text: str) -> float:
         return number(float(text), "distance")
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _share(text: str) -> float:
+    try:
+        share = number(float(text), "label agreement")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if share > 1:
+        raise argparse.ArgumentTypeError(f"label agreement: expected a share from 0 to 1, got {text}.")
+    return share

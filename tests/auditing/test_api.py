@@ -207,8 +207,16 @@ def test_html_is_escaped():
 
 LISTS = {"query": [0, 1], "database": [2, 3]}
 BAD = {
-    "nothing": ((), {}, "audit: expected complete splits, or lists of the query and database items, got neither."),
-    "both": ((LISTS,), LISTS, "audit: expected complete splits, or lists of the query and database items, got both."),
+    "nothing": (
+        (),
+        {},
+        "audit: expected complete splits, or lists of the query and database items, or a training log, got neither.",
+    ),
+    "both": (
+        (LISTS,),
+        LISTS,
+        "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+    ),
     "no query": ((), {"database": [1]}, "query: expected the list of the query items next to database, got none."),
     "empty query": (
         (),
