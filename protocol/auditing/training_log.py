@@ -107,9 +107,10 @@ class _Judged:
             return f"{self.name} is the best of several evaluations, {_text(self.best)}; the log does not have the last"
         n, last = len(self.values), float(self.values[-1])
         times = "once" if n == 1 else f"{n:,} times"
+        end, gap = f"{self.step} {self.steps[-1]:.15g}", _text(self.best - last)
         return (
             f"{self.name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} "
-            f"({self.at}), the last {_text(last)} ({self.step} {self.steps[-1]:.15g}), a gap of {_text(self.best - last)}"
+            f"({self.at}), the last {_text(last)} ({end}), a gap of {gap}"
         )
 
     def found(self, severity: str, verdict: str) -> list[Finding]:

@@ -35,7 +35,7 @@ def _audit(arguments: argparse.Namespace) -> int:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
         show(audited.to_markdown() if arguments.markdown else audited.to_text())
-    return 1 if audited.n_errors else 0
+    return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
@@ -69,7 +69,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               a record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP: 0.797`. F:COLUMN
               names the column of the test scores. Columns named val... are those of a validation set, to choose by.
             exit status:
-              0 clean, or warnings only; 1 errors; 2 the input can't be used.
+              0 no errors; 1 errors, or what --fail-on names; 2 the input can't be used.
 
             examples:
               protocol audit results/digits/splits/improved/run*/splits.h5   what the pipeline drew, all its runs
@@ -119,8 +119,16 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         help="scores by epoch, also without a split; F:COLUMN names the test scores; may be repeated",
     )
     command.add_argument("--reported", metavar="SCORE", help="the score that is reported of the training logs")
+    command.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "information", "never"),
+        default="error",
+        help="the mildest finding that makes the exit status 1 (error)",
+    )
     command.add_argument("--markdown", action="store_true", help="print Markdown")
-    command.add_argument("--json", type=Path, metavar="F", help="write the findings as a list of objects")
+    command.add_argument(
+        "--json", type=Path, metavar="F", help="write the findings, with all items, as a list of objects"
+    )
     command.set_defaults(run=_audit)
 
 
