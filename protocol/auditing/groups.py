@@ -85,11 +85,16 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
             [f"{groups.names[code]} ({a} {in_a[code]:,}, {b} {in_b[code]:,})" for code in divided],
             a=a,
             b=b,
-            n_a=f"{in_a[divided].sum():,}",
-            n_b=f"{in_b[divided].sum():,}",
+            n_a=counted(int(in_a[divided].sum()), "item"),
+            n_b=counted(int(in_b[divided].sum()), "item"),
             source="a guess from file names" if groups.guessed else groups.source,
         )
     return made
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words: ``1 group``, ``2,525 groups``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _sizes(groups: Groups, items: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -104,9 +109,9 @@ def about_groups(split: Split, groups: Groups) -> str:
     codes = groups.codes[listed]
     n_groups = len(np.unique(codes[codes >= 0]))
     none = int((codes < 0).sum())
-    sentence = f"Groups ({groups.source}): {n_groups:,} groups of {len(listed) - none:,} items"
+    sentence = f"Groups ({groups.source}): {counted(n_groups, 'group')} of {counted(len(listed) - none, 'item')}"
     if none:
-        sentence += f"; {none:,} of {len(listed):,} items have no group, so they were not checked"
+        sentence += f"; {none:,} of {counted(len(listed), 'item')} without a group, so not checked"
     return f"{sentence}. They are a guess from file names." if groups.guessed else f"{sentence}."
 
 
@@ -165,7 +170,7 @@ def _read_csv(path: Path) -> list[list[str]]:
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]) or len(row) > 2:
             width = "`id,group`" if len(rows[0]) == 2 else "`id,group` or a group"
-            raise ProtocolError(f"{path}: item {number}: expected {width}, got {','.join(row)[:80]!r}.")
+            raise ProtocolError(f"{path}: entry {number}: expected {width}, got {','.join(row)[:80]!r}.")
     return rows
 
 
@@ -319,7 +324,8 @@ def _by_rule(
     several = sizes[sizes > 1]
     largest = int(sizes.argmax())
     example = f"`{ids[np.flatnonzero(codes == largest)[0]]}` is of the group {called[largest]}"
-    source = f"{rule.name}: {len(several):,} groups of 2 to {sizes.max():,} items, for example {example}"
+    n_groups, largest_size = counted(len(several), "group"), counted(int(sizes.max()), "item")
+    source = f"{rule.name}: {n_groups} of 2 or more, at most {largest_size}, for example {example}"
     return Groups(codes, called, source, guessed=True), int(several.sum())
 
 

@@ -127,8 +127,8 @@ KINDS = (
     Kind(
         "group-split",
         "A group of items (one video, patient, scene or product) is divided between partitions.",
-        "The {a} partition has {n_a} items of these groups and the {b} partition has {n_b}, so items that belong "
-        "together are on both sides (groups: {source}).",
+        "The {a} partition has {n_a} of these groups and the {b} partition has {n_b}, so items that belong together "
+        "are on both sides (groups: {source}).",
         "The groups of UCF101 are cut from one video each, and its official lists keep them apart (Soomro et al. "
         "2012); not treated in the papers on hashing, most of whose datasets name no groups.",
         "Draw the partitions by groups, or move each of these groups into one partition.",
