@@ -224,26 +224,28 @@ def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column
     """Return the series of the columns that hold scores."""
     collector = _Collector(path)
     roles: dict[str, str | None] = {}
+    scored: list[tuple[str, str]] = []
     step: str | None = None
     number = 0
     for where, row in rows:
-        for name in row:
-            if name not in roles:
-                roles[name] = _role(name, column)
-                rank = _STEPS.index(name.lower()) if name.lower() in _STEPS else len(_STEPS)
-                if rank < (len(_STEPS) if step is None else _STEPS.index(step.lower())):
-                    step = name
-        scores = {name: value for name, value in row.items() if roles[name] and not _empty(value)}
+        if not row.keys() <= roles.keys():
+            roles |= {name: _role(name, column) for name in row if name not in roles}
+            scored = [(name, role) for name, role in roles.items() if role]
+            step = min((name for name in roles if name.lower() in _STEPS), key=_rank, default=None)
+        scores = [(name, role, row[name]) for name, role in scored if not _empty(row.get(name))]
         if not scores:
             continue
         number += 1
         at = math.nan if step is None or _empty(row.get(step)) else _number(row[step], path, where, step)
-        for name, value in scores.items():
-            collector.add(
-                name, str(roles[name]), at if math.isfinite(at) else float(number), _number(value, path, where, name)
-            )
+        for name, role, value in scores:
+            collector.add(name, role, at if math.isfinite(at) else float(number), _number(value, path, where, name))
     _check_columns(roles, path, column)
     return Log(collector.series, "row" if step is None else "epoch" if step.lower().startswith("epoch") else "step")
+
+
+def _rank(step: str) -> int:
+    """Return the place of a column of steps among those that may be one."""
+    return _STEPS.index(step.lower())
 
 
 def _role(name: str, column: str | None) -> str | None:
