@@ -146,27 +146,36 @@ def _rows_of(counts: NDArray[np.float64], dataset: Dataset, y: NDArray, name: st
     The table has a row for each item, or for each of an official part, or of the first or the last items: CIFAR-10H
     has the 10,000 test images of 60,000. It must have more than half of those items' labels as its most frequent ones.
     """
-    n_items, n_rows = len(y), len(counts)
-    places = {f", its rows taken as the part {part!r}": rows for part, rows in dataset.official.items()}
-    places |= {
-        "": np.arange(n_items),
-        f", its rows taken as the last {n_rows:,} items": np.arange(n_items - n_rows, n_items),
-        f", its rows taken as the first {n_rows:,} items": np.arange(n_rows),
-    }
-    places = {where: rows for where, rows in places.items() if len(rows) == n_rows and rows.min() >= 0}
+    places = {place: rows for place, rows in _places(dataset, len(y), len(counts)).items() if len(rows) == len(counts)}
     if not places or y.max() >= counts.shape[1] or y.min() < 0:
         raise ProtocolError(
-            f"{name}: expected a row for each of {n_items:,} items (or the first or last of them) and a column for "
+            f"{name}: expected a row for each of {len(y):,} items (or the first or last of them) and a column for "
             f"each of {int(y.max()) + 1} classes, got shape {counts.shape}."
         )
-    shares = {where: float((counts.argmax(axis=1) == y[rows]).mean()) for where, rows in places.items()}
-    best = max(shares, key=lambda where: shares[where])
+    shares = {place: float((counts.argmax(axis=1) == y[rows]).mean()) for place, rows in places.items()}
+    best = max(shares, key=lambda place: shares[place])
     if shares[best] <= _ALIGNED:
         raise ProtocolError(
             f"{name}: expected the most frequent labels of annotators to be those given to most items, got "
             f"{shares[best]:.1%} of them: are its rows in the order of the dataset?"
         )
-    return places[best], best
+    if len(places) > 1 and min(shares.values()) == shares[best]:
+        raise ProtocolError(
+            f"{name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first or the "
+            "last ones. A .csv file may have row numbers."
+        )
+    return places[best], f", its rows taken as {best}" if best else ""
+
+
+def _places(dataset: Dataset, n_items: int, n_rows: int) -> dict[str, NDArray[np.int64]]:
+    """Return the items that the rows of a table may be about, each choice with its name; "" is all of them."""
+    official = {f"the part {part!r}": rows for part, rows in dataset.official.items() if len(rows) == n_rows}
+    if official or n_rows >= n_items:
+        return official or {"": np.arange(n_items)}
+    return {
+        f"the last {n_rows:,} items": np.arange(n_items - n_rows, n_items),
+        f"the first {n_rows:,} items": np.arange(n_rows),
+    }
 
 
 def _issues(
