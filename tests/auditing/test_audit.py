@@ -538,5 +538,6 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
-    _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True)
+    given = dict.fromkeys(("copies", "pairs", "groups", "label_issues", "training_log"), True)
+    _, unseen = about(clean("improved"), n_runs=2, **given)
     assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
