@@ -62,6 +62,14 @@ def audit_label_issues(split: Split, issues: LabelIssues) -> list[Finding]:
     return split.found("doubtful-label", "warning", queries[issues.doubtful[queries]], why=issues.why)
 
 
+def doubtful_places(split: Split, issues: LabelIssues) -> NDArray[np.int64]:
+    """Return the places of the queries whose label is doubtful, from 0, in the list of the queries as it came.
+
+    The codes of queries are in the order of that list, so these are the rows that an evaluation leaves out.
+    """
+    return np.flatnonzero(issues.doubtful[split.entries["query"]])
+
+
 def about_label_issues(split: Split, issues: LabelIssues) -> str:
     """Return a sentence about where the doubts are from, and how many queries were looked at."""
     queries = split["query"]

@@ -140,12 +140,12 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
         return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log))]
     honest = [one for one in judged if _is_honest(one, log, reported)]
     best = [one for one in judged if one not in honest and len(one.values) and reported.matches(one.best, one.values)]
-    verdict = f"the reported {reported.text} is the best, so the test set has chosen the {log.step}"
+    verdict = f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
     if honest:
         verdict += ", unless it is the last of another score: name the column"
     if best:
         return [finding for one in best for finding in one.found("warning" if honest else "error", verdict)]
-    verdict = f"the reported {reported.text} is not the last, and what it was chosen by can't be told"
+    verdict = f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
     others = [] if honest else [one for one in judged if one.has_choice]
     return [
         finding for one in others for finding in one.found("warning", verdict if len(one.values) else _unknown(log))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import protocol as hp
 from protocol import storage
-from protocol.auditing import Dataset
-from protocol.auditing.label_issues import label_issues_from
+from protocol.auditing import Dataset, Split
+from protocol.auditing.label_issues import doubtful_places, label_issues_from
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
@@ -64,6 +64,12 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
     assert finding.mending
     assert "doubtful-label (needs label issues)" not in str(audited)
     assert "doubtful-label (needs label issues)" in str(hp.audit(**LISTS))
+
+
+def test_the_places_of_doubtful_queries_are_those_of_their_codes():
+    issues = label_issues_from(TABLE, Dataset(n_items=N, y=Y), N)
+    split = Split({"query": np.array([44, 40, 41, 44]), "database": np.arange(40)}, Dataset(n_items=N, y=Y))
+    assert doubtful_places(split, issues).tolist() == [0, 2, 3]
 
 
 def test_the_threshold_is_an_option():

@@ -365,7 +365,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
     [
         (
             [],
-            "audit: expected complete splits, or lists of the query and database items, or a training log, got neither.",
+            "expected complete splits, or lists of the query and database items, or a training log, got neither.",
         ),
         (
             ["a.h5", *LISTS],
