@@ -16,6 +16,8 @@ from protocol.formats.text import lines
 _EXPECTED = "a training log"
 _DOCUMENT = 256 << 20  # bytes of one JSON document; JSON lines and tables are read line by line
 _NAMED = 10  # columns in a message
+RUN = ", run "
+"""Stands before the number of a run in the name of a series, where a log has several."""
 _LONGEST = 4096  # characters of a printed line that holds scores
 
 
@@ -298,7 +300,7 @@ class _Collector:
         current = self._current.get(key)
         if current is None or (current.steps and step < current.steps[-1]):
             run = self._runs[key] = self._runs.get(key, 0) + 1
-            current = self._current[key] = Series(name if run == 1 else f"{name}, run {run} of the log", role)
+            current = self._current[key] = Series(name if run == 1 else f"{name}{RUN}{run} of the log", role)
             self.series.append(current)
         if math.isfinite(value):
             current.steps.append(step)

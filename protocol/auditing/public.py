@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """The findings on one or several splits.
+    """The findings on one or several splits, and on training logs.
 
     Parameters
     ----------
     findings : mapping of str to sequence of Finding
-        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays. A split
-        without findings is clean.
+        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays; and by
+        training log. A split without findings is clean.
     about : mapping of str to sequence of str
         By split, what was audited, and which checks were not possible.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.inputs import is_file
-from protocol.auditing.log_formats import Log, Series, read_log
+from protocol.auditing.log_formats import RUN, Log, Series, read_log
 from protocol.checks import ProtocolError
 
 _PERCENT = 100.0
@@ -49,14 +49,14 @@ class Reported:
         exponent = decimal.as_tuple().exponent
         self.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
 
-    def matches(self, score: float, values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score may stand for one of a log: equal to as many decimals as both have.
+    def matches(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> bool:
+        """Return whether the reported score may stand for one (or any) of a log: equal to as many decimals as both have.
 
         A report in percent is compared with fractions, and the other way round.
 
         Parameters
         ----------
-        score : float
+        score : float or ndarray of float64
         values : ndarray of float64, shape (n,)
             All scores of its kind in the log: they show how many decimals it has, and whether they are fractions.
         """
@@ -66,7 +66,7 @@ class Reported:
         elif abs(self.value) <= 1 < largest:
             scale = 1 / _PERCENT
         half = 0.5 * max(10.0**-self.decimals, scale * 10.0 ** -_decimals(values))
-        return abs(score * scale - self.value) <= half * (1 + 1e-9)
+        return bool(np.any(np.abs(np.asarray(score) * scale - self.value) <= half * (1 + 1e-9)))
 
 
 def _decimals(values: NDArray[np.float64]) -> int:
@@ -201,10 +201,15 @@ def _chosen_by_validation(log: Log, judged: _Judged) -> list[int]:
     """Return the evaluations at the steps that are best on the validation set."""
     places: list[int] = []
     for one in log.series:
-        if one.role == "validation" and one.values:
+        if one.role == "validation" and one.values and _run_of(one.name) == _run_of(judged.name):
             best = one.steps[int(np.argmax(np.asarray(one.values)))]
             places += np.flatnonzero(judged.steps == best).tolist()
     return places
+
+
+def _run_of(name: str) -> str:
+    """Return which run of a log that was appended to a series belongs to."""
+    return name.rpartition(RUN)[2] if RUN in name else ""
 
 
 def _text(score: float) -> str:
@@ -226,7 +231,15 @@ def about_log(log: Log, reported: Reported | None) -> list[str]:
         missing.append("selection-on-test (needs a column of test scores: FILE:COLUMN)")
     elif reported is None and any(len(series.values) > 1 for series in tests):
         missing.append("which evaluation is reported (needs the reported score)")
+    elif reported is not None and not any(_has(reported, series) for series in log.series):
+        missing.append(f"how the reported {reported.text} came about, as this log does not have it")
     return [*sentences, f"Not checked: {'; '.join(missing)}"] if missing else sentences
+
+
+def _has(reported: Reported, series: Series) -> bool:
+    """Return whether a test score, or the best of it, may be the reported one."""
+    values = np.asarray(series.values)
+    return series.role in ("test", "best") and len(values) > 0 and reported.matches(values, values)
 
 
 def _described(log: Log, series: Series) -> str:

@@ -328,9 +328,9 @@ for lists in ({"query": np.arange(10), "database": np.arange(9, 40)}, {"query": 
     audited = hp.audit(**lists)
     print(audited.n_errors, audited._repr_html_()[:5], audited.to_json()[0], "query-in-database: 1" in repr(audited))
 known = {"labels": y, "features": np.arange(80.0).reshape(40, 2), "protocol": "from_lists"}
-more = {"groups": y, "label_issues": [1]}
 print(hp.audit({"query": range(10), "database": range(10, 40)}, **known).n_errors)
-print(hp.audit(query=range(10), database=range(10, 40), **known, distance=0.1, **more).n_errors, len(hp.names("split")) > 5)
+known |= {"distance": 0.1, "groups": y, "label_issues": [1]}
+print(hp.audit(query=range(10), database=range(10, 40), **known).n_errors, len(hp.names("split")) > 5)
 """
 
 

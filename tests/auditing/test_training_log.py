@@ -127,6 +127,18 @@ def test_one_evaluation_is_no_choice(tmp_path, reported):
     assert severities(file, reported) == []
 
 
+def test_a_reported_score_that_the_log_does_not_have_is_stated(tmp_path):
+    file = written(tmp_path, "epoch,map\n1,0.7\n")
+    line = "Not checked: how the reported 0.8 came about, as this log does not have it"
+    assert line in str(hp.audit(training_log=str(file), reported=0.8))
+    assert "Not checked" not in str(hp.audit(training_log=str(file), reported=0.7))
+
+
+def test_a_validation_set_chooses_within_its_run(tmp_path):
+    text = "epoch,val_map,map\n1,0.5,0.8\n2,0.6,0.7\n1,0.9,0.1\n2,0.5,0.2\n"
+    assert severities(written(tmp_path, text), 0.8) == ["error"]
+
+
 def test_where_the_last_is_the_best_nothing_was_chosen(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.1\n2,0.2\n3,0.3\n")
     assert severities(file) == severities(file, 0.3) == []
