@@ -50,7 +50,7 @@ class Reported:
         self.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
 
     def matches(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score may stand for one (or any) of a log: equal to as many decimals as both have.
+        """Return whether the reported score may stand for one or any of a log: equal to as many decimals as both have.
 
         A report in percent is compared with fractions, and the other way round.
 
