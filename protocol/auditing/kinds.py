@@ -136,11 +136,10 @@ KINDS = (
     Kind(
         "doubtful-label",
         "A test query has a label that other annotators doubt.",
-        "These queries have a doubtful label ({why}), so items are counted as relevant that may not be; "
-        "`protocol evaluate --exclude-queries` has the metric without them.",
+        "These queries have a doubtful label ({why}), so items are counted as relevant that may not be.",
         "Not treated in the papers on hashing; human labels of CIFAR-10's test images are published (Peterson et al. "
         "2019), as are errors in its test labels (Northcutt et al. 2021).",
-        "Report the metric without these queries next to the one with them.",
+        "Report the metric without these queries next to the one with them (`--write-doubtful` writes their places).",
     ),
     Kind(
         "selection-on-test",

@@ -3,8 +3,11 @@
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
@@ -12,7 +15,13 @@ from protocol.auditing.copies import Copied, equal_content, first_equal, within_
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.groups import about_groups, audit_groups, groups_from
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
-from protocol.auditing.label_issues import AGREEMENT, about_label_issues, audit_label_issues, label_issues_from
+from protocol.auditing.label_issues import (
+    AGREEMENT,
+    about_label_issues,
+    audit_label_issues,
+    doubtful_places,
+    label_issues_from,
+)
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -35,10 +44,14 @@ class Audit:
         training log. A split without findings is clean.
     about : mapping of str to sequence of str
         By split, what was audited, and which checks were not possible.
+    doubtful : mapping of str to ndarray of int64
+        By split for which label issues were given, the places, from 0, of the queries whose label is doubtful: what an
+        evaluation without them leaves out.
     """
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    doubtful: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def n_errors(self) -> int:
@@ -193,7 +206,7 @@ def audit(
     findings = audit_splits(runs, copies)
     known = {"copies": bool(copies), "pairs": pairs is not None, "groups": groups is not None}
     known |= {"label_issues": label_issues is not None, "training_log": bool(logs)}
-    told = {}
+    told, doubtful = {}, {}
     for run in runs:
         told[run.file] = about(run, n_runs=len(runs), **known)
         findings[run.file] += audit_relevance(run.split)
@@ -207,11 +220,13 @@ def audit(
             issues = label_issues_from(label_issues, run.split.dataset, _n_listed(run), agreement=label_agreement)
             findings[run.file] += audit_label_issues(run.split, issues)
             told[run.file].append(about_label_issues(run.split, issues))
+            doubtful[run.file] = doubtful_places(run.split, issues)
     findings |= {file: list(made) for file, (made, _) in logs.items()}
     told |= {file: list(sentences) for file, (_, sentences) in logs.items()}
     return Audit(
         {file: tuple(made) for file, made in findings.items()},
         {file: tuple(sentences) for file, sentences in told.items()},
+        doubtful,
     )
 
 

@@ -6,10 +6,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from protocol.checks import number
+from protocol.checks import ProtocolError, number
 from protocol.cli._output import check_outputs, show
+
+if TYPE_CHECKING:
+    from protocol.auditing import Audit
 
 _FURTHER = ("groups", "label_issues", "label_agreement", "training_log", "reported")
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
@@ -20,22 +23,35 @@ _KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol", *_FURTHE
 def _audit(arguments: argparse.Namespace) -> int:
     from protocol.auditing import audit
 
-    check_outputs({"--json": arguments.json}, _inputs(arguments))
-    if arguments.json:
+    files = {"--json": arguments.json, "--write-doubtful": arguments.write_doubtful}
+    check_outputs(files, _inputs(arguments))
+    for path in filter(None, files.values()):
         from protocol.storage import check_writable
 
-        check_writable(arguments.json.parent)
+        check_writable(path.parent)
     audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
     if arguments.json:
         from protocol.auditing import write_json
 
         write_json(arguments.json, audited.findings)
+    if arguments.write_doubtful:
+        _write_doubtful(arguments.write_doubtful, audited)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     if colour and not arguments.markdown:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
         show(audited.to_markdown() if arguments.markdown else audited.to_text())
     return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
+
+
+def _write_doubtful(path: Path, audited: "Audit") -> None:
+    """Write the places of the doubtful queries of one split, whose codes are in the order of its query list."""
+    from protocol.auditing.label_issues import write_places
+
+    if len(audited.doubtful) != 1:
+        got = f"{len(audited.doubtful)} splits" if audited.doubtful else "none"
+        raise ProtocolError(f"--write-doubtful: expected one split and its label issues (--label-issues), got {got}.")
+    write_places(path, *audited.doubtful.values())
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
@@ -111,6 +127,12 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         default=0.5,
         metavar="S",
         help="share of annotators below which a label is doubtful (0.5)",
+    )
+    command.add_argument(
+        "--write-doubtful",
+        type=Path,
+        metavar="F",
+        help="write the places of the queries with a doubtful label, from 0, one a line",
     )
     command.add_argument(
         "--training-log",

@@ -337,6 +337,28 @@ def test_the_command_warns_and_writes_all_queries(tmp_path, monkeypatch, capsys)
     assert "argument --label-agreement: label agreement: expected a share from 0 to 1" in capsys.readouterr().err
 
 
+def test_the_places_of_doubtful_queries_are_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("issues.csv").write_text("41\n44\n3\n")
+    np.savez("split.npz", query=[44, 40, 41], database=np.arange(40))
+    np.savez("other.npz", query=[42], database=np.arange(40))
+    arguments = ["audit", "split.npz", "--label-issues", "issues.csv", "--write-doubtful", "doubtful.txt"]
+    assert main(arguments) == 0
+    assert Path("doubtful.txt").read_text() == "0\n2\n"  # in the order of the queries as they came
+    assert hp.audit("split.npz", label_issues="issues.csv").doubtful["split.npz"].tolist() == [0, 2]
+    assert hp.audit("split.npz").doubtful == {}
+    capsys.readouterr()
+    message = "protocol: --write-doubtful: expected one split and its label issues (--label-issues), got {}.\n"
+    for refused, got in {
+        ("split.npz", "other.npz", *arguments[2:]): "2 splits",
+        ("split.npz", *arguments[4:]): "none",
+    }.items():
+        assert main(["audit", *refused]) == 2
+        assert capsys.readouterr().err == message.format(got)
+    assert main([*arguments[:-1], "issues.csv"]) == 2
+    assert Path("issues.csv").read_text() == "41\n44\n3\n"
+
+
 CELLS = st.text(alphabet='id,givensugtarme012345.;"\n', max_size=80)
 
 
