@@ -52,7 +52,17 @@ def audit_splits(
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, sizes: bool = False) -> list[str]:
+def about(
+    run: Run,
+    *,
+    n_runs: int,
+    copies: bool,
+    pairs: bool,
+    sizes: bool = False,
+    groups: bool = False,
+    label_issues: bool = False,
+    training_log: bool = False,
+) -> list[str]:
     """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why."""
     held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
@@ -63,6 +73,9 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, sizes: bool = Fal
         "classes and relevance (needs labels)": dataset.y is None,
         "near-duplicate (needs features)": not copies,
         "pair-split (needs pairs)": not pairs,
+        "group-split (needs groups)": not groups,
+        "doubtful-label (needs label issues)": not label_issues,
+        "selection-on-test (needs a training log)": not training_log,
         "unused-items (needs ids or labels)": dataset.n_items is None,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,

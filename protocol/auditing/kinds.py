@@ -125,6 +125,31 @@ KINDS = (
         "Divide the items, and take both modalities of an item along.",
     ),
     Kind(
+        "group-split",
+        "A group of items (one video, patient, scene or product) is divided between partitions.",
+        "The {a} partition has {n_a} of these groups and the {b} partition has {n_b}, so items that belong together "
+        "are on both sides (groups: {source}).",
+        "The groups of UCF101 are cut from one video each, and its official lists keep them apart (Soomro et al. "
+        "2012); not treated in the papers on hashing, most of whose datasets name no groups.",
+        "Draw the partitions by groups, or move each of these groups into one partition.",
+    ),
+    Kind(
+        "doubtful-label",
+        "A test query has a label that other annotators doubt.",
+        "These queries have a doubtful label ({why}), so items are counted as relevant that may not be.",
+        "Not treated in the papers on hashing; human labels of CIFAR-10's test images are published (Peterson et al. "
+        "2019), as are errors in its test labels (Northcutt et al. 2021).",
+        "Report the metric without these queries next to the one with them (`--write-doubtful` writes their places).",
+    ),
+    Kind(
+        "selection-on-test",
+        "The reported score is the best of several evaluations on the test set.",
+        "{what}; {verdict}.",
+        "Forbidden: options, the number of epochs among them, are chosen without the test queries (Moran 2016, thesis "
+        "section 3.5.1); one popular toolkit prints and keeps the best (DeepHash-pytorch, `Best MAP`).",
+        "Report the last evaluation, or choose the epoch on validation queries that are not in the test.",
+    ),
+    Kind(
         "size-mismatch",
         "A partition has another size than the protocol declares.",
         "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "

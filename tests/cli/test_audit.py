@@ -172,7 +172,8 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     unseen = (
-        "near-duplicate (needs features); pair-split (needs pairs); leaks of what was fitted, mixed-libraries "
+        "near-duplicate (needs features); pair-split (needs pairs); group-split (needs groups); doubtful-label (needs "
+        "label issues); selection-on-test (needs a training log); leaks of what was fitted, mixed-libraries "
         "(need the pipeline's target audit)"
     )
     assert f"Not checked: {unseen}" in " ".join(out.split())
@@ -403,8 +404,14 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "audit: expected complete splits, or lists of the query and database items, got neither."),
-        (["a.h5", *LISTS], "audit: expected complete splits, or lists of the query and database items, got both."),
+        (
+            [],
+            "expected complete splits, or lists of the query and database items, or a training log, got neither.",
+        ),
+        (
+            ["a.h5", *LISTS],
+            "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+        ),
         (["--query", "query.txt"], "database: expected the list of the database items next to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
         ([*LISTS, "--distance", "1"], "distance: expected features to measure it in (features), got only 1."),
