@@ -13,7 +13,7 @@ from protocol.auditing.duplicates.proposals import Proposals
 from protocol.checks import ProtocolError, need, printable
 from protocol.storage import replacing
 
-JUDGEMENTS = ("exact duplicate", "near-duplicate", "very similar", "different")
+JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
 """By the number that stands for each of them, as in the ciFAIR lists of judged pairs."""
 _LONGEST = 128  # pixels of the longer side of an image on the sheet
 _LOSSLESS = 64  # pixels: up to it, PNG takes little space
