@@ -117,7 +117,9 @@ class TestOrder:
         query, database = np.array([0, 0, 0, 1, 2]), np.array([5, 6, 7, 5, 9])
         pairs = Pairs(query, database, np.array([0.8, 0.9, 0.87, 0.95, 0.5]), none, none, none.astype(bool))
         found, rank, choice = ordered(pairs, 2)
-        assert list(zip(found.query.tolist(), found.database.tolist(), rank.tolist(), choice.tolist(), strict=True)) == [
+        assert list(
+            zip(found.query.tolist(), found.database.tolist(), rank.tolist(), choice.tolist(), strict=True)
+        ) == [
             (1, 5, 1, 1),
             (0, 6, 2, 1),
             (0, 7, 2, 2),  # 0.8 is more than 0.05 below 0.9
@@ -157,7 +159,9 @@ def test_distorted_digits_are_found_among_all_digits(name, digits):
 @pytest.fixture(scope="module")
 def cifar10(shared):
     """Return the judged pairs of CIFAR-10, and 5,000 training images, those of the pairs first, with the queries."""
-    data = protocol.get("dataset", "cifar10")({"cifar-10-binary.tar.gz": shared / "data/cifar10/cifar-10-binary.tar.gz"})
+    data = protocol.get("dataset", "cifar10")(
+        {"cifar-10-binary.tar.gz": shared / "data/cifar10/cifar-10-binary.tar.gz"}
+    )
     with open(shared / "data/near_duplicates/cifar10_test_train.csv", newline="") as file:
         listed = [(int(row["TestID"]), int(row["TrainID"]), row["Judgment"] in "01") for row in csv.DictReader(file)]
     train, test = data.images[:50000], data.images[50000:]
@@ -393,7 +397,9 @@ class TestCommand:
 class TestSheet:
     def test_vectors_have_no_images(self, tmp_path):
         found = find_duplicates(planted(100, 8, 0.99, 9), kind="vectors")
-        with pytest.raises(ProtocolError, match=r"^contact sheet: expected proposals of images, got those of vectors\.$"):
+        with pytest.raises(
+            ProtocolError, match=r"^contact sheet: expected proposals of images, got those of vectors\.$"
+        ):
             contact_sheet(tmp_path / "x.html", found, X)
 
     def test_pairs_are_judged_with_the_keyboard_and_saved(self, sets, tmp_path, browser):

@@ -59,7 +59,11 @@ def cifar10(shared: Path, threads: int) -> None:
     queries = {query for query, _ in duplicates}
     for n in AT:
         with_further = {pair for pair, rank in zip(pairs, found.rank, strict=True) if rank <= n}
-        counts = len(duplicates & set(first[:n])), len(duplicates & with_further), sum(q in queries for q, _ in first[:n])
+        counts = (
+            len(duplicates & set(first[:n])),
+            len(duplicates & with_further),
+            sum(q in queries for q, _ in first[:n]),
+        )
         _say(f"{n} proposals, {len(with_further)} pairs: judged pairs, with further partners, queries: {counts}")
     least = float(found.pairs.score[found.choice == 1][-1])
     _say(f"the score of proposal {AT[-1]} is {least:.4f}; distorted copies that score as much, original first:")
@@ -78,9 +82,11 @@ def vectors(n_items: int, threads: int, d: int = 128, n_planted: int = 1000) -> 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_items, d), dtype=np.float32)
     planted = {}
-    for cosine, rows in zip(COSINES, rng.permutation(n_items).reshape(2, -1)[:, : n_planted * len(COSINES)].T.reshape(
-        len(COSINES), n_planted, 2
-    ), strict=True):
+    for cosine, rows in zip(
+        COSINES,
+        rng.permutation(n_items).reshape(2, -1)[:, : n_planted * len(COSINES)].T.reshape(len(COSINES), n_planted, 2),
+        strict=True,
+    ):
         unit = X[rows[:, 0]] / np.linalg.norm(X[rows[:, 0]], axis=1, keepdims=True)
         other = rng.standard_normal(unit.shape)
         other -= (other * unit).sum(axis=1, keepdims=True) * unit

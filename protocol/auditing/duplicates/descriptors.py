@@ -109,7 +109,7 @@ def local_contrast(small: NDArray[np.uint8]) -> NDArray[np.float32]:
     planes = small.astype(np.float32)
     detail = planes - _smoothed(planes)
     spread = np.sqrt(np.maximum(_smoothed((detail * detail).mean(axis=1, keepdims=True)), 0))
-    return detail / (spread + np.float32(_NOISE))
+    return (detail / (spread + np.float32(_NOISE))).astype(np.float32, copy=False)
 
 
 def _smoothed(planes: NDArray[np.float32]) -> NDArray[np.float32]:

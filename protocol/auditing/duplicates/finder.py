@@ -18,8 +18,8 @@ from protocol.groundtruth import check_rows
 
 CANDIDATES = 10
 """Items that each query, and its mirror image, is verified against."""
-MIRROR = 0.05
-"""Deducted from the score of a mirrored pair: most images resemble their own mirror image to some degree."""
+MIRROR = 1.3
+"""By which the distance of a mirrored pair from the score 1 is multiplied: chance has twice as many opportunities."""
 LEAST = {"images": 0.0, "vectors": 0.9}
 """The least score of a pair, unless the caller gives another."""
 
@@ -75,7 +75,7 @@ def find_duplicates(
     -----
     Images: candidates are the database items whose block means have the largest cosine with those of the query. They
     are verified by the correlation of local contrast, the largest over small shifts and scales. The score is the mean
-    of cosine and correlation. Vectors: the score is the cosine.
+    of cosine and correlation; that of a mirrored pair is lower unless it is 1. Vectors: the score is the cosine.
 
     Examples
     --------
@@ -145,10 +145,10 @@ def _similar_images(
     cosine = np.concatenate([cosine, flipped_cosine], axis=1).astype(np.float64)
     correlation = np.concatenate([correlation, flipped_correlation], axis=1).astype(np.float64)
     is_mirrored = np.broadcast_to(np.arange(database.shape[1]) >= k, database.shape)
-    score = np.minimum((cosine + correlation) / 2, 1) - MIRROR * is_mirrored
-    queries = np.broadcast_to(np.arange(n)[:, None], database.shape)
-    columns = (queries, database, score, cosine, correlation, is_mirrored)
-    return Pairs(*(column.ravel() for column in columns))
+    distance = np.maximum(1 - (cosine + correlation) / 2, 0)
+    score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
+    queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
+    return Pairs(queries, database.ravel(), score.ravel(), cosine.ravel(), correlation.ravel(), is_mirrored.ravel())
 
 
 def _among_vectors(
@@ -166,10 +166,10 @@ def _among_vectors(
     exact = is_small(X, Z) if exact is None else exact
     add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
     pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add)
-    compared = (
-        "compared: all pairs"
-        if exact
-        else "compared: items with similar random-hyperplane keys; others are not checked"
+    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
+    about = (
+        _sizes(left, right, same, "vectors"),
+        f"candidates: {candidates}",
+        f"proposed: pairs with a cosine of at least {least:g}",
     )
-    about = (_sizes(left, right, same, "vectors"), f"{compared}; pairs with a cosine of at least {least:g}")
     return Proposals(*ordered(pairs.once(same=same), most), left.ids, right.ids, about, "vectors")

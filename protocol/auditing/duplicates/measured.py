@@ -3,11 +3,13 @@
 `tests/benchmarks/duplicates.py` measures them.
 """
 
+import textwrap
 from types import MappingProxyType
 from typing import NamedTuple
 
 from protocol.tables import text as table
 
+_WIDTH = 110
 N_JUDGED = 249
 """Pairs of CIFAR-10 that ciFAIR judged to be exact or near-duplicates, one for each of 249 test images."""
 
@@ -67,19 +69,23 @@ def text(kind: str) -> list[str]:
     """
     if kind == "vectors":
         found = ", ".join(f"{share:.1%} at a cosine of {cosine:g}" for cosine, share in VECTORS.items())
-        return [
-            "What to expect where all pairs are compared: none is missed. Random-hyperplane keys found, of pairs planted",
-            f"among 1,000,000 random vectors with 128 features: {found}.",
-        ]
+        return _wrapped(
+            "What to expect: where all pairs are compared, none is missed. Random-hyperplane keys found, of pairs "
+            f"planted among 1,000,000 random vectors with 128 features, {found}.",
+        )
     rows = [[f"{at:,}" if i == 0 else str(at) for i, at in enumerate(row)] for row in CIFAR10]
     header = ("proposals", "judged pairs", "with further partners", "judged queries")
-    exact = [name for name, share in DISTORTIONS.items() if share == 1]
-    others = [f"{name} ({share:.1%})" for name, share in DISTORTIONS.items() if share < 1]
+    found = ", ".join(f"{name} {share:.1%}" for name, share in DISTORTIONS.items())
     return [
-        f"What to expect: of the {N_JUDGED} near-duplicates of CIFAR-10 that ciFAIR judged, the first proposals contain",
+        f"What to expect: of {N_JUDGED} near-duplicates of CIFAR-10 that ciFAIR judged, the first proposals contain",
         *table(header, rows).split("\n"),
-        f"The list is incomplete: of {LOOKED_AT} proposals among the first 500 whose query is not in it, about "
-        f"{LOOK_ALIKE} are near-duplicates, too.",
-        f"Distorted copies among 50,000 images are all found if {', '.join(exact)};",
-        f"most are found if {', '.join(others)}.",
+        *_wrapped(
+            f"ciFAIR's list is incomplete: of {LOOKED_AT} proposals among the first 500 whose query is not in it, "
+            f"about {LOOK_ALIKE} are near-duplicates.",
+        ),
+        *_wrapped(f"Distorted copies of CIFAR-10 images found among 50,000: {found}."),
     ]
+
+
+def _wrapped(words: str) -> list[str]:
+    return textwrap.wrap(words, _WIDTH, break_on_hyphens=False)

@@ -52,8 +52,10 @@ class Pairs:
 
     def where(self, kept: NDArray) -> "Pairs":
         """Return some of the pairs, by mask or position."""
-        columns = (self.query, self.database, self.score, self.cosine, self.correlation, self.mirrored)
-        return Pairs(*(column[kept] if len(column) else column for column in columns))
+        own = self.query[kept], self.database[kept], self.score[kept]
+        if not len(self.mirrored):
+            return Pairs(*own, self.cosine, self.correlation, self.mirrored)
+        return Pairs(*own, self.cosine[kept], self.correlation[kept], self.mirrored[kept])
 
     def once(self, *, same: bool) -> "Pairs":
         """Return every pair once, with its largest score.
