@@ -21,6 +21,10 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
         check_writable(path.parent)  # now, not after minutes of comparing
     if arguments.vectors and arguments.sheet:
         raise ProtocolError("--sheet: expected images, got --vectors.")
+    if arguments.exact and not arguments.vectors:
+        raise ProtocolError("--exact: expected --vectors with it, got images.")
+    if arguments.no_mirror and arguments.vectors:
+        raise ProtocolError("--no-mirror: expected images, got --vectors.")
     with stages() as shown:
         found = find_duplicates(
             arguments.query,

@@ -383,6 +383,8 @@ class TestCommand:
         [
             (["--query", "d.npy", "--csv", "d.npy"], "--csv: expected a file that is not an input, got d.npy"),
             (["--query", "d.npy", "--vectors", "--sheet", "s.html"], "--sheet: expected images, got --vectors."),
+            (["--query", "d.npy", "--exact"], "--exact: expected --vectors with it, got images."),
+            (["--query", "d.npy", "--vectors", "--no-mirror"], "--no-mirror: expected images, got --vectors."),
             (["--query", "none.npy"], "none.npy: expected a file, got no such file."),
             (["--query", "d.npy", "--vectors"], "d.npy: expected a non-empty 2-D array (n, d), got shape"),
         ],

@@ -142,13 +142,13 @@ def _similar_images(
     correlation, flipped_correlation = correlations(q, d, plain, flipped, threads=threads, done=add)
     k = plain.shape[1]
     database = np.concatenate([plain, flipped], axis=1)
-    cosine = np.concatenate([cosine, flipped_cosine], axis=1).astype(np.float64)
-    correlation = np.concatenate([correlation, flipped_correlation], axis=1).astype(np.float64)
+    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64)
+    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64)
     is_mirrored = np.broadcast_to(np.arange(database.shape[1]) >= k, database.shape)
-    distance = np.maximum(1 - (cosine + correlation) / 2, 0)
+    distance = np.maximum(1 - (cosines + both) / 2, 0)
     score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
     queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
-    return Pairs(queries, database.ravel(), score.ravel(), cosine.ravel(), correlation.ravel(), is_mirrored.ravel())
+    return Pairs(queries, database.ravel(), score.ravel(), cosines.ravel(), both.ravel(), is_mirrored.ravel())
 
 
 def _among_vectors(

@@ -27,22 +27,22 @@ class AtProposals(NamedTuple):
 
 
 CIFAR10 = (
-    AtProposals(100, 61, 65, 72),
-    AtProposals(200, 115, 123, 134),
+    AtProposals(100, 58, 62, 69),
+    AtProposals(200, 112, 120, 131),
     AtProposals(500, 199, 215, 226),
     AtProposals(1000, 209, 225, 238),
 )
-LEAST_SCORE = 0.6574
+LEAST_SCORE = 0.6560
 """The score of the 1,000th proposal."""
 LOOKED_AT, LOOK_ALIKE = 100, 80
 """Proposals drawn from those of the first 500 whose query is in no judged pair, and how many of them show the same
 photograph or the same scene, by eye."""
 DISTORTIONS = MappingProxyType(
     {
-        "mirrored": 0.999,
+        "mirrored": 1.0,
         "shifted by 1/16": 0.957,
         "cropped by 5 %": 0.995,
-        "cropped by 10 %": 0.985,
+        "cropped by 10 %": 0.984,
         "brighter by 40": 1.0,
         "darker by 40": 1.0,
         "contrast x 0.6": 1.0,
