@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
 
@@ -25,6 +25,9 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
         raise ProtocolError("--exact: expected --vectors with it, got images.")
     if arguments.no_mirror and arguments.vectors:
         raise ProtocolError("--no-mirror: expected images, got --vectors.")
+    if arguments.sheet:
+        need("jinja2", "report")
+        need("cv2", "pipeline")
     with stages() as shown:
         found = find_duplicates(
             arguments.query,

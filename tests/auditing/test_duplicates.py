@@ -141,7 +141,7 @@ def recall(originals, rows, database, name, least=0.0):
 
 
 # Every digit resembles hundreds of others, and only the most similar ones are verified.
-DIGITS = dict.fromkeys(DISTORTIONS, 0.9) | {"shifted by 1/16": 0.6}
+DIGITS = dict.fromkeys(DISTORTIONS, 0.85) | {"shifted by 1/16": 0.6}
 
 
 @pytest.fixture(scope="module")
@@ -177,11 +177,11 @@ class TestCifar10:
         queries, place, database, _ = cifar10
         found = find_duplicates(queries, database, threads=2)
         first = found.choice == 1
-        assert (found.pairs.database[first] == place[found.pairs.query[first]]).mean() >= 0.93
+        assert (found.pairs.database[first] == place[found.pairs.query[first]]).mean() >= 0.9
 
     def test_distorted_copies_are_found_among_others(self, cifar10):
         _, _, database, n_listed = cifar10
-        rows = np.arange(n_listed, len(database), 50)
+        rows = np.arange(n_listed, len(database), 90)
         least = measured.LEAST_SCORE
         shares = {name: recall(database[rows], rows, database, name, least) for name in DISTORTIONS}
         assert all(shares[name] >= measured.DISTORTIONS[name] - 0.08 for name in shares), shares
