@@ -2,8 +2,19 @@ r"""Time, memory, precision and recall of the finder of near-duplicates, run by 
 
 `python tests/benchmarks/duplicates.py SHARED` looks for the test images of CIFAR-10 in its training set, and for
 distorted copies of training images; SHARED is the folder with `data/cifar10` and `data/near_duplicates`.
-`--vectors N` compares N vectors with each other in place of it. The numbers are recorded in
+`--vectors N` compares N vectors with each other in place of it. Precision and recall are recorded in
 `protocol/auditing/duplicates/measured.py`.
+
+Two threads on two cores of a Xeon with AVX-512 that other work kept busy, so that the wall times are upper bounds:
+
+======================================  =====  =========  ===========
+\                                       CPU s  wall time  peak memory
+======================================  =====  =========  ===========
+CIFAR-10, 10,000 x 50,000 images        33     100 s      0.8 GB
+1,000,000 vectors of 128 features       107    382 s      0.7 GB
+======================================  =====  =========  ===========
+
+The data take 0.2 GB and 0.5 GB of the memory. The command, which maps the files, takes 0.6 GB for CIFAR-10.
 """
 
 import argparse
