@@ -333,21 +333,21 @@ def _without(
     recorded = content.get("without_queries")
     if recorded is None:
         return None
+    where = f"{path}: without_queries"
     try:
         scores = {printable(metric): _number(mean) for metric, mean in recorded["metrics"].items()}
-        n_queries = integer(recorded["n_queries"], f"{path}: without_queries: n_queries")
-        excluded = excluded_rows(np.array(recorded["excluded"], dtype=np.int64), n_queries + len(recorded["excluded"]))
+        n_queries = integer(recorded["n_queries"], f"{where}: n_queries")
+        rows = np.array(recorded["excluded"], dtype=np.int64)
+        excluded = excluded_rows(rows, n_queries + len(rows), f"{where}: excluded")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         if isinstance(error, ProtocolError):
             raise
-        raise ProtocolError(
-            f"{path}: without_queries: expected {_JSON}, got {type(error).__name__}: {error}."
-        ) from error
+        raise ProtocolError(f"{where}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
     for metric, mean in scores.items():
-        _check_mean(f"{path}: without_queries: {metric}", metric, mean)
+        _check_mean(f"{where}: {metric}", metric, mean)
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
         raise ProtocolError(
-            f"{path}: without_queries: expected {content['n_queries']} queries in all, got {n_queries} that are left "
+            f"{where}: expected {content['n_queries']} queries in all, got {n_queries} that are left "
             f"and {len(excluded)} excluded ones."
         )
     label = excluded_label(len(excluded), excluded_sha256(excluded.tolist()))

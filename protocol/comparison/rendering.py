@@ -58,11 +58,7 @@ def title_of(fields: Mapping[str, str]) -> str:
     """Return the heading of a section."""
     recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
     words = [f"{value} {_SIZES[field]}" if field in _SIZES else f"{field} {value}" for field, value in recorded.items()]
-    text = (
-        ", ".join(words)
-        .replace("ground_truth ", "ground truth ", 1)
-        .replace("excluded_queries ", "without queries ", 1)
-    )
+    text = ", ".join(words).replace("ground_truth ", "ground truth ", 1).replace("excluded_queries ", "without ", 1)
     return text or "protocol not recorded"
 
 

@@ -72,9 +72,11 @@ def excluded_label(n_excluded: int, sha256: str) -> str:
     Examples
     --------
     >>> excluded_label(8, "1a2b3c4d5e6f7a8b"), excluded_label(0, "e3b0c44298fc1c14")
-    ('8 (1a2b3c4d5e6f)', 'none')
+    ('8 queries (1a2b3c4d5e6f)', 'none')
     """
-    return f"{n_excluded} ({sha256[:_DIGEST]})" if n_excluded else NONE_EXCLUDED
+    if not n_excluded:
+        return NONE_EXCLUDED
+    return f"{n_excluded} {'query' if n_excluded == 1 else 'queries'} ({sha256[:_DIGEST]})"
 
 
 def excluded_sha256(rows: Iterable[int]) -> str:
@@ -82,7 +84,7 @@ def excluded_sha256(rows: Iterable[int]) -> str:
     return hashlib.sha256("".join(f"{row}\n" for row in rows).encode()).hexdigest()
 
 
-def excluded_rows(values: Any, n_queries: int) -> NDArray[np.int64]:
+def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.int64]:
     """Return the row numbers of the queries to leave out, ascending.
 
     Parameters
@@ -92,6 +94,8 @@ def excluded_rows(values: Any, n_queries: int) -> NDArray[np.int64]:
         ``.tsv``, of which the first column is read, also as ``.gz``), or an array (``F.npy``, ``F.npz:key``,
         ``F.h5:dataset``, ``F.mat:variable``).
     n_queries : int
+    name : str
+        What errors call an array.
 
     Raises
     ------
@@ -104,8 +108,8 @@ def excluded_rows(values: Any, n_queries: int) -> NDArray[np.int64]:
     >>> excluded_rows([7, 2], 10)
     array([2, 7])
     """
-    name = f"{values}: {_ROLE}" if isinstance(values, (str, Path)) else _ROLE
     if isinstance(values, (str, Path)):
+        name = f"{values}: {name}"
         path = path_of(values)
         array = _listed(path) if path.suffix.lower() in _TEXT else read_array(values)
     else:
