@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from protocol.auditing.kinds import find
 
 EXAMPLES = 5
-"""Items named in a finding, at the most."""
+"""Items that a text names, at the most; JSON holds all."""
+SEVERITIES = ("error", "warning", "information")
+"""From the worst on."""
 
 
 @dataclass(frozen=True)
@@ -17,32 +19,48 @@ class Finding:
     ----------
     name : str
         Of its kind, for example ``train-in-database``.
-    severity : {"error", "warning"}
+    severity : {"error", "warning", "information"}
         An error makes numbers wrong or incomparable; a warning is inherent in the declared protocol or in the dataset,
-        or a matter of convention.
+        or a matter of convention; information is how the split is made, where nothing is declared.
     count : int
         Items (or queries, classes, partitions, runs) concerned.
-    examples : tuple of str
-        The first few of them, as the user calls them.
+    items : tuple of str
+        All of them, as the user calls them.
     consequence : str
         One sentence.
+    partners : tuple of str
+        Of findings on pairs, the other member of each pair, in the order of `items`; else ().
     """
 
     name: str
     severity: str
     count: int
-    examples: tuple[str, ...]
+    items: tuple[str, ...]
     consequence: str
+    partners: tuple[str, ...] = ()
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """The first few items; of pairs both members, as ``a ~ b``."""
+        few = self.items[:EXAMPLES]
+        return tuple(f"{a} ~ {b}" for a, b in zip(few, self.partners, strict=False)) if self.partners else few
 
     @property
     def treatment(self) -> str:
         """How the papers treat it."""
         return find(self.name).treatment
 
+    @property
+    def mending(self) -> str:
+        """How to mend it, in one sentence."""
+        return find(self.name).mending
 
-def found(name: str, severity: str, count: int, examples: Sequence[str] = (), **words: str) -> list[Finding]:
+
+def found(
+    name: str, severity: str, count: int, items: Sequence[str] = (), *, partners: Sequence[str] = (), **words: str
+) -> list[Finding]:
     """Return a finding of the kind `name`, or nothing where `count` is 0; `words` fill in the kind's consequence."""
     if not count:
         return []
     consequence = find(name).consequence.format(**words)
-    return [Finding(name, severity, count, tuple(map(str, examples[:EXAMPLES])), consequence)]
+    return [Finding(name, severity, count, tuple(map(str, items)), consequence, tuple(map(str, partners)))]

@@ -9,7 +9,7 @@ _STANDARD, _IMPROVED = "Moran 2016, thesis section 3.5.1", "Moran 2016, thesis s
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of finding: words only, the finding is done by the modules of this room.
+    """One kind of finding: words only; the other modules of this package find it.
 
     Parameters
     ----------
@@ -20,12 +20,15 @@ class Kind:
         What follows for the numbers, in one sentence; names in braces are filled in by whoever finds it.
     treatment : str
         How the papers treat it, with the source.
+    mending : str
+        How to mend it: one sentence in the imperative.
     """
 
     name: str
     summary: str
     consequence: str
     treatment: str
+    mending: str
 
     @property
     def source(self) -> str:
@@ -45,24 +48,28 @@ KINDS = (
         "A test query is an item of the database, too.",
         "A query retrieves itself at distance 0, which raises every metric.",
         f"Forbidden by every protocol: queries are held out of what they are ranked against ({_STANDARD}).",
+        "Take the queries out of the database.",
     ),
     Kind(
         "query-in-train",
         "A test query is an item of the training set, too.",
         "The hasher has seen the query, so the result is not one on unseen queries.",
         f"Forbidden by every protocol: test queries serve once, to compute the metric ({_STANDARD}).",
+        "Take the queries out of the training set.",
     ),
     Kind(
         "validation-in-test",
         "An item of a validation partition is a test query, too.",
         "Options chosen with the {part} partition have seen test queries.",
         f"Forbidden: options are chosen in every run without its test queries ({_STANDARD}).",
+        "Draw the validation partitions from the items that are no test queries.",
     ),
     Kind(
         "validation-overlap",
         "The validation partitions share items with each other or with the training set.",
         "Items of {a} that are in {b} are easier than unseen ones, so what is chosen with them is flattered.",
         f"Forbidden where options are chosen by nested cross-validation: three separate draws ({_STANDARD}).",
+        "Draw the validation partitions and the training set one after the other, each from the items left.",
     ),
     Kind(
         "train-in-database",
@@ -70,12 +77,14 @@ KINDS = (
         "The hasher was trained on items that are ranked in the test, so the database is not an unseen one.",
         "Inherent in the standard protocol, whose training set is drawn from the database "
         f"({_STANDARD}; He et al. 2018, section 5.1); removed by the improved one ({_IMPROVED}).",
+        "Take the training set out of the database, as the protocol `improved` does, or say that it is in it.",
     ),
     Kind(
         "validation-in-database",
         "An item of a validation partition is ranked in the test.",
         "Options that are chosen with {part} are chosen with items that are ranked in the test.",
         f"Inherent in the standard protocol ({_STANDARD}); removed by the improved one ({_IMPROVED}).",
+        "Take the validation partitions out of the database, or say that they are in it.",
     ),
     Kind(
         "train-not-in-database",
@@ -83,24 +92,28 @@ KINDS = (
         "The database lacks items that were trained on, so another one is ranked than under the standard protocol.",
         f"A departure from the standard protocol ({_STANDARD}); one popular toolkit leaves the whole training set out "
         "(DeepHash-pytorch; the protocol `cifar10_54k`).",
+        "Add the training set to the database, or declare a protocol that leaves it out.",
     ),
     Kind(
         "duplicate-id",
         "An id stands more than once in a partition.",
         "An item that stands twice in {part} counts twice, in every mean or ranking that it is part of.",
         "Not treated in the papers, whose partitions are sets.",
+        "Keep the first line of each id.",
     ),
     Kind(
         "label-conflict",
         "An id has different labels in two places.",
         "Whether such an item is relevant depends on which of its two label vectors is read.",
         "Not treated in the papers.",
+        "Correct the labels at their source, and write all lists again from there.",
     ),
     Kind(
         "near-duplicate",
         "An item has a copy under another id in a partition that must be disjoint.",
         "Items of {a} have a copy in {b} ({alike}), so keeping ids apart does not keep the partitions apart.",
         "Not treated in the papers, which take the datasets as they are.",
+        "Leave the affected queries out (`protocol evaluate --exclude-queries`), or take their copies out.",
     ),
     Kind(
         "pair-split",
@@ -109,6 +122,7 @@ KINDS = (
         "be.",
         "Not treated in the papers, which divide pairs of image and text, not images and texts (Moran 2016, thesis "
         "section 3.2.2).",
+        "Divide the items, and take both modalities of an item along.",
     ),
     Kind(
         "size-mismatch",
@@ -116,67 +130,78 @@ KINDS = (
         "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "
         "with its.",
         "Each protocol declares its sizes, or the configuration does: see `protocol list splits` for their sources.",
+        "Draw the partition in the declared size, or declare the protocol that was followed.",
     ),
     Kind(
         "class-imbalance",
         "A partition that is drawn class by class has fewer items of some classes.",
         "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
+        "Draw the partition class by class.",
     ),
     Kind(
         "class-missing",
         "A partition has no item of a class.",
         "The {part} partition has no item of these classes{why}, so nothing is measured or learned of them there.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
+        "Draw the partition class by class, or leave the class out of the whole dataset.",
     ),
     Kind(
         "query-without-relevant",
         "No database item is relevant to a test query.",
         "{truth} these queries have no relevant item and mAP is 0/0: {conventions}.",
         "The papers do not say what 0/0 is; their code does, and not alike: see `protocol list conventions`.",
+        "State what such queries count as (`protocol evaluate --convention`), or leave them out.",
     ),
     Kind(
         "unused-items",
         "An item of the dataset is in no partition.",
         "These items are neither asked for, ranked nor learned from, so this is a split of a smaller dataset.",
         f"In the protocols of the papers every item that is not held out is in the database ({_STANDARD}).",
+        "Add the items to the database, or state that the dataset is smaller.",
     ),
     Kind(
         "runs-not-independent",
         "Runs of a protocol that is drawn at random share items as independent draws do not.",
         "{what}, so the standard deviation over runs is not that of independent ones.",
         f"Ten independent runs of random subsampling ({_STANDARD}).",
+        "Draw every run from a seed of its own.",
     ),
     Kind(
         "not-reproducible",
         "Drawn again from its seed, a partition comes out otherwise.",
         "The split is not the one that its protocol, sizes and seed stand for{why}, so nobody can draw it again.",
         "The papers give no seeds; HashNet and DeepHash-pytorch publish their lists instead.",
+        "Draw the split again from its seed, or publish its lists in place of the seed.",
     ),
     Kind(
         "preprocessing-leak",
         "A mean, vocabulary, projection or epsilon was fitted on other data than the training set of its split.",
         "The {maker} was fitted on other data than this split's training set.",
         f"Everything that is learned is learned from the training set ({_IMPROVED}).",
+        "Fit it again on the training set of this split alone.",
     ),
     Kind(
         "selection-leak",
         "Options were chosen with other data than the training set and validation partitions of their split.",
         "Options were chosen with other data than this split's {allowed}: see {wrong}.",
         f"Nested cross-validation: validation queries against a validation database ({_STANDARD}).",
+        "Choose the options again, with the validation partitions of this split alone.",
     ),
     Kind(
         "truth-leak",
         "Options were chosen with the test: its queries, or the database that is ranked for them.",
         "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
         f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
+        "Choose the options again, with a validation set, and score the test once.",
     ),
     Kind(
         "mixed-libraries",
         "Files of one experiment were made with different versions of a library.",
         "These files were made with {versions} of {library}, so a difference between results may come from the "
-        "library; `snakemake --forceall` makes all of them with the installed version.",
+        "library.",
         "Not treated in the papers, which name no versions.",
+        "Make all files again with the installed version (`snakemake --forceall`).",
     ),
 )
 """In the order in which they are told: leaks first."""

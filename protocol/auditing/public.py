@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
 from protocol.auditing.split import Dataset
-from protocol.checks import ProtocolError, need, number
+from protocol.checks import ProtocolError, need, number, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +47,16 @@ class Audit:
         """The number of findings that are inherent in the protocol or the dataset, or a matter of convention."""
         return self._count("warning")
 
+    @property
+    def n_informing(self) -> int:
+        """The number of findings that are for information: how the split is made, where nothing is declared."""
+        return self._count("information")
+
+    def fails(self, fail_on: str = "error") -> bool:
+        """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or a worse."""
+        one_of(fail_on, SEVERITIES, "fail_on")
+        return any(self._count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1])
+
     def _count(self, severity: str) -> int:
         return sum(finding.severity == severity for made in self.findings.values() for finding in made)
 
@@ -64,7 +74,7 @@ class Audit:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
-        return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.COLUMNS))
+        return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.KEYS))
 
     def __repr__(self) -> str:
         return self.to_text()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import EXAMPLES, Finding, found
+from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
 from protocol.evaluation import CONVENTIONS
 
@@ -64,7 +64,7 @@ def _unanswered(truth: str, empty: NDArray[np.int64], ids: NDArray | None, queri
         "query-without-relevant",
         "warning",
         len(empty),
-        list(names[:EXAMPLES]),
+        names.tolist(),
         truth=truth,
         conventions=conventions_of_undefined(),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import EXAMPLES, Finding, found
+from protocol.auditing.findings import Finding, found
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,8 @@ class Dataset:
     digest: str | None = None
 
     def names(self, items: NDArray[np.int64]) -> list[str]:
-        """Return what the user calls the first few items."""
-        few = items[:EXAMPLES]
-        return [str(name) for name in (few if self.ids is None else self.ids[few])]
+        """Return what the user calls items."""
+        return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
 
     def class_labels(self, items: NDArray[np.int64]) -> NDArray | None:
         """Return the labels of items, None where one is not known."""
@@ -88,9 +87,18 @@ class Split:
         """Return the items that two partitions share."""
         return self[a][np.isin(self[a], self[b])]
 
-    def found(self, name: str, severity: str, items: NDArray[np.int64], **words: str) -> list[Finding]:
-        """Return a finding about items, or nothing where there are none."""
-        return found(name, severity, len(items), self.dataset.names(items), **words)
+    def found(
+        self,
+        name: str,
+        severity: str,
+        items: NDArray[np.int64],
+        *,
+        partners: NDArray[np.int64] | None = None,
+        **words: str,
+    ) -> list[Finding]:
+        """Return a finding about items, or about pairs of them, or nothing where there are none."""
+        others = [] if partners is None else self.dataset.names(partners)
+        return found(name, severity, len(items), self.dataset.names(items), partners=others, **words)
 
 
 def _ascending(numbers: NDArray[np.int64]) -> bool:

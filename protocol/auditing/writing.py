@@ -6,17 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from protocol import tables
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.kinds import KINDS
 from protocol.checks import printable
 from protocol.storage import replacing
 
-COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "treatment")
-_HEADER = ("severity", "finding", "count", "examples", "consequence", "in the papers")
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment")
+"""Of the CSV file."""
+KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment")
+"""Of a JSON object, with all items."""
+_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to mend it", "in the papers")
 _WIDTH = 100
-_COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "clean": "\x1b[32m"}
+_COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
@@ -25,28 +29,32 @@ _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
     """Yield each file with each of its findings: errors first, then in the order of the kinds."""
     for file, made in findings.items():
-        for finding in sorted(made, key=lambda one: (one.severity, _ORDER[one.name])):
+        for finding in sorted(made, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
             yield file, finding
 
 
-def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, str | int | list[str]]]:
-    """Return one record a finding, its keys are `COLUMNS`."""
+def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
+    """Return one record a finding, its keys are `KEYS`."""
     return [
-        dict(
-            zip(
-                COLUMNS,
-                (file, one.name, one.severity, one.count, list(one.examples), one.consequence, one.treatment),
-                strict=True,
-            )
-        )
+        {
+            "file": file,
+            "finding": one.name,
+            **{key: getattr(one, key) for key in ("severity", "count")},
+            **{key: list(getattr(one, key)) for key in ("items", "partners")},
+            **{key: getattr(one, key) for key in ("consequence", "mending", "treatment")},
+        }
         for file, one in ordered(findings)
     ]
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
     """Write findings as CSV, with a checksum: one row each, the file they were made in, examples joined by commas."""
-    rows = [one | {"examples": ", ".join(one["examples"])} for some in findings for one in records(some)]  # type: ignore[arg-type]
-    tables.write_csv(path, COLUMNS, (tuple(row.values()) for row in rows), checksum=True)
+    rows = [
+        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.mending, one.treatment)
+        for some in findings
+        for file, one in ordered(some)
+    ]
+    tables.write_csv(path, COLUMNS, rows, checksum=True)
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
@@ -81,13 +89,12 @@ def text(
     parts = []
     for file, made in findings.items():
         parts += [painted(printable(file), _BOLD), *(_paragraph(line, 2) for line in about.get(file, ()))]
-        parts += [] if made else [f"  {painted('clean', _COLOURS['clean'])}"]
+        parts += [f"  {painted('clean', _COLOURS['clean'])}"] if _is_clean(made) else []
         for _, one in ordered({file: made}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
-            parts += [
-                _paragraph(words, 11) for words in (_named(one), one.consequence, f"Papers: {one.treatment}") if words
-            ]
+            said = (_named(one), one.consequence, f"To mend it: {one.mending}", f"Papers: {one.treatment}")
+            parts += [_paragraph(words, 11) for words in said if words]
     return "\n".join([*parts, "", summary(findings)])
 
 
@@ -96,13 +103,11 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
     parts = []
     for file, made in findings.items():
         parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in about.get(file, ()))]
-        if not made:
+        if _is_clean(made):
             parts.append("Clean.\n")
+        if not made:
             continue
-        rows = [
-            (one.severity, f"`{one.name}`", f"{one.count:,}", _named(one), one.consequence, one.treatment)
-            for _, one in ordered({file: made})
-        ]
+        rows = [_cells(one, f"`{one.name}`") for _, one in ordered({file: made})]
         parts += [tables.markdown(_HEADER, rows, numbers=["count"]), ""]
     return "\n".join([*parts, summary(findings)])
 
@@ -113,14 +118,22 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     for file, made in findings.items():
         parts.append(_element("p", _element("b", escape(printable(file)))))
         parts += [_element("p", escape(printable(line))) for line in about.get(file, ())]
-        rows = [
-            (one.severity, one.name, f"{one.count:,}", _named(one), one.consequence, one.treatment)
-            for _, one in ordered({file: made})
-        ]
+        rows = [_cells(one, one.name) for _, one in ordered({file: made})]
         head = _element("tr", "".join(_element("th", name) for name in _HEADER))
         body = [_element("tr", "".join(_element("td", escape(printable(cell))) for cell in row)) for row in rows]
-        parts.append(_element("table", "\n".join([head, *body])) if rows else _element("p", "clean"))
+        parts += [_element("p", "clean")] if _is_clean(made) else []
+        parts += [_element("table", "\n".join([head, *body]))] if rows else []
     return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
+
+
+def _is_clean(made: Sequence[Finding]) -> bool:
+    return all(one.severity == "information" for one in made)
+
+
+def _cells(finding: Finding, name: str) -> tuple[str, ...]:
+    """Return a finding's row of a table, under `_HEADER`."""
+    words = (finding.consequence, finding.mending, finding.treatment)
+    return finding.severity, name, f"{finding.count:,}", _named(finding), *words
 
 
 def _element(tag: str, content: str) -> str:
@@ -138,7 +151,9 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
     """
     severities = [one.severity for _, one in ordered(findings)]
     counts = {what: severities.count(what) for what in ("error", "warning")}
-    return ", ".join(f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items())
+    said = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items()]
+    n_informing = severities.count("information")
+    return ", ".join([*said, f"{n_informing} for information"] if n_informing else said)
 
 
 def _named(finding: Finding) -> str:

@@ -33,7 +33,7 @@ def _audit(arguments: argparse.Namespace) -> int:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
         show(audited.to_markdown() if arguments.markdown else audited.to_text())
-    return 1 if audited.n_errors else 0
+    return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
@@ -61,7 +61,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
               F.npz:key, F.h5:dataset, F.mat:variable.
             exit status:
-              0 clean, or warnings only; 1 errors; 2 the input can't be used.
+              0 no errors; 1 errors, or what --fail-on names; 2 the input can't be used.
 
             examples:
               protocol audit results/digits/splits/improved/run*/splits.h5   what the pipeline drew, all its runs
@@ -87,8 +87,16 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
     command.add_argument("--distance", type=_distance, metavar="D", help="Euclidean; up to it, items are copies (0)")
     command.add_argument("--pairs", metavar="F", help="ids of an item's two modalities a line, to find torn pairs by")
+    command.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "information", "never"),
+        default="error",
+        help="the mildest finding that makes the exit status 1 (error)",
+    )
     command.add_argument("--markdown", action="store_true", help="print Markdown")
-    command.add_argument("--json", type=Path, metavar="F", help="write the findings as a list of objects")
+    command.add_argument(
+        "--json", type=Path, metavar="F", help="write the findings, with all items, as a list of objects"
+    )
     command.set_defaults(run=_audit)
 
 

@@ -14,6 +14,7 @@ import pytest
 import protocol as hp
 from protocol import registry, storage
 from protocol.auditing import Audit, Finding
+from protocol.auditing.writing import KEYS
 from protocol.checks import ProtocolError, printable
 from protocol.cli import main
 from protocol.splits import write_list, write_split
@@ -43,9 +44,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def found(audited):
-    """Return the findings without the name of the split."""
+    """Return the findings that are not for information only, without the name of the split."""
     (made,) = audited.findings.values()
-    return made
+    return [one for one in made if one.severity != "information"]
 
 
 def briefly(audited):
@@ -171,9 +172,9 @@ def test_a_partition_without_items_is_as_one_that_was_not_given():
 
 def test_a_data_frame_has_a_row_for_each_finding():
     frame = hp.audit(**LEAKING, labels=Y).to_frame()
-    assert list(frame.columns) == ["file", "finding", "severity", "count", "examples", "consequence", "treatment"]
-    assert frame[["finding", "severity", "count"]].values.tolist() == [["query-in-database", "error", 2]]
-    empty = hp.audit(**PARTS).to_frame()
+    assert list(frame.columns) == list(KEYS)
+    assert frame[["finding", "severity", "count"]].values.tolist()[0] == ["query-in-database", "error", 2]
+    empty = hp.audit(query=PARTS["query"], database=PARTS["database"]).to_frame()
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
 
 
@@ -200,9 +201,12 @@ def test_html_is_escaped():
     assert set(page.tags) == {"div", "p", "b", "table", "tr", "th", "td"}
     assert printable(name) in page.texts
     assert {"<b>.csv", "<i>", "1 error, 0 warnings"} <= set(page.texts)
-    clean = hp.audit(**PARTS)._repr_html_()
+    clean = hp.audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
     assert "<p>clean</p>" in clean
     assert "<table>" not in clean
+    informed = hp.audit(**PARTS)._repr_html_()
+    assert "<p>clean</p>" in informed
+    assert "train-not-in-database" in informed
 
 
 LISTS = {"query": [0, 1], "database": [2, 3]}

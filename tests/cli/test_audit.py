@@ -24,7 +24,8 @@ IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
-KEYS = ["file", "finding", "severity", "count", "examples", "consequence", "treatment"]
+KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment"]
+COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment"]
 
 
 @pytest.fixture
@@ -41,9 +42,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def audited(*arguments):
-    """Return the exit status and the findings."""
+    """Return the exit status and the findings, without those that are for information only."""
     status = main(["audit", *arguments, "--json", "found.json"])
-    return status, json.loads(Path("found.json").read_text())
+    return status, [one for one in json.loads(Path("found.json").read_text()) if one["severity"] != "information"]
 
 
 def names(*arguments):
@@ -65,7 +66,8 @@ def test_clean_lists_are_clean(folder, capsys):
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
     assert "  clean\n" in out
-    assert out.endswith("0 errors, 0 warnings\n")
+    assert "  information train-not-in-database: 40\n" in out
+    assert out.endswith("0 errors, 0 warnings, 1 for information\n")
     assert "\x1b" not in out
 
 
@@ -81,14 +83,19 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert status == 1
     assert list(found) == KEYS
     assert (found["finding"], found["severity"], found["count"]) == LEAK
-    assert found["examples"] == list(IDS[PARTS["query"][:2]])
+    assert found["items"] == list(IDS[PARTS["query"][:2]])
     assert found["file"] == "query.txt database.txt train.txt"
     kind = next(kind for kind in KINDS if kind.name == "query-in-database")
-    assert (found["consequence"], found["treatment"]) == (kind.consequence, kind.treatment)
+    assert [found[key] for key in ("consequence", "mending", "treatment")] == [
+        kind.consequence,
+        kind.mending,
+        kind.treatment,
+    ]
     out = capsys.readouterr().out
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
-    assert out.endswith("1 error, 0 warnings\n")
+    assert f"           To mend it: {kind.mending}\n" in out
+    assert out.endswith("1 error, 0 warnings, 1 for information\n")
 
 
 def test_warnings_alone_are_clean(folder):
@@ -98,6 +105,32 @@ def test_warnings_alone_are_clean(folder):
     )
 
 
+@pytest.mark.parametrize(
+    ("fail_on", "leak", "warned", "clean"),
+    [("error", 1, 0, 0), ("warning", 1, 1, 0), ("information", 1, 1, 1), ("never", 0, 0, 0)],
+)
+def test_the_user_says_what_fails(folder, fail_on, leak, warned, clean):
+    lists = ["--query", "query.txt", "--database"]
+    assert main(["audit", *LISTS, "--fail-on", fail_on]) == clean  # a training set beside the database
+    assert main(["audit", *lists, "database.txt", "--train", "database.txt", "--fail-on", fail_on]) == warned
+    leaking()
+    assert main(["audit", *lists, "database.txt", "--fail-on", fail_on]) == leak
+
+
+def test_every_item_of_a_finding_is_in_the_json_and_five_are_in_the_text(folder, capsys):
+    _, (found,) = audited("--query", "query.txt", "--database", "query.txt")
+    assert (found["count"], sorted(found["items"])) == (20, sorted(IDS[PARTS["query"]]))
+    assert capsys.readouterr().out.count("image/") == 5
+
+
+def test_a_query_in_the_training_set_is_told_once(folder):
+    leaking("train.txt")
+    _, found = audited(*LISTS[:4], "--train", "train.txt", "--json", "found.json")
+    told = [item for one in json.loads(Path("found.json").read_text()) for item in one["items"]]
+    assert [one["finding"] for one in found] == ["query-in-train"]
+    assert len(told) == len(set(told)) == 42
+
+
 def test_row_numbers_are_a_list_too_with_the_labels_of_their_rows(folder):
     numbers = [part.replace(".txt", ".npy") for part in LISTS]
     np.savez("both.npz", a=np.append(PARTS["query"], PARTS["train"][0]), b=Y)
@@ -105,10 +138,10 @@ def test_row_numbers_are_a_list_too_with_the_labels_of_their_rows(folder):
     status, (found,) = audited(
         "--query", "both.npz:a", *numbers[2:], "--labels", "both.npz:b", "--protocol", "improved"
     )
-    assert (status, found["finding"], found["examples"]) == (1, "query-in-train", [str(PARTS["train"][0])])
+    assert (status, found["finding"], found["items"]) == (1, "query-in-train", [str(PARTS["train"][0])])
     status, found = audited("--query", "both.npz:a", *numbers[2:], "--ids", "ids.txt")
     assert [(one["finding"], one["count"]) for one in found] == [("query-in-train", 1), ("unused-items", 40)]
-    assert found[0]["examples"] == [IDS[PARTS["train"][0]]]
+    assert found[0]["items"] == [IDS[PARTS["train"][0]]]
 
 
 @pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
@@ -152,7 +185,7 @@ def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
     status, found = audited(*paths)
     assert status == 1
     assert {one["finding"] for one in found} == {"runs-not-independent"}
-    assert {(one["file"], *one["examples"]) for one in found} == {("2/splits.h5", "0/splits.h5")}
+    assert {(one["file"], *one["items"]) for one in found} == {("2/splits.h5", "0/splits.h5")}
 
 
 def test_a_split_of_another_seed_than_it_says_is_found(folder):
@@ -160,7 +193,7 @@ def test_a_split_of_another_seed_than_it_says_is_found(folder):
     storage.write(path, PARTS, storage.read_passport(path) | {"seed": 9})
     status, (found,) = audited(path)
     assert (status, found["finding"]) == (1, "not-reproducible")
-    assert found["examples"] == ["query", "validation_query", "validation_database", "train", "database"]
+    assert found["items"] == ["query", "validation_query", "validation_database", "train", "database"]
 
 
 def test_items_of_another_dataset_are_not_taken_for_the_splits_own(folder):
@@ -180,7 +213,7 @@ def test_copies_are_found_by_features_that_are_equal_or_near(folder):
     np.save("X.npy", X)
     lists = [*LISTS, *known]
     copies = [one for one in audited(*lists)[1] if one["finding"] == "near-duplicate"]
-    assert [one["examples"] for one in copies] == [[IDS[PARTS["query"][0]]]]
+    assert [one["items"] for one in copies] == [[IDS[PARTS["query"][0]]]]
     np.save("X.npy", np.where(np.arange(400)[:, None] == PARTS["query"][0], X + 0.01, X))
     assert "near-duplicate" not in {one["finding"] for one in audited(*lists)[1]}
     assert "near-duplicate" in {one["finding"] for one in audited(*lists, "--distance", "0.03")[1]}
@@ -191,7 +224,7 @@ def test_csv_lists_and_names_with_codes_for_a_terminal(folder, capsys):
         Path(f"{name}.csv").write_text('id,0\n"a \x1b[31mred",1\n')
     assert names("--query", "query.csv", "--database", "database.csv")[0] == 1
     assert "\x1b" not in capsys.readouterr().out
-    assert json.loads(Path("found.json").read_text())[0]["examples"] == ["a \x1b[31mred"]
+    assert json.loads(Path("found.json").read_text())[0]["items"] == ["a \x1b[31mred"]
 
 
 def run(*arguments, **environment):
@@ -208,7 +241,8 @@ def test_as_a_user_runs_it(folder):
     assert (table.returncode, table.stderr) == (1, "")
     assert table.stdout.startswith("### `query.txt database.txt train.txt`\n")
     rows = [line for line in table.stdout.splitlines() if line.startswith("| error")]
-    assert len(rows) == len(json.loads(Path("x.json").read_text())) == 1
+    assert [one["severity"] for one in json.loads(Path("x.json").read_text())] == ["error", "information"]
+    assert len(rows) == 1
     assert [cell.strip() for cell in rows[0].split("|")[1:4]] == ["error", "`query-in-database`", "2"]
     missing = run("--query", "none.txt", "--database", "database.txt", "--json", "y.json")
     assert (missing.returncode, missing.stdout) == (2, "")
@@ -434,9 +468,10 @@ def test_the_json_is_what_the_table_of_the_pipeline_has(folder):
     _, found = audited(*LISTS)
     lists = {name: f"{name}.txt" for name in ("query", "database", "train")}
     write_findings("audit.csv", audit_splits([read_lists(lists, Dataset())]))
-    (row,) = csv.DictReader(io.StringIO(Path("audit.csv").read_text()))
-    assert list(row) == KEYS
-    assert row == {key: str(value) for key, value in found[0].items()} | {"examples": ", ".join(found[0]["examples"])}
+    row, _ = csv.DictReader(io.StringIO(Path("audit.csv").read_text()))
+    assert list(row) == COLUMNS
+    own = {key: str(value) for key, value in found[0].items() if key in COLUMNS}
+    assert row == own | {"examples": ", ".join(found[0]["items"])}
 
 
 @pytest.mark.parametrize("name", ["q.csv.gz", "q.txt", "q.lst", "q.csv"])

@@ -24,7 +24,8 @@ def section(results: Results) -> Section:
     text = "The audit found nothing."
     if not found.empty:
         tables.append(_findings(found))
-        said = ", ".join(counted(int(n), str(severity)) for severity, n in found.groupby("severity").size().items())
+        numbers = {str(severity): int(n) for severity, n in found.groupby("severity").size().items()}
+        said = ", ".join(f"{n} for information" if it == "information" else counted(n, it) for it, n in numbers.items())
         text = (
             f"The audit of every run found: {said}. An overlap that a split protocol declares is a warning, no error."
         )
@@ -32,7 +33,7 @@ def section(results: Results) -> Section:
 
 
 def _findings(found: Any) -> Table:
-    columns = [name for name in ("severity", "finding", "consequence", "treatment") if name in found]
+    columns = [name for name in ("severity", "finding", "consequence", "mending", "treatment") if name in found]
     groups = found.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     kinds = groups.reset_index().to_dict("records")
     rows = [[*(kind[name] for name in columns), str(kind["files"]), f"{kind['most']:,}"] for kind in kinds]
