@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
     "auditing": {"formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},
+    "configuration": {"auditing", "datasets", "downloads", "formats", "metrics", "selection", "splits"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",

@@ -1,10 +1,19 @@
 """Audit: findings on how a split was made, and on what was fitted on it; `audit` is the public function."""
 
 from protocol.auditing.all_checks import Findings, audit_split, audit_splits
-from protocol.auditing.copies import equal_content, first_equal, stored_copies, within_distance
+from protocol.auditing.copies import Copied, equal_content, first_equal, stored_copies, within_distance
 from protocol.auditing.findings import Finding
 from protocol.auditing.inputs import known_dataset
 from protocol.auditing.kinds import KINDS, Kind
+from protocol.auditing.known_pairs import (
+    SHIPPED,
+    KnownPairs,
+    affected_queries,
+    known_pairs_for,
+    known_pairs_from,
+    known_pairs_sha256,
+    write_affected,
+)
 from protocol.auditing.libraries import audit_libraries
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.provenance import LEARNING, TEST, audit_fit, audit_learned, audit_selection
@@ -17,14 +26,18 @@ from protocol.auditing.writing import write_findings, write_json
 __all__ = [
     "KINDS",
     "LEARNING",
+    "SHIPPED",
     "TEST",
     "Audit",
+    "Copied",
     "Dataset",
     "Finding",
     "Findings",
     "Kind",
+    "KnownPairs",
     "Run",
     "Split",
+    "affected_queries",
     "audit",
     "audit_fit",
     "audit_learned",
@@ -38,12 +51,16 @@ __all__ = [
     "equal_content",
     "first_equal",
     "known_dataset",
+    "known_pairs_for",
+    "known_pairs_from",
+    "known_pairs_sha256",
     "pairs_from",
     "read_dataset",
     "read_lists",
     "read_runs",
     "stored_copies",
     "within_distance",
+    "write_affected",
     "write_findings",
     "write_json",
 ]

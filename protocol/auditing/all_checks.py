@@ -1,11 +1,13 @@
 """All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
 from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
+from protocol.auditing.known_pairs import KnownPairs, audit_known_pairs, known_pairs_for
 from protocol.auditing.overlaps import audit_entries, audit_overlaps
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
@@ -14,14 +16,18 @@ Findings = dict[str, list[Finding]]
 """By the file that they were made in."""
 
 
-def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Finding]:
+def audit_split(
+    run: Run, copies: Mapping[str, Copied] | None = None, known_pairs: KnownPairs | None = None
+) -> list[Finding]:
     """Return the findings on one split.
 
     Parameters
     ----------
     run : Run
-    copies : mapping of str to callable, or None
+    copies : mapping of str to Copied, or None
         What finds copies of items, by the way in which they are alike; see `audit_copies`.
+    known_pairs : KnownPairs, optional
+        Judged pairs of the dataset.
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
@@ -29,12 +35,15 @@ def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Fi
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
         made += audit_copies(split, protocol, copied, alike)
-    return made
+    return made if known_pairs is None else made + audit_known_pairs(split, known_pairs)
 
 
-def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None) -> Findings:
-    """Return the findings on several splits of one dataset, each on its own and those of one protocol together."""
-    findings = {run.file: audit_split(run, copies) for run in runs}
+def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None, known_pairs: Any = None) -> Findings:
+    """Return the findings on several splits of one dataset, each on its own and those of one protocol together.
+
+    `known_pairs` are given as to `known_pairs_from`; by default those that are shipped for the dataset, if there are.
+    """
+    findings = {run.file: audit_split(run, copies, known_pairs_for(known_pairs, run.split.dataset)) for run in runs}
     for protocol in {run.name: run.protocol for run in runs}.values():
         own = {run.file: run.split for run in runs if run.protocol is protocol}
         for file, made in audit_runs(own, protocol).items():
@@ -42,7 +51,7 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
+def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, known_pairs: bool) -> list[str]:
     """Return two sentences about a run: what was audited, and which checks were not possible and why."""
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
@@ -51,6 +60,7 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
         "size-mismatch, class-imbalance (needs protocol)": run.name == UNDECLARED,
         "classes and relevance (needs labels)": dataset.y is None,
         "near-duplicate (needs features)": not copies,
+        "known-near-duplicate (needs known pairs)": not known_pairs,
         "pair-split (needs pairs)": not pairs,
         "unused-items (needs ids or labels)": dataset.n_items is None,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,

@@ -3,14 +3,18 @@
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
+from protocol.auditing.known_pairs import affected_queries, known_pairs_for
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -32,10 +36,14 @@ class Audit:
         without findings is clean.
     about : mapping of str to sequence of str
         By split, what was audited, and which checks were not possible.
+    affected : mapping of str to ndarray of int64
+        By split for whose dataset judged pairs are known, the places, from 0, of the queries that have a judged
+        (near-)duplicate in the database or the training set: what `exclude_queries` of `protocol.evaluate` takes.
     """
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     @property
     def n_errors(self) -> int:
@@ -95,6 +103,7 @@ def audit(
     features: Any = None,
     distance: float | None = None,
     pairs: Any = None,
+    known_pairs: Any = None,
     protocol: str | None = None,
 ) -> Audit:
     """Return what makes the numbers of a split wrong, or incomparable with those of the papers.
@@ -122,6 +131,11 @@ def audit(
         The Euclidean distance in the features up to which items are copies; by default 0.
     pairs : path or array_like, shape (n_pairs, 2), optional
         The ids or row numbers of the two modalities of an item: those that are in different partitions are found.
+    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+        Pairs of (near-)duplicates that people judged: ``cifar10`` or ``cifar100`` for those that are shipped, or a CSV
+        file with the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very
+        similar) or with those of ciFAIR, or row numbers and judgements. Splits of the pipeline on these datasets find
+        theirs by themselves.
     protocol : str, optional
         The split protocol that is meant, see ``protocol.names("split")``. By default the one that a file of the
         pipeline records, or none: then sizes and classes are not checked.
@@ -157,20 +171,24 @@ def audit(
     }
     if protocol is not None and not isinstance(protocol, str):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, **lists}
+    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, "known_pairs": known_pairs, **lists}
     for role, given in [*named.items(), *(("split", split) for split in splits)]:
         _check_path(given, role)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
-    findings = audit_splits(runs, copies)
+    findings = audit_splits(runs, copies, known_pairs)
+    judged = {run.file: known_pairs_for(known_pairs, run.split.dataset) for run in runs}
     for run in runs:
         findings[run.file] += audit_relevance(run.split)
         if pairs is not None:
             findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
     known = {"copies": bool(copies), "pairs": pairs is not None}
-    told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
-    return Audit({file: tuple(made) for file, made in findings.items()}, told)
+    told = {
+        run.file: tuple(about(run, n_runs=len(runs), **known, known_pairs=judged[run.file] is not None)) for run in runs
+    }
+    affected = {run.file: affected_queries(run.split, own) for run in runs if (own := judged[run.file]) is not None}
+    return Audit({file: tuple(made) for file, made in findings.items()}, told, affected)
 
 
 def _check_path(given: Any, role: str) -> None:
