@@ -172,8 +172,8 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     unseen = (
-        "near-duplicate (needs features); pair-split (needs pairs); leaks of what was fitted, mixed-libraries "
-        "(need the pipeline's target audit)"
+        "near-duplicate (needs features); known-near-duplicate (needs known pairs); pair-split (needs pairs); leaks of "
+        "what was fitted, mixed-libraries (need the pipeline's target audit)"
     )
     assert f"Not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))

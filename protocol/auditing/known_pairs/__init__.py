@@ -169,7 +169,9 @@ def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
             judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
             exact=f"{counts[EXACT]:,} of them an exact copy",
             part="training set" if part == "train" else part,
-            similar=f"; {similar:,} more have a very similar item, not counted" if similar else "",
+            similar=f"; {similar:,} more {'has' if similar == 1 else 'have'} a very similar item, not counted"
+            if similar
+            else "",
             limits=f"; {known.limits}" if known.limits else "",
         )
     return made
