@@ -23,9 +23,9 @@ INTRODUCTION = """\
 # CIFAR-10 without the queries that have a near-duplicate
 
 Made by `python tests/reference/near_duplicates_tables.py` from runs of `workflow/config/cifar10_duplicates.yaml` (the
-reference experiment at 16, 32 and 64 bits) and `workflow/config/cifar10_duplicates_s2.yaml` (the official test images as
-queries), by `snakemake duplicates --configfile ...`. Every number is in `duplicates.csv`: each metric with all queries,
-without the affected ones, the difference, and the ranks of the hashers, means over the runs.
+reference experiment at 16, 32 and 64 bits) and `workflow/config/cifar10_duplicates_s2.yaml` (the official test images
+are the queries), by `snakemake duplicates --configfile ...`. Every number is in `duplicates.csv`: each metric with all
+queries, without the affected ones, the difference, and the ranks of the hashers, means over the runs.
 
 A query is affected if it is a near-duplicate of an image in the database or the training set by the pairs that Barz and
 Denzler judged (ciFAIR, 2020): 249 pairs of an official test and an official training image, none of them an exact copy.
@@ -34,7 +34,7 @@ Pairs that they call very similar (37) don't count, and pairs within the trainin
 
 The difference is what leaving these queries out does to the mean. It does not tell how much of it is due to the
 near-duplicate itself, and how much to these queries being of another kind. With the epsilon-ball, a near-duplicate is
-one of few relevant items (a median of 58), with class labels one of thousands."""
+one of few relevant items; with class labels, it is one of thousands."""
 
 
 def main() -> None:
