@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import protocol as hp
 from protocol import datasets, storage
@@ -13,6 +15,7 @@ from protocol.auditing import SHIPPED, Dataset, Run, Split, affected_queries, au
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
+from protocol.evaluation.exclusion import excluded_rows
 from protocol.splits import write_list
 
 COUNTS = {"cifar10": (0, 249, 37), "cifar100": (39, 582, 270)}
@@ -177,12 +180,35 @@ WRONG = {
     "range": (f"{OWN}1,20,1\n", Dataset(n_items=10), r"expected row numbers from 0 to 9, got 1 to 20\."),
     "other ids": (f"{OWN}a,b,1\n", Dataset(ids=np.array(["c"])), r"items, such as 'c', got none; the first is of 'a'"),
     "quotes": (f'{OWN}"1,2,1\n', Dataset(), r"expected a table of judged pairs, got lines that can't be read"),
+    "numbers of cifar": ("TestID,TrainID,Judgment\n10000,0,1\n", Dataset(), r"test images up to 9999, got 10000\."),
     "official numbers": (
         "TestID,TrainID,Judgment\n9,0,1\n",
         Dataset(official={"test": np.arange(3), "train": np.arange(3, 9)}),
         r"expected numbers of test images up to 2, got 9\.",
     ),
 }
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.lists(st.sampled_from(["1", "2", ",", "\n", "a", '"', "-", "9" * 30, ""]), max_size=30).map(
+            lambda parts: (OWN + "".join(parts)).encode()
+        ),
+    )
+)
+def test_whatever_a_file_holds_it_is_read_or_refused_in_one_line(tmp_path, content):
+    (tmp_path / "pairs.csv").write_bytes(content)
+    for read in (
+        lambda path: known_pairs_from(path, Dataset()),
+        lambda path: known_pairs_from(path, Dataset(ids=np.array(["1", "a"]))),
+        lambda path: excluded_rows(path, 5),
+    ):
+        try:
+            read(tmp_path / "pairs.csv")
+        except ProtocolError as error:
+            assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -69,7 +69,7 @@ def test_the_kept_tables_are_made_again(cifar10, root):
 
 
 def test_queries_with_a_judged_near_duplicate_are_left_out_once(cifar10):
-    """Of the 1,000 queries of run 0, 8 have one in the database of the standard split, and 7 in that of the improved."""
+    """Of the 1,000 queries of run 0, 8 have one in the standard split's database or training set; improved, 7."""
     cell = ["ground_truth", "split", "hasher", "n_bits", "metric"]
     table = pd.read_csv(results(cifar10) / "duplicates.csv").set_index(cell)
     assert table["n_affected"].groupby("split").unique().map(list).to_dict() == {"standard": [8], "improved": [7]}

@@ -31,7 +31,8 @@ _CIFAIR = ("testid", "trainid", "judgment")
 _OWN = ("query", "database", "judgement")
 _TEST = 50_000
 """The row of the first test image of both CIFARs: `protocol.datasets` has the training images first."""
-_SIZE = 60_000
+_SIZES = {"train": _TEST, "test": 10_000}
+_SIZE = sum(_SIZES.values())
 _BATCH = 10_000
 _HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
 
@@ -258,13 +259,14 @@ def _official_rows(official: NDArray[np.int64], dataset: Dataset, name: str | No
     or, where items are row numbers, its order: the 50,000 training images first.
     """
     test, train = official.T
-    if {"test", "train"} <= set(dataset.official):
-        for part, numbers in (("test", test), ("train", train)):
-            if numbers.max() >= len(dataset.official[part]):
-                raise ProtocolError(
-                    f"{path}: expected numbers of {part} images up to {len(dataset.official[part]) - 1}, got "
-                    f"{numbers.max()}."
-                )
+    has_parts = {"test", "train"} <= set(dataset.official)
+    sizes = {part: len(rows) for part, rows in dataset.official.items()} if has_parts else _SIZES
+    for part, numbers in (("test", test), ("train", train)):
+        if numbers.max() >= sizes[part]:
+            raise ProtocolError(
+                f"{path}: expected numbers of {part} images up to {sizes[part] - 1}, got {numbers.max()}."
+            )
+    if has_parts:
         return np.stack([dataset.official["test"][test], dataset.official["train"][train]], axis=1)
     rows = np.stack([_TEST + test, train], axis=1)
     if dataset.ids is None:
