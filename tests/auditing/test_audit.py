@@ -572,7 +572,7 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
 
 def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert Audit(audit_splits([FAULTS["duplicate-id"][1], STANDARD]), {}).n_errors == 1
-    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False, pairs=False, known_pairs=False)
+    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, given=())
     assert sizes.startswith("query 50, validation_query 30")
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):

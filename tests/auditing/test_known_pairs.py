@@ -275,7 +275,8 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
 def test_what_can_t_be_written_is_refused(folder, capsys):
     assert main(["audit", *LISTS, "--write-affected", "affected.txt"]) == 2
     assert capsys.readouterr().err == (
-        "protocol: --write-affected: expected a dataset with judged pairs (--known-pairs), got none.\n"
+        "protocol: --write-affected: expected judged pairs of the dataset (--known-pairs), or label issues "
+        "(--label-issues), got none.\n"
     )
     Path("other.h5").write_bytes(Path("splits.h5").read_bytes())
     assert main(["audit", "splits.h5", "other.h5", "--write-affected", "affected.txt"]) == 2
