@@ -14,7 +14,7 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
     from protocol.auditing.duplicates import contact_sheet, find_duplicates
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
-    check_outputs(outputs, [arguments.query, arguments.database])
+    check_outputs(outputs, [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids])
     for path in filter(None, outputs.values()):
         from protocol.storage import check_writable
 
@@ -33,6 +33,8 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
             arguments.query,
             arguments.database,
             kind="vectors" if arguments.vectors else "images",
+            query_ids=arguments.query_ids,
+            database_ids=arguments.database_ids,
             most=arguments.most,
             least=arguments.least,
             mirror=not arguments.no_mirror,
@@ -78,6 +80,8 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     command.add_argument("--query", required=True, metavar="Q", help="images, or vectors, of the queries")
     command.add_argument("--database", metavar="D", help="those they are compared with (the queries themselves)")
+    command.add_argument("--query-ids", metavar="F", help="their ids, or row numbers: the list that `audit` takes")
+    command.add_argument("--database-ids", metavar="F", help="those of the database")
     command.add_argument("--vectors", action="store_true", help="compare vectors by their cosine")
     command.add_argument("--most", type=int, default=1000, metavar="N", help="propose at most N queries (1000)")
     command.add_argument("--least", type=float, metavar="S", help="least score of a pair (images 0, vectors 0.9)")

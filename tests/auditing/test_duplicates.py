@@ -259,6 +259,33 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
+def test_judged_pairs_are_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
+    """From images to the queries that an evaluation leaves out, with the ids of the user's own lists."""
+    monkeypatch.chdir(tmp_path)
+    for part, images in zip(("query", "database"), sets, strict=True):
+        np.save(f"{part}.npy", images)
+        (tmp_path / f"{part}.txt").write_text("".join(f"{part}/{row}.png\n" for row in range(len(images))))
+    images, lists = (["--query", f"query.{kind}", "--database", f"database.{kind}"] for kind in ("npy", "txt"))
+    ids = ["--query-ids", "query.txt", "--database-ids", "database.txt"]
+    assert main(["find-duplicates", *images, *ids, "--csv", "pairs.csv", "--most", "4"]) == 0
+    with open("pairs.csv", newline="") as file:
+        pairs = [(row["query"], row["database"]) for row in csv.DictReader(file)]
+    right = [(f"query/{query}.png", f"database/{item}.png") for query, item in sorted(EXPECTED)]
+    assert set(right) <= set(pairs)
+    judged = [f"{query},{item},{1 if (query, item) in right else 3}\n" for query, item in pairs]
+    (tmp_path / "judged.csv").write_text("".join(["query,database,judgement\n", *judged]))
+    assert main(["audit", *lists, "--known-pairs", "judged.csv", "--write-affected", "affected.txt"]) == 0
+    assert "known-near-duplicate: 3\n" in capsys.readouterr().out
+    assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
+
+
+def test_ids_of_another_number_of_items_are_refused(sets):
+    with pytest.raises(ProtocolError, match=r"^query_ids: expected 4 ids, one for each item of query, got 2\.$"):
+        find_duplicates(*sets, query_ids=["a", "b"])
+    with pytest.raises(ProtocolError, match=r"^database_ids: expected a database with them, got none\.$"):
+        find_duplicates(sets[1], database_ids=["a"])
+
+
 def first_pairs(found, n=3):
     return {(row["query"], row["database"]) for row in found.records() if row["rank"] <= n and row["choice"] == 1}
 
@@ -428,5 +455,5 @@ class TestSheet:
             [expected[i]["query"], expected[i]["database"], f"{1 - expected[i]['score']:.6f}", judgement]
             for i, judgement in ((0, "0"), (2, "3"))
         ]
-        assert list(rows[0]) == ["TestID", "TrainID", "Distance", "Judgment"]
+        assert list(rows[0]) == ["query", "database", "distance", "judgement"]
         assert 'a "b", <i>.png' in [row["database"] for row in expected]

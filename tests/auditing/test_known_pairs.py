@@ -174,7 +174,7 @@ WRONG = {
     "empty": ("", Dataset(), r"expected the columns query,database\[,distance\],judgement or TestID,.*, got ''\."),
     "header": ("a,b\n1,2\n", Dataset(), r"expected the columns .*, got 'a,b'\."),
     "no row": (OWN, Dataset(), r"pairs\.csv: expected a judged pair a line, got none\."),
-    "judgement": (f"{OWN}1,2,3\n", Dataset(), r"line 2: expected the judgement 0 \(exact copy\).*, got '3'\."),
+    "judgement": (f"{OWN}1,2,4\n", Dataset(), r"line 2: expected the judgement 0 \(exact copy\).*, got '4'\."),
     "fields": (f"{OWN}1,2\n", Dataset(), r"line 2: expected 3 fields, got 2\."),
     "ids in place of rows": (f"{OWN}a,b,1\n", Dataset(), r"line 2: expected two numbers of items, got 'a'\."),
     "range": (f"{OWN}1,20,1\n", Dataset(n_items=10), r"expected row numbers from 0 to 9, got 1 to 20\."),

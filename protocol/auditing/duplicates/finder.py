@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.duplicates.candidates import best_matches
 from protocol.auditing.duplicates.descriptors import SIZE, block_means, mirrored, small_images
-from protocol.auditing.duplicates.inputs import Items, opened_images, vectors_from
+from protocol.auditing.duplicates.inputs import Items, called, opened_images, vectors_from
 from protocol.auditing.duplicates.proposals import Pairs, Proposals, ordered
 from protocol.auditing.duplicates.vectors import is_small, n_steps, similar_vectors
 from protocol.auditing.duplicates.verification import correlations
@@ -29,6 +29,8 @@ def find_duplicates(
     database: Any = None,
     *,
     kind: Literal["images", "vectors"] = "images",
+    query_ids: Any = None,
+    database_ids: Any = None,
     most: int = 1000,
     least: float | None = None,
     mirror: bool = True,
@@ -46,6 +48,9 @@ def find_duplicates(
         the central square of every image is compared at 32 x 32 pixels. Vectors: numbers (n, d), as an array or a
         file. Without a database, the queries are compared with each other.
     kind : {"images", "vectors"}, default="images"
+    query_ids, database_ids : path or array_like, shape (n,), optional
+        What the items are called: the ids, or row numbers in a dataset, of the lists that `protocol.audit` takes. By
+        default the names of files, or row numbers in `query` and in `database`.
     most : int, default=1000
         The number of queries to propose, each with its best partner and up to four others that are about as similar.
     least : float, optional
@@ -92,14 +97,20 @@ def find_duplicates(
     least = LEAST[kind] if least is None else number(least, "least")
     if least > 1:
         raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    same = database is None
+    if same and database_ids is not None:
+        raise ProtocolError("database_ids: expected a database with them, got none.")
     if kind == "vectors":
-        return _among_vectors(query, database, most, least, exact, threads, progress)
+        ids = (query_ids, database_ids)
+        return _among_vectors(query, database, ids, most, least, exact, threads, progress)
     if exact is not None:
         raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option of vectors.")
     with contextlib.ExitStack() as stack:
-        left = stack.enter_context(opened_images(query, "query", image_size=SIZE))
-        same = database is None
-        right = left if same else stack.enter_context(opened_images(database, "database", image_size=SIZE))
+        left = called(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
+        right = left
+        if not same:
+            right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
+            right = called(right, database_ids, "database_ids")
         _check_pairs(left, same)
         n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
         add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
@@ -152,11 +163,18 @@ def _similar_images(
 
 
 def _among_vectors(
-    query: Any, database: Any, most: int, least: float, exact: bool | None, threads: int, progress: Progress
+    query: Any,
+    database: Any,
+    ids: tuple[Any, Any],
+    most: int,
+    least: float,
+    exact: bool | None,
+    threads: int,
+    progress: Progress,
 ) -> Proposals:
-    left = vectors_from(query, "query")
+    left = called(vectors_from(query, "query"), ids[0], "query_ids")
     same = database is None
-    right = left if same else vectors_from(database, "database")
+    right = left if same else called(vectors_from(database, "database"), ids[1], "database_ids")
     _check_pairs(left, same)
     X, Z = np.asarray(left.rows), np.asarray(right.rows)
     if X.shape[1] != Z.shape[1]:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry, storage
-from protocol.auditing.inputs import array_from, is_file, name_of
+from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.checks import ProtocolError
 from protocol.checks import images as check_images
 from protocol.datasets import Rows
@@ -73,6 +73,25 @@ def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]
         images = map_array(values) if is_file(values) else array_from(values, role)
         check_images(images, name)
         yield Items(images, name)
+
+
+def called(items: Items, ids: Any, role: str) -> Items:
+    """Return items under the ids, or row numbers, of a list, as `protocol.audit` takes the list of a partition.
+
+    Raises
+    ------
+    ProtocolError
+        If the list can't be read, or does not have one for each item.
+    """
+    if ids is None:
+        return items
+    listed, _ = items_from(ids, role)
+    if len(listed) != len(items):
+        name = name_of(ids, role)
+        raise ProtocolError(
+            f"{name}: expected {len(items):,} ids, one for each item of {items.name}, got {len(listed):,}."
+        )
+    return replace(items, ids=listed.astype(np.str_))
 
 
 def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:

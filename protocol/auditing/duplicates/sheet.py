@@ -37,8 +37,8 @@ def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: 
 
     Notes
     -----
-    The CSV file has the columns ``TestID,TrainID,Distance,Judgment`` of the ciFAIR lists. The distance is 1 less the
-    score.
+    The CSV file has the columns ``query,database,distance,judgement`` that `protocol.audit` takes as known pairs. The
+    distance is 1 less the score.
     """
     if proposals.kind != "images":
         raise ProtocolError("contact sheet: expected proposals of images, got those of vectors.")

@@ -107,7 +107,7 @@ def known_pairs_from(values: Any, dataset: Dataset) -> KnownPairs:
         A name of `SHIPPED`; a CSV file whose first line names the columns ``query``, ``database`` and ``judgement``
         (ids or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts); others
         are ignored. Or row numbers and judgements in these three columns. A judgement is 0 (exact copy), 1
-        (near-duplicate) or 2 (very similar); a row without one was not judged, and is left out.
+        (near-duplicate) or 2 (very similar). Rows that were judged different (3) or not at all are left out.
     dataset : Dataset
 
     Raises
@@ -305,12 +305,12 @@ def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
         if len(fields) != len(names):
             raise ProtocolError(f"{path}: line {number}: expected {len(names)} fields, got {len(fields)}.")
         own = [fields[place].strip() for place in places]
-        if own[2] not in ("", "0", "1", "2"):
+        if own[2] not in ("", "0", "1", "2", "3"):
             raise ProtocolError(
-                f"{path}: line {number}: expected the judgement 0 (exact copy), 1 (near-duplicate) or 2 (very "
-                f"similar), got {own[2][:80]!r}."
+                f"{path}: line {number}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very "
+                f"similar) or 3 (different), got {own[2][:80]!r}."
             )
-        rows += [(number, own)] if own[2] else []
+        rows += [(number, own)] if own[2] not in ("", "3") else []
     return columns, rows
 
 
