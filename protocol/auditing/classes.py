@@ -1,5 +1,7 @@
 """Classes that a partition lacks, or holds too few of."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,6 +74,6 @@ def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) ->
     return ~np.isin(classes, y[left])
 
 
-def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: str) -> list[Finding]:
+def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
     names = [dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}" for label in classes]
     return found(name, severity, len(names), names, **words)

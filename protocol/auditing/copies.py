@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 from protocol.groundtruth import neighbours_within
@@ -42,8 +43,14 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
         apart |= bool(protocol.listed) and not split.shared(a, b).size
         if len(split[a]) and len(split[b]) and apart:
             items = split[a][copied(split[a], split[b])]
-            made += split.found("near-duplicate", "warning", items, a=a, b=b, alike=alike)
+            removals = partial(_without_copies, split, copied, a, b)
+            made += split.found("near-duplicate", "warning", items, removals=removals, a=a, b=b, alike=alike)
     return made
+
+
+def _without_copies(split: Split, copied: Copied, a: str, b: str) -> list[Removal]:
+    """Return what to remove from `b`: the items that have a copy in `a`."""
+    return [Removal(b, split[b][copied(split[b], split[a])], a)]
 
 
 def equal_content(first: NDArray[np.int64]) -> Copied:

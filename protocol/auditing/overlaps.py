@@ -1,11 +1,12 @@
 """Items in two partitions that must not share them, in none, twice in a list, or with two label vectors."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.split import Split
 from protocol.splits import VALIDATION, SplitProtocol
 
@@ -16,16 +17,15 @@ def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
     def severity(a: str, b: str) -> str:
         return "warning" if protocol.overlaps(a, b) else "error"
 
-    made = split.found("query-in-database", "error", split.shared("query", "database"))
-    made += split.found("query-in-train", "error", split.shared("query", "train"))
+    made = split.found_shared("query-in-database", "error", "query", "database")
+    made += split.found_shared("query-in-train", "error", "query", "train")
     for part in VALIDATION:
-        made += split.found("validation-in-test", "error", split.shared(part, "query"), part=part)
+        made += split.found_shared("validation-in-test", "error", "query", part, part=part)
     for a, b in itertools.combinations((*VALIDATION, "train"), 2):
-        made += split.found("validation-overlap", severity(a, b), split.shared(a, b), a=a, b=b)
-    made += split.found("train-in-database", severity("train", "database"), split.shared("train", "database"))
+        made += split.found_shared("validation-overlap", severity(a, b), a, b, a=a, b=b)
+    made += split.found_shared("train-in-database", severity("train", "database"), "train", "database")
     for part in VALIDATION:
-        inside = split.shared(part, "database")
-        made += split.found("validation-in-database", severity(part, "database"), inside, part=part)
+        made += split.found_shared("validation-in-database", severity(part, "database"), part, "database", part=part)
     return made + _train_outside(split, protocol) + _unused(split, protocol)
 
 
@@ -63,7 +63,9 @@ def audit_entries(split: Split) -> list[Finding]:
     for name, entries in split.entries.items():
         if len(entries) > len(split[name]):
             distinct, counts = np.unique(entries, return_counts=True)
-            made += split.found("duplicate-id", "error", distinct[counts > 1], part=name)
+            twice = distinct[counts > 1]
+            first_stays = [Removal(name, twice, name)]
+            made += split.found("duplicate-id", "error", twice, removals=partial(list, first_stays), part=name)
     return made + split.found("label-conflict", "error", _in_conflict(split))
 
 

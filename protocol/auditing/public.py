@@ -2,8 +2,9 @@
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.auditing import writing
@@ -11,6 +12,7 @@ from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
+from protocol.auditing.mending import Mended, write_fixed
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -32,10 +34,16 @@ class Audit:
         without findings is clean.
     about : mapping of str to sequence of str
         By split, what was audited, and which checks were not possible.
+    runs : sequence of Run
+        The splits.
+    check : callable, optional
+        Makes the same checks on other splits of the same dataset; see `write_fixed`.
     """
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    runs: Sequence[Run] = field(default=(), compare=False)
+    check: Callable[[Sequence[Run]], "Audit"] | None = field(default=None, compare=False)
 
     @property
     def n_errors(self) -> int:
@@ -75,6 +83,37 @@ class Audit:
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
         return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.KEYS))
+
+    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> Mended:
+        """Write the splits without the items that are in the wrong place, and audit what was written.
+
+        Parameters
+        ----------
+        folder : str or Path
+            New or empty. It gets a file for each file that was audited, in the same format, and ``mending.json`` with
+            what was removed and why.
+        also : sequence of str
+            Warnings that are mended as well, such as ``train-in-database``; without it errors and near-duplicates are.
+
+        Returns
+        -------
+        Mended
+            Its `audit` has the findings that are left.
+
+        Raises
+        ------
+        ProtocolError
+            If the folder is not empty or can't be written, or no query or database item would be left.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mended = audit(query=[7, 8], database=[0, 1, 2, 7]).write_fixed(folder)
+        >>> mended.audit.n_errors, mended.n_removed
+        (0, 1)
+        """
+        return write_fixed(self, folder, also=also)
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -163,14 +202,18 @@ def audit(
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
-    findings = audit_splits(runs, copies)
-    for run in runs:
-        findings[run.file] += audit_relevance(run.split)
-        if pairs is not None:
-            findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-    known = {"copies": bool(copies), "pairs": pairs is not None}
-    told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
-    return Audit({file: tuple(made) for file, made in findings.items()}, told)
+
+    def check(runs: Sequence[Run]) -> Audit:
+        findings = audit_splits(runs, copies)
+        for run in runs:
+            findings[run.file] += audit_relevance(run.split)
+            if pairs is not None:
+                findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
+        known = {"copies": bool(copies), "pairs": pairs is not None}
+        told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
+        return Audit({file: tuple(made) for file, made in findings.items()}, told, tuple(runs), check)
+
+    return check(runs)
 
 
 def _check_path(given: Any, role: str) -> None:

@@ -35,6 +35,8 @@ class Run:
         None: not known, or nothing is drawn.
     sizes : mapping of str to int
         Of the partitions that the protocol leaves open, as far as they are known.
+    given : path, or mapping of str to path or array_like
+        What it was read from: one file, or a list for each partition.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Run:
     name: str = UNDECLARED
     seed: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
+    given: Any = field(default=None, compare=False, repr=False)
 
     @property
     def protocol(self) -> SplitProtocol:
@@ -112,7 +115,8 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
             items = _items_above(Path(file), made)
         if items is not None and items not in read:
             read[items] = read_dataset(items)
-        runs[name] = _run(name, parts, dataset if items is None else read[items], made, protocol)
+        run = _run(name, parts, dataset if items is None else read[items], made, protocol)
+        runs[name] = dataclasses.replace(run, given=parts if file is None else file)
     return list(runs.values())
 
 
@@ -196,7 +200,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     names = {part: name_of(items, part) for part, items in lists.items()}
     split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
     file = " ".join(names.values())
-    return Run(file, _usable(split, file), name)
+    return Run(file, _usable(split, file), name, given=lists)
 
 
 def _usable(split: Split, file: str) -> Split:

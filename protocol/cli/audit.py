@@ -23,6 +23,10 @@ def _audit(arguments: argparse.Namespace) -> int:
         from protocol.storage import check_writable
 
         check_writable(arguments.json.parent)
+    if arguments.write_fixed:
+        from protocol.auditing.mending import check_folder
+
+        check_folder(arguments.write_fixed)
     audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
     if arguments.json:
         from protocol.auditing import write_json
@@ -33,6 +37,8 @@ def _audit(arguments: argparse.Namespace) -> int:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
         show(audited.to_markdown() if arguments.markdown else audited.to_text())
+    if arguments.write_fixed:
+        show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
@@ -72,6 +78,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
+              ... --write-fixed fixed/                     the lists without the items in the wrong place, and a log
               protocol list findings                       what there is to find, and how the papers treat it
             """
         ),
@@ -96,6 +103,19 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--markdown", action="store_true", help="print Markdown")
     command.add_argument(
         "--json", type=Path, metavar="F", help="write the findings, with all items, as a list of objects"
+    )
+    command.add_argument(
+        "--write-fixed",
+        type=Path,
+        metavar="DIR",
+        help="write the lists without the items that are errors or near-duplicates, with a log, and audit them again",
+    )
+    command.add_argument(
+        "--fix-also",
+        action="append",
+        default=[],
+        metavar="FINDING",
+        help="a warning that --write-fixed mends as well, such as train-in-database; may be repeated",
     )
     command.set_defaults(run=_audit)
 

@@ -9,7 +9,7 @@ tabs, which the first line shows, or between blanks.
 
 import csv
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
-_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("partition", "id")
 _MARKS = ",;"
 
@@ -75,7 +75,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         0 and 1, or another number of them than the first.
     """
     path = path_of(file)
-    if path.suffix.lower() in _ARRAYS:
+    if path.suffix.lower() in ARRAYS:
         array = read_array(file)
         if array.dtype == bool:
             raise ProtocolError(f"{file}: wanted row numbers, came a mask; numpy.flatnonzero makes them of it")
@@ -100,7 +100,17 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank."""
+    """Yield the number and the fields of each line that is not blank and no header."""
+    for lines, fields in rows_of_text(path):
+        if fields:
+            yield lines[-1], fields
+
+
+def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
+    """Yield the numbers of the lines of each row of a list, and its fields: none for a blank line and for a header.
+
+    A row of ``.csv`` has several lines where a quoted field contains the end of a line.
+    """
     text = iter(text_lines(path, "a list of items"))
     start = []
     for line in text:
@@ -109,18 +119,25 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             break
     delimiter = _delimiter(path, "".join(start))
     every = itertools.chain(start, text)
-    lines: Iterable[list[str]] = (
-        csv.reader(every, delimiter=delimiter, strict=True) if delimiter else (line.split() for line in every)
-    )
-    try:
-        for number, fields in enumerate(lines, start=1):
-            if not delimiter and len(fields) == 1 and any(map(fields[0].count, _MARKS)):
+    if delimiter is None:
+        for number, line in enumerate(every, start=1):
+            fields = line.split()
+            if len(fields) == 1 and any(map(fields[0].count, _MARKS)):
                 raise ProtocolError(
                     f"{path}: line {number}: expected an id without commas and semicolons, as on the first line, got "
                     f"{fields[0]!r}. Save lines with commas as .csv."
                 )
-            if fields and not (delimiter and number == 1 and fields[0] in _HEADER):
-                yield number, [fields[0], *map(str.strip, fields[1:])]
+            yield range(number, number + 1), fields
+        return
+    reader = csv.reader(every, delimiter=delimiter, strict=True)
+    last, is_first = 0, True
+    try:
+        for fields in reader:
+            lines = range(last + 1, reader.line_num + 1)
+            last = reader.line_num
+            is_header = is_first and bool(fields) and fields[0] in _HEADER
+            is_first = is_first and not fields
+            yield lines, [] if is_header else [*fields[:1], *map(str.strip, fields[1:])]
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
 
