@@ -250,11 +250,13 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
             f"numbers in {names[other]}. Give the ids of the dataset in the order of its rows (ids)."
         )
     items = np.concatenate(list(arrays.values()))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(items.tolist()))}
-    found = np.fromiter((numbers[name] for name in items.tolist()), dtype=np.int64, count=len(items))
+    numbers: dict[str, int] = {}
+    number_of = numbers.setdefault
+    found = np.fromiter((number_of(name, len(numbers)) for name in items.tolist()), dtype=np.int64, count=len(items))
     bounds = np.cumsum([len(own) for own in arrays.values()])[:-1]
     parts = dict(zip(arrays, np.split(found, bounds), strict=True))
-    return Split(parts, _labelled(Dataset(ids=np.array(list(numbers))), parts, flags), flags)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # where each id is seen first
+    return Split(parts, _labelled(Dataset(ids=items[first]), parts, flags), flags)
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:

@@ -20,6 +20,7 @@ from protocol.checks import ProtocolError, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
+from protocol.splits._plain_lists import read_plain
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -83,6 +84,9 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         if numbers.ndim != 1:
             raise ProtocolError(f"{file}: wanted row numbers (n,), came shape {numbers.shape}")
         return numbers, None
+    plain = read_plain(path, _delimiter, _HEADER)
+    if plain is not None:
+        return plain[0], plain[1] if plain[1].shape[1] else None
     ids: list[str] = []
     flags: list[str] = []
     for number, (name, *values) in _lines(path):
@@ -175,8 +179,12 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
-    places = _places(ids)
-    found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+    names = items.tolist()
+    places = {name: row for row, name in enumerate(ids.tolist())}
+    found = np.fromiter((places.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+    if (found < 0).any():
+        places = _places(ids)
+        found = np.array([places.get(name, places.get(_tail(name), -1)) for name in names], dtype=np.int64)
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
         raise ProtocolError(

@@ -168,7 +168,7 @@ def test_what_removing_does_not_mend_is_stated_as_left(folder):
 ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), named=st.booleans())
 def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
     folder = tmp_path_factory.mktemp("mending")
