@@ -6,9 +6,13 @@ from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
 from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
-from protocol.auditing.overlaps import audit_entries, audit_overlaps
+from protocol.auditing.forms import audit_forms
+from protocol.auditing.overlaps import audit_entries, audit_overlaps, is_complete
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
+from protocol.auditing.split import Split
+from protocol.auditing.writing import NOT_CHECKED
+from protocol.splits import PARTITIONS
 
 Findings = dict[str, list[Finding]]
 """By the file that they were made in."""
@@ -25,6 +29,7 @@ def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Fi
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
+    made += audit_forms(split)
     made += audit_sizes(split, run.name, protocol, run.sizes) + audit_classes(split, protocol)
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
@@ -42,19 +47,41 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool) -> list[str]:
-    """Return two sentences about a run: what was audited, and which checks were not possible and why."""
+def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, distance: bool = False) -> list[str]:
+    """Return two sentences about a run: what was audited, and which checks were not possible and why.
+
+    Parameters
+    ----------
+    run : Run
+    n_runs : int
+        Of this protocol, in this audit.
+    copies, pairs : bool
+        Whether there were features to find copies by, and pairs.
+    distance : bool
+        Whether features within a distance count as copies.
+    """
     sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
-    dataset = run.split.dataset
+    split, dataset = run.split, run.split.dataset
+    absent = [part for part in PARTITIONS if not len(split[part])]
+    unlabelled = [part for part in split.parts if len(split[part]) and dataset.class_labels(split[part]) is None]
+    complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
+        f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
         "size-mismatch, class-imbalance (needs protocol)": run.name == UNDECLARED,
-        "classes and relevance (needs labels)": dataset.y is None,
+        f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
         "near-duplicate (needs features)": not copies,
+        "near-duplicate that is not equal (needs distance)": copies and not distance,
         "pair-split (needs pairs)": not pairs,
-        "unused-items (needs ids or labels)": dataset.n_items is None,
+        "unused-items (needs ids or labels, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
-    return [f"{sizes}; {declared}", "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so)]
+    return [f"{sizes}; {declared}", NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)]
+
+
+def _of(parts: Sequence[str], split: Split) -> str:
+    """Return of which partitions something is not known, or nothing where it is known of none."""
+    given = [part for part in split.parts if len(split[part])]
+    return "" if len(parts) == len(given) else f" of {', '.join(parts)}"

@@ -46,10 +46,14 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
     return split.found("train-not-in-database", severity, outside[~np.isin(outside, told)])
 
 
+def is_complete(split: Split, protocol: SplitProtocol) -> bool:
+    """Return whether every partition of a protocol was given, or the protocol leaves open which there are."""
+    return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
+
+
 def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
     """Return a finding for items of the dataset in no partition, unless a partition of the protocol was not given."""
-    given = protocol.listed or set(protocol.partitions) <= set(split.parts)
-    if split.dataset.n_items is None or not given:
+    if split.dataset.n_items is None or not is_complete(split, protocol):
         return []
     unused = np.ones(split.dataset.n_items, dtype=bool)
     for part in split.parts.values():

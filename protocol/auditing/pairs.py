@@ -65,7 +65,7 @@ def _joining(parts: Mapping[str, NDArray[np.int64]], torn: NDArray[np.int64]) ->
     )  # (n_parts, 2, n_pairs)
     together, any_half = held.all(axis=1), held.any(axis=1)
     query = names.index("query")
-    asked = any_half[query] & ~together[query]
+    asked = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
     keeper = np.where(together.any(axis=0) & ~asked, together, any_half).argmax(axis=0)
     removals = []
     for number, part in enumerate(names):

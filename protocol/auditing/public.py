@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -209,8 +210,9 @@ def audit(
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-        known = {"copies": bool(copies), "pairs": pairs is not None}
-        told = {run.file: tuple(about(run, n_runs=len(runs), **known)) for run in runs}
+        known = {"copies": bool(copies), "pairs": pairs is not None, "distance": bool(distance)}
+        n_runs = Counter(run.name for run in runs)
+        told = {run.file: tuple(about(run, n_runs=n_runs[run.name], **known)) for run in runs}
         return Audit({file: tuple(made) for file, made in findings.items()}, told, tuple(runs), check)
 
     return check(runs)

@@ -4,7 +4,6 @@ Lists of a million lines have this form. It is read ten times as fast as line by
 reader that takes all of them.
 """
 
-import contextlib
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
@@ -100,8 +99,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
     """Yield blocks of complete lines, their ends as on Unix, within the limits of `protocol.formats.text`."""
     n_bytes = n_lines = 0
     text.check_regular(path, "a list of items")
-    with contextlib.ExitStack() as stack:
-        stream = stack.enter_context(gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb"))
+    with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
         while block := stream.read(_BLOCK_BYTES):
             rest = stream.readline(_BLOCK_BYTES)
             block += rest

@@ -517,7 +517,14 @@ def test_mixed_libraries_are_rows_after_the_other_findings(made_with, tmp_path):
 
 def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
-    others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
+    others |= {
+        "ids-differ-in-form",
+        "preprocessing-leak",
+        "selection-leak",
+        "truth-leak",
+        "pair-split",
+        "mixed-libraries",
+    }
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
@@ -537,5 +544,5 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
-    _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True)
+    _, unseen = about(clean("improved"), n_runs=2, copies=True, pairs=True, distance=True)
     assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"

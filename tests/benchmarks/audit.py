@@ -35,10 +35,8 @@ def main() -> None:
         os.chdir(folder)
         for name, files, options in cases(n_items):
             seconds, cpu, memory, status = measured([*(f"--{part}={file}" for part, file in files.items()), *options])
-            print(
-                f"| {name} | {'yes' if status else 'none'} | {seconds:.1f} | {cpu:.1f} | {memory / 1e3:,.0f} |",
-                flush=True,
-            )  # noqa: T201
+            cells = (name, "yes" if status else "none", f"{seconds:.1f}", f"{cpu:.1f}", f"{memory / 1e3:,.0f}")
+            print(f"| {' | '.join(cells)} |", flush=True)  # noqa: T201
 
 
 def measured(arguments: list[str]) -> tuple[float, float, int, int]:
