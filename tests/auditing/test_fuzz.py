@@ -54,7 +54,6 @@ def odd_arrays(draw):
     else:
         content = bytes(numbers) * (np.prod(shape, dtype=int) * dtype.itemsize // 8 + 1)
         array = np.frombuffer(content, dtype=dtype, count=int(np.prod(shape, dtype=int))).reshape(shape)
-        array = array.astype("?") if dtype == bool else array
     stream = io.BytesIO()
     np.save(stream, array)
     return stream.getvalue()
@@ -64,17 +63,8 @@ FILES = st.one_of(
     st.tuples(st.sampled_from([".txt", ".csv", ".tsv", ".txt.gz", ".npy", ".npz", ".odd", ""]), ODD_BYTES),
     st.tuples(st.sampled_from([".npy", ".npy", ".txt"]), odd_arrays()),
 )
-OPTIONS = (
-    "query",
-    "database",
-    "train",
-    "validation-query",
-    "validation-database",
-    "ids",
-    "labels",
-    "features",
-    "pairs",
-)
+LISTS = ("query", "database", "train", "validation-query", "validation-database")
+OPTIONS = (*LISTS, "ids", "labels", "features", "pairs")
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -133,9 +123,8 @@ def varied(name, forms):
     return name
 
 
-FORMS = st.lists(
-    st.sampled_from(["upper", "here", "absolute", "nfd", "png", "short", "slash"]), max_size=2, unique=True
-)
+FORM = st.sampled_from(["upper", "here", "absolute", "nfd", "png", "short", "slash"])
+FORMS = st.lists(FORM, max_size=2, unique=True)
 ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 

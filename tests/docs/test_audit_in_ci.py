@@ -55,10 +55,8 @@ def test_the_job_fails_with_a_summary_and_all_findings(shell, tmp_path):
     step = next(step["run"] for step in WORKFLOW["jobs"]["audit"]["steps"] if "audit" in step.get("run", ""))
     assert shell(step).returncode == 1
     assert "| error | `query-in-database` | 1 | c.jpg |" in (tmp_path / "summary.md").read_text()
-    assert [one["items"] for one in json.loads((tmp_path / "findings.json").read_text())] == [
-        ["c.jpg"],
-        ["d.jpg", "e.jpg"],
-    ]
+    findings = json.loads((tmp_path / "findings.json").read_text())
+    assert [one["items"] for one in findings] == [["c.jpg"], ["d.jpg", "e.jpg"]]
 
 
 def test_the_hook_runs_as_the_page_configures_it(shell):
