@@ -211,7 +211,6 @@ def _files(runs: Sequence[Run]) -> list[list[_File]]:
             if is_file(source):
                 path = Path(os.path.abspath(source))
                 target = path.name if flat else path.relative_to(parent).as_posix()
-                target = f"{target[:-4]}.npz" if path.suffix.lower() == ".mat" else target
             else:
                 (part,) = parts.values()
                 suffix = _suffix(run.split.dataset.names(run.split.entries[part])) if _has_ids(source, part) else ".npy"

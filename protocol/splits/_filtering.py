@@ -28,11 +28,11 @@ def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArra
     Parameters
     ----------
     target : str or Path
-        With the extension of `source`; for ``.mat``, which is not written, ``.npz``.
+        With the extension of `source`.
     source : str or Path
         As `protocol.splits.read_list` or `read_parts` reads it.
     keep : mapping of str to ndarray of bool
-        Which entries stay, in the order of the file: by array (``.npz``, ``.h5``, ``.mat``), by partition (a complete
+        Which entries stay, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete
         split as ``.csv``), or under `WHOLE` for a file with one list.
 
     Raises
@@ -58,14 +58,8 @@ def write_items(target: Path, items: NDArray) -> None:
 
 
 def sole_key(source: Path) -> str:
-    """Return the name of the only array of a file, or `WHOLE` where arrays have no names."""
-    match source.suffix.lower():
-        case ".npz":
-            return npz_keys(source)[0]
-        case ".h5" | ".hdf5" | ".mat":
-            return "items"
-        case _:
-            return WHOLE
+    """Return the name of the only array of an ``.npz`` file, or `WHOLE` for other files."""
+    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else WHOLE
 
 
 def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
@@ -78,6 +72,7 @@ def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
                 np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
         case _:
             note = "entries were removed from this split (protocol audit --write-fixed)"
+            arrays = {key or "items": array for key, array in arrays.items()}
             storage.write(target, arrays, storage.passport("split", parameters={}, inputs={}, notes=[note]))
 
 

@@ -72,6 +72,17 @@ def test_arrays_keep_their_files_keys_and_types(folder):
     assert np.load("fixed/q.npy").dtype == np.uint8
 
 
+def test_lists_in_hdf5_keep_their_names(folder):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("lists.h5", "w") as file:
+        file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
+    with h5py.File("learn.hdf5", "w") as file:
+        file["only"] = [5, 1]
+    hp.audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("fixed")
+    found = [read_list(f"fixed/{name}")[0].tolist() for name in ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")]
+    assert found == [[1, 2], [3, 4], [5]]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5"])
 def test_complete_splits_keep_their_format(folder, suffix):
     pytest.importorskip("h5py")
