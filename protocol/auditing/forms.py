@@ -1,7 +1,6 @@
 """Ids that two lists write in different forms: no overlap is found by exact ids, though the lists may share items."""
 
 import itertools
-import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -13,11 +12,8 @@ from protocol.auditing.split import Split
 from protocol.splits import PARTITIONS
 
 _BATCH = 65_536
-_EDGES = re.compile(r"""^[\ufeff"'\s/]+|["'\s/]+$""")
-_TRAILING = re.compile(r"""["'/ \t]+$""", re.MULTILINE)
-_FOLDERS = re.compile(r"""^.*/|^[\ufeff"' \t]+""", re.MULTILINE)
-_IMAGE = re.compile(r"\.(?:jpe?g|png|bmp|gif|tiff?|webp|ppm|pgm)$", re.MULTILINE)
-_ZEROS = re.compile(r"^0+(?=[0-9]+$)", re.MULTILINE)
+_EDGES = "\ufeff\"'/ \t\r\n\f\v"
+_IMAGES = frozenset(".jpg .jpeg .png .bmp .gif .tif .tiff .webp .ppm .pgm".split())
 
 
 def audit_forms(split: Split) -> list[Finding]:
@@ -52,11 +48,11 @@ def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
     """Return a number for each id that is the same for ids that are alike, and may be the same for others."""
     keys = np.empty(len(ids), dtype=np.int64)
     for start in range(0, len(ids), _BATCH):
-        names = [name.replace("\n", " ") for name in ids[start : start + _BATCH].tolist()]
-        text = _folded("\n".join(names))
-        for pattern in (_TRAILING, _FOLDERS, _IMAGE, _ZEROS):
-            text = pattern.sub("", text)
-        keys[start : start + len(names)] = list(map(hash, text.split("\n")))
+        names = ids[start : start + _BATCH].tolist()
+        text = "\n".join(names)
+        if text.count("\n") >= len(names):
+            text = "\n".join([name.replace("\n", " ") for name in names])
+        keys[start : start + _BATCH] = [hash(_stem(path)) for path in _folded(text).split("\n")]
     return keys
 
 
@@ -64,8 +60,17 @@ def _folded(text: str) -> str:
     """Return text without the differences of case, Unicode normalisation and slashes."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-        text = "\n".join(line.strip() for line in text.split("\n"))
     return text.lower().replace("\\", "/")
+
+
+def _stem(path: str) -> str:
+    """Return the last part of a path, without an image's extension and the zeros before a number."""
+    name = path.strip(_EDGES)
+    name = name[name.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    if dot > 0 and name[dot:] in _IMAGES:
+        name = name[:dot]
+    return name.lstrip("0") or "0" if name.isdecimal() else name
 
 
 def one_form(name: str) -> tuple[str, ...]:
@@ -76,9 +81,9 @@ def one_form(name: str) -> tuple[str, ...]:
     >>> one_form("./Images//007.JPG") == one_form("images/7")
     True
     """
-    path = _EDGES.sub("", _folded(name.replace("\n", " ")))
-    *folders, last = [part for part in path.split("/") if part not in ("", ".", "..")] or [""]
-    return (*folders, _ZEROS.sub("", _IMAGE.sub("", last)))
+    path = _folded(name.replace("\n", " ")).strip(_EDGES)
+    folders = [part for part in path.split("/")[:-1] if part not in ("", ".", "..")]
+    return (*folders, _stem(path))
 
 
 def _alike(
