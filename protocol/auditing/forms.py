@@ -13,7 +13,7 @@ from protocol.splits import PARTITIONS
 
 _BATCH = 65_536
 _EDGES = "\ufeff\"'/ \t\r\n\f\v"
-_IMAGES = frozenset(".jpg .jpeg .png .bmp .gif .tif .tiff .webp .ppm .pgm".split())
+_IMAGES = frozenset([".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"])
 
 
 def audit_forms(split: Split) -> list[Finding]:
