@@ -8,6 +8,8 @@ evaluate
     Score codes under a named convention.
 audit
     Find leaks and imbalance in a split.
+find_duplicates
+    Propose near-duplicates among images or vectors.
 load_split
     Read a split of a pipeline: which items of the dataset are queries, database and training set.
 get, names
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from protocol.auditing import audit as audit
+    from protocol.auditing.duplicates import find_duplicates as find_duplicates
     from protocol.comparison import compare as compare
     from protocol.evaluation import evaluate as evaluate
     from protocol.registry import get as get
@@ -31,6 +34,7 @@ _MODULES = {
     "audit": "protocol.auditing",
     "compare": "protocol.comparison",
     "evaluate": "protocol.evaluation",
+    "find_duplicates": "protocol.auditing.duplicates",
     "get": "protocol.registry",
     "load_split": "protocol.splits",
     "names": "protocol.registry",

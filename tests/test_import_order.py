@@ -12,7 +12,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "protocol"
-SHARED = {"checks", "checksums", "compiled", "identity", "registry", "reuse", "seeds", "sources", "storage", "tables"}
+SHARED = {
+    "checks",
+    "checksums",
+    "compiled",
+    "identity",
+    "parallel",
+    "registry",
+    "reuse",
+    "seeds",
+    "sources",
+    "storage",
+    "tables",
+}
 # A package may import the shared modules, itself, and the packages named here.
 MAY_IMPORT = {
     "shared": set(),
@@ -27,7 +39,7 @@ MAY_IMPORT = {
     **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
     "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
-    "auditing": {"formats", "splits", "groundtruth", "evaluation"},
+    "auditing": {"datasets", "formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
     "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},

@@ -164,6 +164,7 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
         "evaluate --help",
         "compare --help",
         "audit --query query_rows.npy --database database_rows.npy",
+        "find-duplicates --query query.npy --vectors",
         "snakefile",
     ],
 )

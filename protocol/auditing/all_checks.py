@@ -1,12 +1,14 @@
 """All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
 from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
 from protocol.auditing.forms import audit_forms
+from protocol.auditing.identification import identify
 from protocol.auditing.overlaps import audit_entries, audit_overlaps, is_complete
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
@@ -14,11 +16,15 @@ from protocol.auditing.split import Split
 from protocol.auditing.writing import NOT_CHECKED
 from protocol.splits import PARTITIONS
 
+_NO_SIZES: Mapping[str, int] = MappingProxyType({})
+
 Findings = dict[str, list[Finding]]
 """By the file that they were made in."""
 
 
-def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Finding]:
+def audit_split(
+    run: Run, copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+) -> list[Finding]:
     """Return the findings on one split.
 
     Parameters
@@ -26,20 +32,24 @@ def audit_split(run: Run, copies: Mapping[str, Copied] | None = None) -> list[Fi
     run : Run
     copies : mapping of str to callable, or None
         What finds copies of items, by the way in which they are alike; see `audit_copies`.
+    expected : mapping of str to int
+        The sizes of partitions that the caller expects.
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
     made += audit_forms(split)
-    made += audit_sizes(split, run.name, protocol, run.sizes) + audit_classes(split, protocol)
+    made += audit_sizes(split, run.name, protocol, run.sizes, expected) + audit_classes(split, protocol)
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
         made += audit_copies(split, protocol, copied, alike)
     return made
 
 
-def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None) -> Findings:
+def audit_splits(
+    runs: Sequence[Run], copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+) -> Findings:
     """Return the findings on several splits of one dataset, each on its own and those of one protocol together."""
-    findings = {run.file: audit_split(run, copies) for run in runs}
+    findings = {run.file: audit_split(run, copies, expected) for run in runs}
     for protocol in {run.name: run.protocol for run in runs}.values():
         own = {run.file: run.split for run in runs if run.protocol is protocol}
         for file, made in audit_runs(own, protocol).items():
@@ -47,20 +57,31 @@ def audit_splits(runs: Sequence[Run], copies: Mapping[str, Copied] | None = None
     return findings
 
 
-def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, distance: bool = False) -> list[str]:
-    """Return two sentences about a run: what was audited, and which checks were not possible and why.
+def about(
+    run: Run,
+    *,
+    n_runs: int,
+    copies: bool,
+    pairs: bool,
+    distance: bool = False,
+    sizes: bool = False,
+    groups: bool = False,
+    label_issues: bool = False,
+    training_log: bool = False,
+) -> list[str]:
+    """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why.
 
     Parameters
     ----------
     run : Run
     n_runs : int
         Of this protocol, in this audit.
-    copies, pairs : bool
-        Whether there were features to find copies by, and pairs.
+    copies, pairs, sizes, groups, label_issues, training_log : bool
+        Whether these were given; copies are found by features.
     distance : bool
         Whether features within a distance count as copies.
     """
-    sizes = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
+    held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
     split, dataset = run.split, run.split.dataset
     absent = [part for part in PARTITIONS if not len(split[part])]
@@ -68,17 +89,23 @@ def about(run: Run, *, n_runs: int, copies: bool, pairs: bool, distance: bool = 
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
         f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
-        "size-mismatch, class-imbalance (needs protocol)": run.name == UNDECLARED,
+        "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and not sizes,
+        "class-imbalance (needs protocol)": run.name == UNDECLARED,
         f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
         "near-duplicate (needs features)": not copies,
         "near-duplicate that is not equal (needs distance)": copies and not distance,
         "pair-split (needs pairs)": not pairs,
+        "group-split (needs groups)": not groups,
+        "doubtful-label (needs label issues)": not label_issues,
+        "selection-on-test (needs a training log)": not training_log,
         "unused-items (needs ids or labels, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
-    return [f"{sizes}; {declared}", NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)]
+    identified = identify(split, None if run.name == UNDECLARED else run.name)
+    unseen = NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)
+    return [f"{held}; {declared}", *([identified] if identified else []), unseen]
 
 
 def _of(parts: Sequence[str], split: Split) -> str:

@@ -27,7 +27,15 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
         for severity, of, why in (("error", ~spent, ""), ("warning", spent, ", as the dataset has no more of them")):
             missing, few = (held == 0) & (wanted > 0) & of, (held > 0) & (held < wanted) & of
             made += _of_classes("class-missing", severity, split.dataset, classes[missing], part=name, why=why)
-            made += _of_classes("class-imbalance", severity, split.dataset, classes[few], part=name, why=why)
+            counts_told = [
+                f"{class_name}: {count:,} (expected {_expected(name, split, protocol, least)})"
+                for class_name, count, least in zip(
+                    _class_names(split.dataset, classes[few]), held[few], wanted[few], strict=True
+                )
+            ]
+            made += found(
+                "class-imbalance", severity, len(counts_told), counts_told, part=name, why=why, held=_tallied(held)
+            )
         if name not in protocol.balanced or y.ndim == 2:  # else within one of the others, as declared
             open_ = (held == 0) & (wanted == 0)
             made += _of_classes("class-missing", "warning", split.dataset, classes[open_], part=name, why="")
@@ -74,6 +82,30 @@ def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) ->
     return ~np.isin(classes, y[left])
 
 
+def _expected(name: str, split: Split, protocol: SplitProtocol, least: int) -> str:
+    """Return how many items of a class a partition has to hold, in words."""
+    part = protocol.partitions.get(name)
+    exact = isinstance(part, Drawn) and part.per_class and split.dataset.y is not None and split.dataset.y.ndim == 1
+    return f"{least:,}" if exact else f"at least {least:,}"
+
+
+def _tallied(held: NDArray[np.int64]) -> str:
+    """Return how many classes have how many items.
+
+    Examples
+    --------
+    >>> _tallied(np.array([100, 97, 100, 103]))
+    '97 items in 1 class, 100 in 2, 103 in 1'
+    """
+    counts, classes = np.unique(held, return_counts=True)
+    told = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
+    told[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
+    return ", ".join(told)
+
+
 def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
-    names = [dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}" for label in classes]
-    return found(name, severity, len(names), names, **words)
+    return found(name, severity, len(classes), _class_names(dataset, classes), **words)
+
+
+def _class_names(dataset: Dataset, classes: NDArray[np.int64]) -> list[str]:
+    return [dataset.class_names[label] if label < len(dataset.class_names) else f"class {label}" for label in classes]

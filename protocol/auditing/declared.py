@@ -1,17 +1,25 @@
 """A split against its declaration: the sizes, and the draw made again from the seed."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
-from protocol.checks import ProtocolError, n_classes
-from protocol.splits import SplitProtocol
+from protocol.checks import ProtocolError, integer, n_classes, one_of
+from protocol.splits import PARTITIONS, SplitProtocol
 
 
-def audit_sizes(split: Split, name: str, protocol: SplitProtocol, sizes: Mapping[str, int]) -> list[Finding]:
-    """Return a finding if partitions have other sizes than declared.
+def audit_sizes(
+    split: Split,
+    name: str,
+    protocol: SplitProtocol,
+    sizes: Mapping[str, int],
+    expected: Mapping[str, int] = MappingProxyType({}),
+) -> list[Finding]:
+    """Return a finding if partitions have other sizes than declared, or than the caller expects.
 
     Parameters
     ----------
@@ -21,6 +29,9 @@ def audit_sizes(split: Split, name: str, protocol: SplitProtocol, sizes: Mapping
     protocol : SplitProtocol
     sizes : mapping
         Of the partitions that the protocol leaves open, where they are known; others are taken as they came.
+    expected : mapping
+        The sizes that the caller expects; they take the place of declared ones. A partition that was not given has
+        none.
     """
     held = {part: len(split[part]) for part in split.parts}
     given = {part: sizes.get(part) or held.get(part) for part in protocol.open}
@@ -33,9 +44,42 @@ def audit_sizes(split: Split, name: str, protocol: SplitProtocol, sizes: Mapping
     wrong = [
         f"{part} {held[part]:,} (declared {size:,})"
         for part, size in declared.items()
-        if part in held and held[part] != size and given.get(part, size)
+        if part not in expected and part in held and held[part] != size and given.get(part, size)
     ]
-    return found("size-mismatch", "error", len(wrong), wrong, protocol=name)
+    other = [
+        f"{part} {held.get(part, 0):,} (expected {size:,})"
+        for part, size in expected.items()
+        if held.get(part, 0) != size
+    ]
+    than = name if wrong else "the expected sizes"
+    return found("size-mismatch", "error", len(wrong + other), wrong + other, protocol=than)
+
+
+def sizes_from(values: Any) -> dict[str, int]:
+    """Return expected sizes by partition, in the order of the partitions.
+
+    Parameters
+    ----------
+    values : mapping of str to int, or None
+
+    Raises
+    ------
+    ProtocolError
+        If it is no mapping, a name is not that of a partition, or a size is no integer >= 0.
+
+    Examples
+    --------
+    >>> sizes_from({"train": 5_000, "query": 1_000})
+    {'query': 1000, 'train': 5000}
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise ProtocolError(f"sizes: expected a mapping of partition names to sizes, got {type(values).__name__}.")
+    for part, size in values.items():
+        one_of(part, PARTITIONS, "sizes: partition")
+        integer(size, f"sizes: {part}", minimum=0)
+    return {part: int(values[part]) for part in PARTITIONS if part in values}
 
 
 def audit_seed(split: Split, protocol: SplitProtocol, *, seed: int | None, sizes: Mapping[str, int]) -> list[Finding]:

@@ -1,5 +1,6 @@
 """Lists of items, ids, labels, features and pairs as a caller has them: files or arrays."""
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,6 +12,8 @@ from protocol.checks import ProtocolError
 from protocol.evaluation.labels import labels_from
 from protocol.formats.arrays import as_integers, map_array, read_array
 from protocol.splits import read_list
+
+_DIGITS = 18  # of a row number
 
 
 def is_file(values: Any) -> bool:
@@ -113,6 +116,47 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
         y = labels_from(values, name_of(labels, "labels"), own if names is None else len(names))
     n_items = next((len(known) for known in (names, y) if known is not None), None)
     return Dataset(n_items=n_items, ids=names, y=y)
+
+
+def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
+    """Return the item number of each id or row number of a table, -1 where it is none of the split's.
+
+    Parameters
+    ----------
+    items : sequence of str or int
+        Ids; or row numbers, if the dataset has no ids, or if it has, in a known order, and none of the items is one.
+    dataset : Dataset
+    n_items : int
+        The number of rows; where the dataset does not have it, one more than the largest that is listed.
+    name : str
+        Of the table, for the error.
+
+    Raises
+    ------
+    ProtocolError
+        If row numbers are expected, and one is no integer of at least 0, or none of the dataset's.
+    """
+    if dataset.ids is not None:
+        numbers = {str(own): number for number, own in enumerate(dataset.ids.tolist())}
+        found = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
+        by_row = dataset.n_items is not None and all(_is_row(item) for item in items)
+        if (found >= 0).any() or not by_row:
+            return found
+    for item in items:
+        if not _is_row(item):
+            raise ProtocolError(f"{name}: expected row numbers >= 0, as in the lists, got {str(item)[:80]!r}.")
+    rows = [int(item) for item in items]
+    largest = max(rows, default=0)
+    if dataset.n_items is not None and largest >= n_items:
+        raise ProtocolError(f"{name}: expected row numbers from 0 to {n_items - 1}, got {largest}.")
+    return np.array([row if row < n_items else -1 for row in rows], dtype=np.int64)
+
+
+def _is_row(item: Any) -> bool:
+    """Return whether an entry of a table is a row number."""
+    if isinstance(item, str):
+        return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < 10**_DIGITS
 
 
 def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:

@@ -133,6 +133,31 @@ KINDS = (
         "Divide the items, and take both modalities of an item along.",
     ),
     Kind(
+        "group-split",
+        "A group of items (one video, patient, scene or product) is divided between partitions.",
+        "The {a} partition has {n_a} of these groups and the {b} partition has {n_b}, so items that belong together "
+        "are on both sides (groups: {source}).",
+        "The groups of UCF101 are cut from one video each, and its official lists keep them apart (Soomro et al. "
+        "2012); not treated in the papers on hashing, most of whose datasets name no groups.",
+        "Draw the partitions by groups, or move each of these groups into one partition.",
+    ),
+    Kind(
+        "doubtful-label",
+        "A test query has a label that other annotators doubt.",
+        "These queries have a doubtful label ({why}), so items are counted as relevant that may not be.",
+        "Not treated in the papers on hashing; human labels of CIFAR-10's test images are published (Peterson et al. "
+        "2019), as are errors in its test labels (Northcutt et al. 2021).",
+        "Report the metric without these queries next to the one with them (`--write-doubtful` writes their places).",
+    ),
+    Kind(
+        "selection-on-test",
+        "The reported score is the best of several evaluations on the test set.",
+        "{what}; {verdict}.",
+        "Forbidden: options, the number of epochs among them, are chosen without the test queries (Moran 2016, thesis "
+        "section 3.5.1); one popular toolkit prints and keeps the best (DeepHash-pytorch, `Best MAP`).",
+        "Report the last evaluation, or choose the epoch on validation queries that are not in the test.",
+    ),
+    Kind(
         "size-mismatch",
         "A partition has another size than the protocol declares.",
         "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "
@@ -143,7 +168,8 @@ KINDS = (
     Kind(
         "class-imbalance",
         "A partition that is drawn class by class has fewer items of some classes.",
-        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less.",
+        "The {part} partition holds fewer items of these classes than it was to hold{why}, so they count less; all of "
+        "its classes: {held}.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
         "Draw the partition class by class.",
     ),
@@ -202,6 +228,13 @@ KINDS = (
         "Options were chosen by how the test comes out: {wrong} are the test's, so the test is no longer one.",
         f"Forbidden: test queries and a held-out database serve once, to compute the metric ({_IMPROVED}).",
         "Choose the options again, with a validation set, and score the test once.",
+    ),
+    Kind(
+        "split-difference",
+        "The split differs from another split, or from a protocol, that it was compared with.",
+        "{what}.",
+        "Not treated in the papers; numbers on two splits are comparable only where both are known to be the same.",
+        "Use the same lists for both, or name the split with every number.",
     ),
     Kind(
         "mixed-libraries",

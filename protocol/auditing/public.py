@@ -8,16 +8,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from protocol.auditing import writing
 from protocol.auditing.all_checks import about, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, within_distance
+from protocol.auditing.declared import sizes_from
+from protocol.auditing.difference import Difference, ProtocolDifference, difference_from
 from protocol.auditing.findings import SEVERITIES, Finding
+from protocol.auditing.groups import about_groups, audit_groups, groups_from
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
+from protocol.auditing.label_issues import (
+    AGREEMENT,
+    about_label_issues,
+    audit_label_issues,
+    doubtful_places,
+    label_issues_from,
+)
 from protocol.auditing.mending import Mended, write_fixed
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
 from protocol.auditing.split import Dataset
+from protocol.auditing.training_log import Reported, about_log, audit_training_log, read_logs
 from protocol.checks import ProtocolError, need, number, one_of
 
 if TYPE_CHECKING:
@@ -26,15 +40,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """The findings on one or several splits.
+    """The findings on one or several splits, and on training logs.
 
     Parameters
     ----------
     findings : mapping of str to sequence of Finding
-        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays. A split
-        without findings is clean.
+        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays; and by
+        training log. A split without findings is clean.
     about : mapping of str to sequence of str
-        By split, what was audited, and which checks were not possible.
+        By split, what was audited, which split it is, and which checks were not possible.
+    differences : mapping of str to Difference or ProtocolDifference
+        By split, how it differs from the split or protocol that it was compared with (`against`).
+    doubtful : mapping of str to ndarray of int64
+        By split for which label issues were given, the places, from 0, of the queries whose label is doubtful: what an
+        evaluation without them leaves out.
     runs : sequence of Run
         The splits.
     check : callable, optional
@@ -43,6 +62,8 @@ class Audit:
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
+    differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
+    doubtful: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
     check: Callable[[Sequence[Run]], "Audit"] | None = field(default=None, compare=False)
 
@@ -71,11 +92,13 @@ class Audit:
 
     def to_text(self, *, colour: bool = False) -> str:
         """Return the findings as the command prints them, with or without the colours of a terminal."""
-        return writing.text(self.findings, self.about, colour=colour)
+        told = [one.to_text() for one in self.differences.values()]
+        return "\n\n".join([*told, writing.text(self.findings, self.about, colour=colour)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub's Markdown, a table for each split."""
-        return writing.markdown(self.findings, self.about)
+        told = [one.to_markdown() for one in self.differences.values()]
+        return "\n\n".join([writing.markdown(self.findings, self.about), *told])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list, an object for each."""
@@ -135,11 +158,19 @@ def audit(
     features: Any = None,
     distance: float | None = None,
     pairs: Any = None,
+    groups: Any = None,
+    label_issues: Any = None,
+    label_agreement: float = AGREEMENT,
+    training_log: Any = None,
+    reported: float | str | None = None,
     protocol: str | None = None,
+    sizes: Mapping[str, int] | None = None,
+    against: Any = None,
 ) -> Audit:
     """Return what makes the numbers of a split wrong, or incomparable with those of the papers.
 
-    A split is given either as a whole or by a list for each partition. Each argument is a file or an array.
+    A split is given either as a whole or by a list for each partition. Each argument is a file or an array. Training
+    logs may be audited with a split or without one.
 
     Parameters
     ----------
@@ -162,9 +193,29 @@ def audit(
         The Euclidean distance in the features up to which items are copies; by default 0.
     pairs : path or array_like, shape (n_pairs, 2), optional
         The ids or row numbers of the two modalities of an item: those that are in different partitions are found.
+    groups : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``, optional
+        What items belong together (a video, patient, scene or product), in the order of the row numbers or by id; a
+        file has lines ``id,group`` (``.csv``) or a group a line. ``"auto"`` proposes groups from the names of files.
+        See `protocol.auditing.groups`.
+    label_issues : path or array_like, optional
+        Doubts about labels: how many annotators gave each class (n, n_classes), or a table of suggested labels. See
+        `protocol.auditing.label_issues`.
+    label_agreement : float, default=0.5
+        The share of annotators below which a label is doubtful.
+    training_log : path or sequence of path, optional
+        Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
+        `protocol.auditing.log_formats`.
+    reported : float or str, optional
+        The score that is reported of the training.
     protocol : str, optional
         The split protocol that is meant, see ``protocol.names("split")``. By default the one that a file of the
         pipeline records, or none: then sizes and classes are not checked.
+    sizes : mapping of str to int, optional
+        The sizes that partitions are expected to have, such as ``{"query": 1000, "train": 5000}``; they take the place
+        of those of the protocol.
+    against : str, path, object of `protocol.load_split` or mapping, optional
+        What each split is compared with, item by item: another complete split, or lists as
+        ``"query=F,database=F"``; or the name of a declared protocol, for a table of what differs from it.
 
     Returns
     -------
@@ -197,25 +248,77 @@ def audit(
     }
     if protocol is not None and not isinstance(protocol, str):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, **lists}
+    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, "groups": groups, **lists}
+    named |= {"label_issues": label_issues}
     for role, given in [*named.items(), *(("split", split) for split in splits)]:
         _check_path(given, role)
+    for entry in str(against).split(",") if is_file(against) else ():
+        _check_path(entry.rpartition("=")[2], "against")
+    logs = _logs(training_log, reported)
+    if logs and not splits and all(given is None for given in named.values()):
+        return Audit({file: made for file, (made, _) in logs.items()}, {file: told for file, (_, told) in logs.items()})
+    expected = sizes_from(sizes)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
+    n_listed = max(map(_n_listed, runs))
 
     def check(runs: Sequence[Run]) -> Audit:
-        findings = audit_splits(runs, copies)
+        findings = audit_splits(runs, copies, expected)
+        known = {
+            "copies": bool(copies),
+            "pairs": pairs is not None,
+            "sizes": bool(expected),
+            "groups": groups is not None,
+        }
+        known |= {"label_issues": label_issues is not None, "training_log": bool(logs), "distance": bool(distance)}
+        n_runs = Counter(run.name for run in runs)
+        told, doubtful, differences = {}, {}, {}
         for run in runs:
+            told[run.file] = about(run, n_runs=n_runs[run.name], **known)
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-        known = {"copies": bool(copies), "pairs": pairs is not None, "distance": bool(distance)}
-        n_runs = Counter(run.name for run in runs)
-        told = {run.file: tuple(about(run, n_runs=n_runs[run.name], **known)) for run in runs}
-        return Audit({file: tuple(made) for file, made in findings.items()}, told, tuple(runs), check)
+            if groups is not None:
+                own = groups_from(groups, run.split.dataset, n_listed)
+                findings[run.file] += audit_groups(run.split, own)
+                told[run.file].append(about_groups(run.split, own))
+            if label_issues is not None:
+                issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=label_agreement)
+                findings[run.file] += audit_label_issues(run.split, issues)
+                told[run.file].append(about_label_issues(run.split, issues))
+                doubtful[run.file] = doubtful_places(run.split, issues)
+            if against is not None:
+                differences[run.file] = difference_from(run.split, run.file, against, dataset)
+                findings[run.file] += differences[run.file].findings()
+        findings |= {file: list(made) for file, (made, _) in logs.items()}
+        told |= {file: list(sentences) for file, (_, sentences) in logs.items()}
+        return Audit(
+            {file: tuple(made) for file, made in findings.items()},
+            {file: tuple(sentences) for file, sentences in told.items()},
+            differences,
+            doubtful,
+            tuple(runs),
+            check,
+        )
 
     return check(runs)
+
+
+def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tuple[str, ...]]]:
+    """Return the findings on training logs, and what was audited, by file."""
+    if files is None:
+        if reported is not None:
+            raise ProtocolError(f"reported: expected a training log to find it in (training_log), got only {reported}.")
+        return {}
+    score = None if reported is None else Reported(reported)
+    logs = read_logs(files).items()
+    return {file: (tuple(audit_training_log(log, score)), tuple(about_log(log, score))) for file, log in logs}
+
+
+def _n_listed(run: Run) -> int:
+    """Return one more than the largest item number of a split."""
+    return max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
 
 
 def _check_path(given: Any, role: str) -> None:
@@ -234,7 +337,9 @@ def _check_path(given: Any, role: str) -> None:
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
     if bool(lists) == bool(splits):
         got = "both" if lists else "neither"
-        raise ProtocolError(f"audit: expected complete splits, or lists of the query and database items, got {got}.")
+        raise ProtocolError(
+            f"audit: expected complete splits, or lists of the query and database items, or a training log, got {got}."
+        )
     for part in ("query", "database"):
         if lists and part not in lists:
             raise ProtocolError(f"{part}: expected the list of the {part} items next to {', '.join(lists)}, got none.")
@@ -251,8 +356,7 @@ def _copies(features: Any, distance: float | None, run: Run) -> dict[str, Copied
         if distance is not None:
             raise ProtocolError(f"distance: expected features to measure it in (features), got only {distance:g}.")
         return {}
-    n_listed = max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
-    X = features_from(features, run.split.dataset, n_listed)
+    X = features_from(features, run.split.dataset, _n_listed(run))
     if distance:
         return {f"features within {distance:g}": within_distance(X, distance)}
     return {"equal features": equal_content(first_equal(X, name_of(features, "features")))}

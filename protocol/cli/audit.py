@@ -6,23 +6,28 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from protocol.checks import number
+from protocol.checks import ProtocolError, number
 from protocol.cli._output import check_outputs, show
 
+if TYPE_CHECKING:
+    from protocol.auditing import Audit
+
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_KNOWN = ("labels", "ids", "features", "distance", "pairs", "protocol")
+_FILES = ("labels", "ids", "features", "pairs", "groups", "label_issues")
+_KNOWN = (*_FILES, "distance", "protocol", "sizes", "against", "label_agreement", "training_log", "reported")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
     from protocol.auditing import audit
 
-    check_outputs({"--json": arguments.json}, _inputs(arguments))
-    if arguments.json:
+    files = {"--json": arguments.json, "--write-doubtful": arguments.write_doubtful}
+    check_outputs(files, _inputs(arguments))
+    for path in filter(None, files.values()):
         from protocol.storage import check_writable
 
-        check_writable(arguments.json.parent)
+        check_writable(path.parent)
     if arguments.write_fixed:
         from protocol.auditing.mending import check_folder
 
@@ -32,6 +37,8 @@ def _audit(arguments: argparse.Namespace) -> int:
         from protocol.auditing import write_json
 
         write_json(arguments.json, audited.findings)
+    if arguments.write_doubtful:
+        _write_doubtful(arguments.write_doubtful, audited)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     if colour and not arguments.markdown:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
@@ -42,9 +49,23 @@ def _audit(arguments: argparse.Namespace) -> int:
     return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
+def _write_doubtful(path: Path, audited: "Audit") -> None:
+    """Write the places of the doubtful queries of one split, whose codes are in the order of its query list."""
+    from protocol.auditing.label_issues import write_places
+
+    if len(audited.doubtful) != 1:
+        got = f"{len(audited.doubtful)} splits" if audited.doubtful else "none"
+        raise ProtocolError(f"--write-doubtful: expected one split and its label issues (--label-issues), got {got}.")
+    write_places(path, *audited.doubtful.values())
+
+
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
     """Yield the files that the audit may read: those of the options, and the dataset of a split of the pipeline."""
-    yield from (getattr(arguments, name) for name in (*_LISTS, *_KNOWN) if name not in ("distance", "protocol"))
+    yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
+    if arguments.against:
+        yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
+    for log in arguments.training_log or ():
+        yield from (log, log.rpartition(":")[0] or None)
     for split in arguments.splits:
         yield split
         for folder in Path(split).parents:
@@ -66,6 +87,10 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             lists, one for each partition:
               text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
               F.npz:key, F.h5:dataset, F.mat:variable.
+            training logs:
+              .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by name, or
+              a record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP: 0.797`. F:COLUMN
+              names the column of the test scores. Columns named val... are those of a validation set, to choose by.
             exit status:
               0 no errors; 1 errors, or what --fail-on names; 2 the input can't be used.
 
@@ -76,9 +101,17 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --ids ids.txt --features gist.npy        copies of an item under another id: equal features
               ... --ids ids.txt --features gist.npy --distance 0.1       or nearly equal ones
               protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
+              ... --groups patients.csv                    groups (lines `id,group`) that are divided between partitions
+              ... --groups auto                            groups that the file names suggest; a guess
+              ... --label-issues cifar10h-probs.npy        queries whose label other annotators doubt
+              protocol audit --training-log log.csv --reported 0.797   is it the best of several test evaluations?
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
               ... --write-fixed fixed/                     the lists without the items in the wrong place, and a log
+              ... --sizes query=1000,train=5000            sizes that you expect, where no protocol is declared
+              ... --against cifar10_s1                     a table of what differs from a protocol
+              ... --against other/splits.h5                items that moved from one partition to another
+              ... --against query=q.txt,database=d.txt     the same, for another split in lists
               protocol list findings                       what there is to find, and how the papers treat it
             """
         ),
@@ -89,11 +122,48 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')} items"
         )
     command.add_argument("--protocol", metavar="NAME", help="the split protocol that was meant")
+    command.add_argument(
+        "--sizes",
+        type=_sizes,
+        metavar="PART=N,...",
+        help="sizes that the partitions are expected to have, in place of those of the protocol",
+    )
+    command.add_argument(
+        "--against",
+        metavar="NAME|FILE",
+        help="compare with a protocol, with another complete split, or with the lists query=F,database=F,...",
+    )
     command.add_argument("--ids", metavar="F", help="the dataset's ids in the order of the row numbers, one a line")
     command.add_argument("--labels", metavar="F", help="class labels in the order of the row numbers")
     command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
     command.add_argument("--distance", type=_distance, metavar="D", help="Euclidean; up to it, items are copies (0)")
     command.add_argument("--pairs", metavar="F", help="ids of an item's two modalities a line, to find torn pairs by")
+    command.add_argument(
+        "--groups", metavar="F", help="groups (video, patient, scene): lines `id,group`, or a group a line; or `auto`"
+    )
+    command.add_argument(
+        "--label-issues", metavar="F", help="doubted labels: annotators by class (.npy), or a .csv or .json of doubts"
+    )
+    command.add_argument(
+        "--label-agreement",
+        type=_share,
+        default=0.5,
+        metavar="S",
+        help="share of annotators below which a label is doubtful (0.5)",
+    )
+    command.add_argument(
+        "--write-doubtful",
+        type=Path,
+        metavar="F",
+        help="write the places of the queries with a doubtful label, from 0, one a line",
+    )
+    command.add_argument(
+        "--training-log",
+        action="append",
+        metavar="F",
+        help="scores by epoch, also without a split; F:COLUMN names the test scores; may be repeated",
+    )
+    command.add_argument("--reported", metavar="SCORE", help="the score that is reported of the training logs")
     command.add_argument(
         "--fail-on",
         choices=("error", "warning", "information", "never"),
@@ -125,3 +195,23 @@ def _distance(text: str) -> float:
         return number(float(text), "distance")
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _sizes(text: str) -> dict[str, int]:
+    sizes = {}
+    for entry in text.split(","):
+        part, _, size = entry.partition("=")
+        if part not in _LISTS or not size.isdecimal() or part in sizes:
+            raise argparse.ArgumentTypeError(f"expected PART=N,... (PART one of {', '.join(_LISTS)}), got {text!r}.")
+        sizes[part] = int(size)
+    return sizes
+
+
+def _share(text: str) -> float:
+    try:
+        share = number(float(text), "label agreement")
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if share > 1:
+        raise argparse.ArgumentTypeError(f"label agreement: expected a share from 0 to 1, got {text}.")
+    return share

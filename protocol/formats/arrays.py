@@ -217,7 +217,8 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
         16,777,215 as float32, neighbouring integers become equal.
     """
     if array.dtype.kind == "f":
-        whole = np.isfinite(array) & (np.trunc(array) == array)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            whole = np.isfinite(array) & (np.trunc(array) == array)
         if not whole.all():
             raise ProtocolError(f"{name}: expected integers, got {array[~whole][0]}.")
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), _LARGEST_INTEGER)

@@ -12,13 +12,10 @@ Libraries considered: scikit-learn's brute-force search takes 1.6 to 1.7 times t
 times (`tests/benchmarks/neighbours.py`), and neither returns all items that are as far as the k-th.
 """
 
-import contextlib
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +31,7 @@ from protocol.groundtruth._folds import (
     SquaredFold,
     check_rows,
 )
+from protocol.parallel import in_order, workers
 
 TILE = 512
 """Queries, and database items, of a tile: its product of 1 MB stays in cache."""
@@ -44,7 +42,6 @@ _PAIRS = 1 << 22
 _CROWD = 1024
 """Pairs above 2 k that a query may have in doubt before they are decided."""
 _Rows = NDArray[np.int64]
-_T = TypeVar("_T")
 
 
 def neighbours_within(
@@ -109,8 +106,8 @@ def neighbours_within(
         return found.rows[inside], found.columns[inside]
 
     starts = range(0, len(database), TILE)
-    with _workers(threads) as workers:
-        return _compressed(list(_in_order(search, starts, workers)), starts, len(query))
+    with workers(threads) as n_threads:
+        return _compressed(list(in_order(search, starts, n_threads)), starts, len(query))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,9 +216,9 @@ def nearest(
     else:
         fold = InnerFold(database, unit=distance == "cosine")
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
-    with _workers(threads) as workers:
+    with workers(threads) as n_threads:
         found = [
-            _Search(query[start : start + size], database, k, distance, fold, workers).run(progress or _ignore)
+            _Search(query[start : start + size], database, k, distance, fold, n_threads).run(progress or _ignore)
             for start in range(0, len(query), size)
         ]
     counts = np.concatenate([np.diff(part.indptr) for part in found])
@@ -316,7 +313,7 @@ class _Search:
             )
 
         starts = range(0, n_items, TILE)
-        for start, found in zip(starts, _in_order(search, starts, self.threads), strict=True):
+        for start, found in zip(starts, in_order(search, starts, self.threads), strict=True):
             pending.append(found)
             n_pending += len(found.rows)
             if n_pending > max(n_queries * self.k, len(pairs.rows)):
@@ -335,7 +332,7 @@ class _Search:
             right = self.fold.items(self.database[start : start + TILE], start)
             return left.vectors @ right.vectors.T + (left.doubt[:, None] + right.doubt)
 
-        high = np.concatenate(list(_in_order(search, range(0, n_first, TILE), self.threads)), axis=1)
+        high = np.concatenate(list(in_order(search, range(0, n_first, TILE), self.threads)), axis=1)
         return np.minimum(np.partition(high, self.k - 1, axis=1)[:, self.k - 1], FARTHEST)
 
     def _closest(self, queries: FoldedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
@@ -412,38 +409,6 @@ def _within(left: Folded, right: Folded) -> _Found:
         products = values.ravel()[pairs].astype(np.float64)
         found.append(_Found(rows, columns, products, left.doubt[rows] + right.doubt[columns]))
     return _Found(*map(np.concatenate, zip(*found, strict=True)))
-
-
-@contextlib.contextmanager
-def _workers(threads: int) -> Iterator[int]:
-    """Limit BLAS to one thread, and give the number of threads that may call it: one where BLAS can't be limited."""
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        yield 1
-    else:
-        with threadpool_limits(1, user_api="blas"):
-            yield threads
-
-
-def _in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
-    """Yield the results of the work for each start, in order, while other threads work a little ahead."""
-
-    def quietly(start: int) -> _T:
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            return work(start)
-
-    if threads == 1:
-        yield from map(quietly, starts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[_T]] = deque()
-        for start in starts:
-            ahead.append(pool.submit(quietly, start))
-            if len(ahead) > 2 * threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
 
 
 def _compressed(

@@ -4,6 +4,7 @@ from protocol.ranking.asymmetric import asymmetric_counts
 from protocol.ranking.bucket_search import BucketSearch, bucket_search, lookup_time
 from protocol.ranking.counting import count
 from protocol.ranking.counts import HammingCounts, pack_counts, unpack_counts
+from protocol.ranking.counts_file import truths_record, write_counts
 from protocol.ranking.relevance import (
     LabelRelevance,
     NeighbourRelevance,
@@ -33,5 +34,7 @@ __all__ = [
     "relevance_from_arrays",
     "relevance_of_part",
     "shard",
+    "truths_record",
     "unpack_counts",
+    "write_counts",
 ]

@@ -366,11 +366,11 @@ def _tell_apart(counts: Any, n_octaves: int) -> None:
 
 
 @_inner
-def _copy(source: Any, size: int, to: Any, room: int) -> None:
-    """Copy some words and write zeros to the rest."""
+def _copy(source: Any, size: int, to: Any, n_words: int) -> None:
+    """Copy `size` words and write zeros to the rest of `n_words`."""
     for w in range(0, size, LANES):
         _store(to, w, _load(source, w))
-    for w in range(size, room, LANES):
+    for w in range(size, n_words, LANES):
         _store(to, w, _zeros())
 
 

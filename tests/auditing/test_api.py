@@ -211,8 +211,16 @@ def test_html_is_escaped():
 
 LISTS = {"query": [0, 1], "database": [2, 3]}
 BAD = {
-    "nothing": ((), {}, "audit: expected complete splits, or lists of the query and database items, got neither."),
-    "both": ((LISTS,), LISTS, "audit: expected complete splits, or lists of the query and database items, got both."),
+    "nothing": (
+        (),
+        {},
+        "audit: expected complete splits, or lists of the query and database items, or a training log, got neither.",
+    ),
+    "both": (
+        (LISTS,),
+        LISTS,
+        "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+    ),
     "no query": ((), {"database": [1]}, "query: expected the list of the query items next to database, got none."),
     "empty query": (
         (),
@@ -321,7 +329,8 @@ for lists in ({"query": np.arange(10), "database": np.arange(9, 40)}, {"query": 
     print(audited.n_errors, audited._repr_html_()[:5], audited.to_json()[0], "query-in-database: 1" in repr(audited))
 known = {"labels": y, "features": np.arange(80.0).reshape(40, 2), "protocol": "from_lists"}
 print(hp.audit({"query": range(10), "database": range(10, 40)}, **known).n_errors)
-print(hp.audit(query=range(10), database=range(10, 40), **known, distance=0.1).n_errors, len(hp.names("split")) > 5)
+known |= {"distance": 0.1, "groups": y, "label_issues": [1]}
+print(hp.audit(query=range(10), database=range(10, 40), **known).n_errors, len(hp.names("split")) > 5)
 """
 
 

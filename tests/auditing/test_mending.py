@@ -149,6 +149,17 @@ def test_the_text_of_a_query_leaves_with_its_image(folder):
     assert ("database", 1, "t0", "pair-split", "query", "i0") in rows("fixed")
 
 
+def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(folder):
+    groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
+    split = {"query": ["a"], "train": ["b", "d"], "database": ["c", "e", "f"]}
+    audited = hp.audit(split, groups=groups)
+    mended = audited.write_fixed("fixed")
+    assert (mended.audit.n_errors, mended.n_removed) == (0, 1)
+    assert Path("fixed/train.txt").read_text() == "d\n"
+    assert audited.write_fixed("more", also=["group-split"]).audit.n_warnings == 0
+    assert Path("more/database.txt").read_text() == "e\nf\n"
+
+
 def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
     audited = hp.audit(query=[1], database=[1, 2])
     Path("full").mkdir()

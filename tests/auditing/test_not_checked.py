@@ -12,7 +12,7 @@ N = 60_000
 # Each with a fault: what makes the check possible, and the words for it where it is not.
 FAULTS = {
     "query-in-train": ({"train"}, "overlaps with what was not given"),
-    "size-mismatch": ({"protocol"}, "size-mismatch, class-imbalance"),
+    "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
     "class-missing": ({"labels"}, "classes and relevance"),
     "query-without-relevant": ({"labels"}, "classes and relevance"),
     "near-duplicate": ({"features"}, "near-duplicate (needs features)"),

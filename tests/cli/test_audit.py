@@ -172,7 +172,8 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     unseen = (
-        "near-duplicate (needs features); pair-split (needs pairs); leaks of what was fitted, mixed-libraries "
+        "near-duplicate (needs features); pair-split (needs pairs); group-split (needs groups); doubtful-label (needs "
+        "label issues); selection-on-test (needs a training log); leaks of what was fitted, mixed-libraries "
         "(need the pipeline's target audit)"
     )
     assert f"clean, of what was checked; not checked: {unseen}" in " ".join(out.split())
@@ -204,6 +205,47 @@ def test_items_of_another_dataset_are_not_taken_for_the_splits_own(folder):
         storage.passport("dataset y", parameters={}, inputs={}),
     )
     assert names(path) == (0, [])
+
+
+def test_a_split_is_compared_with_another_and_with_a_protocol(folder, capsys):
+    Path("moved.txt").write_text("".join(Path("database.txt").read_text().splitlines(keepends=True)[3:]))
+    against = "query=query.txt,database=moved.txt,train=train.txt"
+    assert names(*LISTS, "--against", against) == (0, [])
+    out = capsys.readouterr().out
+    assert "database    300    297      297" in out
+    assert "These items are in database here, and in no partition in query.txt moved.txt train.txt." in out
+    (finding,) = [one for one in json.loads(Path("found.json").read_text()) if one["finding"] == "split-difference"]
+    assert finding["items"] == [IDS[row] for row in PARTS["database"][:3]]
+    assert main(["audit", *LISTS, "--against", against, "--fail-on", "information"]) == 1
+    assert main(["audit", *LISTS, "--against", "voc2012_1k", "--markdown"]) == 0
+    assert "| sizes | query | 20 | 1,000 |" in capsys.readouterr().out
+
+
+def test_a_file_that_is_compared_with_is_no_place_for_the_json(folder, capsys):
+    against = "query=query.txt,database=database.txt"
+    assert (
+        main(
+            ["audit", "--query", "query.txt", "--database", "train.txt", "--against", against, "--json", "database.txt"]
+        )
+        == 2
+    )
+    assert "database.txt" in capsys.readouterr().err
+
+
+def test_expected_sizes_need_no_protocol(folder, capsys):
+    assert names(*LISTS, "--sizes", "query=20,train=40") == (0, [])
+    assert "size-mismatch" not in capsys.readouterr().out
+    assert names(*LISTS, "--sizes", "query=21,train=40") == (1, [("size-mismatch", "error", 1)])
+
+
+@pytest.mark.parametrize(
+    "sizes", ["query", "query=", "query=x", "query=-1", "test=3", "query=1,query=1", "query=1,", ""]
+)
+def test_sizes_that_are_none_are_refused(folder, sizes, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["audit", *LISTS, "--sizes", sizes])
+    assert stopped.value.code == 2
+    assert "argument --sizes: expected PART=N,..." in capsys.readouterr().err
 
 
 def test_copies_are_found_by_features_that_are_equal_or_near(folder):
@@ -362,8 +404,14 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "audit: expected complete splits, or lists of the query and database items, got neither."),
-        (["a.h5", *LISTS], "audit: expected complete splits, or lists of the query and database items, got both."),
+        (
+            [],
+            "expected complete splits, or lists of the query and database items, or a training log, got neither.",
+        ),
+        (
+            ["a.h5", *LISTS],
+            "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+        ),
         (["--query", "query.txt"], "database: expected the list of the database items next to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
         ([*LISTS, "--distance", "1"], "distance: expected features to measure it in (features), got only 1."),
@@ -430,7 +478,11 @@ def test_the_lists_of_deephash_are_clean(nuswide, tmp_path, monkeypatch, capsys)
         str(nuswide / "deephash_21/train.txt.gz"),
     ]
     assert names(*files) == (0, [])
-    assert "query 2,100, database 10,500" in capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "query 2,100, database 10,500" in out
+    lists = "DeepHash-pytorch's lists of NUS-WIDE-21"
+    assert f"The query list has the 2,100 file names of the query list in {lists}." in out
+    assert f"The database list has the 10,500 file names of the train list in {lists}." in out
 
 
 def test_the_lists_of_hashnet_have_images_without_labels_and_concepts_without_images(nuswide, tmp_path, monkeypatch):

@@ -1,21 +1,24 @@
-"""The guide to what a code loses shows what its commands print."""
+"""Guides show what their commands print."""
 
 import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from protocol.cli import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "what-a-code-loses.md"
+GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
-def test_the_page_shows_what_its_commands_print(tmp_path, monkeypatch, capsys):
-    text = PAGE.read_text()
+@pytest.mark.parametrize(("page", "n_commands"), [("what-a-code-loses.md", 2), ("find-near-duplicates.md", 2)])
+def test_the_page_shows_what_its_commands_print(page, n_commands, tmp_path, monkeypatch, capsys):
+    text = (GUIDES / page).read_text()
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(code, {})
     commands = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert len(commands) == text.count("```text") == 2
+    assert len(commands) == text.count("```text") == n_commands
     for command, output in commands:
         program, *arguments = shlex.split(command.replace("\\\n", " "))
         assert program == "protocol"

@@ -28,6 +28,11 @@ def ranges(**sizes):
     return {name: np.arange(*bounds[i : i + 2]) for i, name in enumerate(sizes)}
 
 
+def several(n_items, n_classes):
+    """Return labels of which an item has about three."""
+    return np.random.default_rng(0).random((n_items, n_classes)) < 3 / n_classes
+
+
 IMAGENET = ranges(database=128_503, test=5_000)
 # By protocol: items, labels, official parts, the sizes that its paper names.
 CASES = {
@@ -66,13 +71,32 @@ CASES = {
         ranges(base=1_000_000, learn=100_000, query=10_000),
         {"query": 10_000, "train": 100_000, "database": 1_000_000},
     ),
+    "cifar10_10k": (60_000, CIFAR, {}, {"query": 10_000, "train": 50_000, "database": 50_000}),
+    "coco_5k": (122_218, several(122_218, 80), {}, {"query": 5_000, "train": 10_000, "database": 117_218}),
+    "nuswide_81": (30_000, several(30_000, 81), {}, {"query": 5_000, "train": 10_000, "database": 25_000}),
+    "mirflickr_2k": (20_015, several(20_015, 24), {}, {"query": 2_000, "train": 10_000, "database": 18_015}),
+    "mirflickr_1k": (25_000, several(25_000, 38), {}, {"query": 1_000, "train": 4_000, "database": 20_000}),
+    "voc2012_1k": (11_540, several(11_540, 20), {}, {"query": 1_000, "train": 4_000, "database": 6_540}),
 }
 # What each has in its database beside what is only there; all other partitions are disjoint.
 IN_DATABASE = {
-    name: {"train"} for name in ("cifar10_s1", "cifar10_s2", "nuswide_21", "labelme_2k", "imagenet100", "wiki_official")
+    name: {"train"}
+    for name in (
+        "cifar10_s1",
+        "cifar10_s2",
+        "cifar10_10k",
+        "nuswide_21",
+        "nuswide_81",
+        "labelme_2k",
+        "imagenet100",
+        "wiki_official",
+        "coco_5k",
+        "mirflickr_2k",
+    )
 }
 IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
-FROM_SEED = ["standard", "improved", "cifar10_s1", "cifar10_54k", "nuswide_21", "labelme_2k"]
+FROM_SEED = ["standard", "improved", "cifar10_s1", "cifar10_54k", "cifar10_10k", "nuswide_21", "labelme_2k"]
+FROM_SEED += ["coco_5k", "nuswide_81", "mirflickr_2k", "mirflickr_1k", "voc2012_1k"]
 
 
 @functools.cache
@@ -119,6 +143,11 @@ def test_the_sizes_it_tells_before_drawing_are_those_it_draws(name):
 @pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k"])
 def test_cifar10_has_as_many_of_each_class_as_the_papers_say(protocol, name, part, number):
     assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
+
+
+@pytest.mark.parametrize(("part", "number"), [("query", 1_000), ("train", 5_000)])
+def test_the_large_draw_of_cifar10_has_as_many_of_each_class_as_the_toolkit_says(part, number):
+    assert Counter(CIFAR[draw("cifar10_10k")[part]].tolist()) == dict.fromkeys(range(10), number)
 
 
 def test_the_second_setting_of_cifar10_has_the_official_test_images_as_queries_and_learns_from_the_whole_database():

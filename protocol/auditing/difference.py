@@ -1,0 +1,357 @@
+"""The difference between two splits, item by item, or between a split and a declared protocol."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry, tables
+from protocol.auditing.findings import Finding, found
+from protocol.auditing.identification import Match, compare
+from protocol.auditing.inputs import is_file
+from protocol.auditing.reading import read_lists, read_runs
+from protocol.auditing.split import Dataset, Split
+from protocol.checks import ProtocolError, one_of, printable
+from protocol.splits import PARTITIONS
+
+_NONE = "none"
+_KIND = "split-difference"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two splits of the same items differ.
+
+    Parameters
+    ----------
+    here, there : str
+        Where the two came from.
+    by : {"ids", "row numbers", "file names"}
+        What an item was recognised by.
+    sizes : mapping of str to (int, int, int)
+        By partition, how many items it has here, there, and in both.
+    matrix : mapping of (str, str) to int
+        How many items are in one partition here and in another there; ``"none"`` is no partition.
+    moved : mapping of (tuple of str, tuple of str) to tuple of str
+        The items whose partitions differ, by their partitions here and there.
+    reordered : tuple of str
+        The partitions that have the same items in another order, or some of them another number of times.
+    not_given : mapping of str to str
+        The partitions that only one side has, which are not compared, and that side: ``"here"`` or ``"there"``.
+    """
+
+    here: str
+    there: str
+    by: str
+    sizes: Mapping[str, tuple[int, int, int]]
+    matrix: Mapping[tuple[str, str], int]
+    moved: Mapping[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]
+    reordered: tuple[str, ...]
+    not_given: Mapping[str, str]
+
+    def findings(self) -> list[Finding]:
+        """Return a finding for each way in which items moved, one for the order, and one for missing partitions."""
+        made = []
+        for (a, b), items in self.moved.items():
+            what = f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}"
+            made += found(_KIND, "information", len(items), items, what=what)
+        what = f"These partitions have the items that they have in {self.there}, but listed otherwise"
+        made += found(_KIND, "information", len(self.reordered), self.reordered, what=what)
+        given = [f"{part} (only {side})" for part, side in self.not_given.items()]
+        what = f"These partitions are not compared, because only one of the split and {self.there} has them"
+        return made + found(_KIND, "information", len(given), given, what=what)
+
+    def to_text(self) -> str:
+        """Return the sizes and the matrix as aligned columns."""
+        return "\n\n".join([self._title(), *(_aligned(*table) for table in self._tables()), *self._sentences()])
+
+    def to_markdown(self) -> str:
+        """Return the sizes and the matrix as two tables."""
+        parts = [f"#### {self._title()}"]
+        parts += [tables.markdown(header, rows, numbers=header[1:]) for header, rows in self._tables()]
+        return "\n\n".join([*parts, *self._sentences()])
+
+    def to_json(self) -> str:
+        """Return everything as a JSON object, with all items that moved."""
+        return json.dumps(
+            {
+                "here": self.here,
+                "there": self.there,
+                "by": self.by,
+                "sizes": {
+                    part: dict(zip(("here", "there", "both"), own, strict=True)) for part, own in self.sizes.items()
+                },
+                "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
+                "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
+                "reordered": self.reordered,
+                "not_given": self.not_given,
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    def _title(self) -> str:
+        return f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
+
+    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
+        sizes = [[part, *(f"{count:,}" for count in own)] for part, own in self.sizes.items()]
+        names = [*self.sizes, _NONE]
+        counts = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
+        return [
+            (["partition", "here", "there", "in both"], sizes),
+            (["items", *(f"{b} there" for b in names)], counts),
+        ]
+
+    def _sentences(self) -> list[str]:
+        told = [f"{part}: the same items, listed in another order." for part in self.reordered]
+        told += [f"{part}: only {side}, so it is not compared." for part, side in self.not_given.items()]
+        return told if told or self.moved else ["No difference."]
+
+
+@dataclass(frozen=True)
+class ProtocolDifference:
+    """How a split differs from a declared protocol: sizes, overlaps, classes and official parts.
+
+    Parameters
+    ----------
+    here : str
+        Where the split came from.
+    match : Match
+    """
+
+    here: str
+    match: Match
+
+    @property
+    def there(self) -> str:
+        """The name of the protocol."""
+        return self.match.name
+
+    def findings(self) -> list[Finding]:
+        """Return one finding that lists the differences."""
+        told = self.match.differences
+        what = f"The split differs from the protocol {self.match.name} in these respects"
+        return found(_KIND, "information", len(told), told, what=what)
+
+    def to_text(self) -> str:
+        """Return what was compared as aligned columns."""
+        return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.told()}."])
+
+    def to_markdown(self) -> str:
+        """Return what was compared as a table."""
+        header, rows = self._table()
+        table = tables.markdown(header, rows, numbers=header[2:])
+        return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.told()}."])
+
+    def to_json(self) -> str:
+        """Return everything as a JSON object."""
+        header, rows = self._table()
+        compared = [dict(zip(header, row, strict=True)) for row in rows]
+        told = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
+        return json.dumps(told, indent=2, ensure_ascii=False)
+
+    def _title(self) -> str:
+        return f"{printable(self.here)} against the protocol {self.match.name}"
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        return ["compared", "of", "here", "declared"], [
+            [one.by, one.what, one.here, one.declared] for one in self.match.comparisons
+        ]
+
+
+def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> Difference | ProtocolDifference:
+    """Return how a split differs from what a caller names.
+
+    Parameters
+    ----------
+    split : Split
+    here : str
+        What the caller calls it.
+    against : str, path, object of `load_split` or mapping
+        The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
+    dataset : Dataset
+        What the caller knows of the dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If it is none of these, can't be read, or has row numbers where the split has ids.
+    """
+    if isinstance(against, str) and against in registry.names("split"):
+        return ProtocolDifference(here, compare(split, against))
+    lists = _lists(against)
+    if lists:
+        run = read_lists(lists, dataset)
+    else:
+        if isinstance(against, str) and not Path(against).suffix and not Path(against).exists():
+            one_of(against, registry.names("split"), "against", listing="protocol list splits")
+        if not (is_file(against) or isinstance(against, Mapping) or isinstance(getattr(against, "path", None), Path)):
+            raise ProtocolError(
+                f"against: expected the name of a protocol, a file or a mapping of partition names, got "
+                f"{type(against).__name__}."
+            )
+        run = read_runs([against], dataset)[0]
+    there = run.file if is_file(against) or lists else "the other split"
+    return difference(split, run.split, here=here, there=there)
+
+
+def _lists(against: Any) -> dict[str, str]:
+    """Return the files of ``query=F,database=F`` by partition; nothing where it is another kind of name."""
+    if not isinstance(against, str) or against.partition("=")[0] not in PARTITIONS:
+        return {}
+    lists = {}
+    for entry in against.split(","):
+        part, _, file = entry.partition("=")
+        one_of(part, PARTITIONS, f"against: {against}: partition")
+        if not file:
+            raise ProtocolError(f"against: {against}: expected a file after {part}=, got none.")
+        lists[part] = file
+    missing = [part for part in ("query", "database") if part not in lists]
+    if missing:
+        raise ProtocolError(f"against: {against}: expected lists of query and database, got no {missing[0]}=FILE.")
+    return lists
+
+
+def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
+    """Return how two splits differ, item by item.
+
+    Items are recognised by their ids; by row numbers where neither split has ids, or one has the ids of the whole
+    dataset in the order of its rows; and by file names without folders where no id is in both.
+
+    Parameters
+    ----------
+    a, b : Split
+    here, there : str
+        What they are called.
+
+    Raises
+    ------
+    ProtocolError
+        If one split has ids and the other row numbers, and the order of the ids is not known.
+
+    Examples
+    --------
+    >>> one = Split({"query": np.array([0, 1]), "database": np.array([2, 3, 4])}, Dataset())
+    >>> two = Split({"query": np.array([0, 2]), "database": np.array([1, 3])}, Dataset())
+    >>> for (before, after), items in difference(one, two).moved.items():
+    ...     print(before, after, items)
+    ('query',) ('database',) ('1',)
+    ('database',) ('query',) ('2',)
+    ('database',) () ('4',)
+    """
+    entries_a, entries_b, names, by = _common_numbers(a, b, here, there)
+    parts = [part for part in PARTITIONS if part in entries_a and part in entries_b]
+    not_given = {
+        part: "here" if part in entries_a else "there"
+        for part in PARTITIONS
+        if (part in entries_a) != (part in entries_b)
+    }
+    keys, (in_a, in_b) = _memberships([entries_a, entries_b], parts)
+    sizes = {
+        part: (int(in_a[i].sum()), int(in_b[i].sum()), int((in_a[i] & in_b[i]).sum())) for i, part in enumerate(parts)
+    }
+    return Difference(
+        here,
+        there,
+        by,
+        sizes,
+        _matrix(in_a, in_b, parts),
+        _moved(keys, names, in_a, in_b, parts),
+        tuple(
+            part
+            for i, part in enumerate(parts)
+            if np.array_equal(in_a[i], in_b[i]) and not np.array_equal(entries_a[part], entries_b[part])
+        ),
+        not_given,
+    )
+
+
+def _common_numbers(
+    a: Split, b: Split, here: str, there: str
+) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], Sequence[str] | None, str]:
+    """Return the entries of both splits as numbers that mean the same items, their names, and what they are known by.
+
+    Partitions without items are left out. Names are None where the numbers are row numbers.
+    """
+    known = [split.dataset.ids is not None for split in (a, b)]
+    entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
+    if not all(known):
+        for split, has_ids, name, other in ((a, known[0], here, there), (b, known[1], there, here)):
+            if has_ids and split.dataset.n_items is None:
+                raise ProtocolError(
+                    f"against: expected ids in both splits, or row numbers in both, got ids in {name} and row numbers "
+                    f"in {other}. Give the ids of the dataset in the order of its rows (ids)."
+                )
+        return entries_a, entries_b, None, "row numbers"
+    ids, by = [np.asarray(split.dataset.ids).tolist() for split in (a, b)], "ids"
+    numbers: dict[str, int] = {name: number for number, name in enumerate(ids[0])}
+    if not any(name in numbers for name in ids[1]):
+        files = [[name.replace("\\", "/").rpartition("/")[2] for name in own] for own in ids]
+        own = set(files[0])
+        if len(own) == len(ids[0]) and len(set(files[1])) == len(ids[1]) and not own.isdisjoint(files[1]):
+            ids, by = files, "file names"
+            numbers = {name: number for number, name in enumerate(ids[0])}
+    rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids[1]], dtype=np.int64)
+    return entries_a, {part: rows[items] for part, items in entries_b.items()}, list(numbers), by
+
+
+def _memberships(
+    sides: Sequence[Mapping[str, NDArray]], parts: Sequence[str]
+) -> tuple[NDArray, list[NDArray[np.bool_]]]:
+    """Return the distinct items, and for each side which partitions they are in, shape (n_parts, n_items)."""
+    entries = [[side[part] for part in parts] for side in sides]
+    every = np.concatenate([own for side in entries for own in side]) if parts else np.empty(0, dtype=np.int64)
+    keys, places = np.unique(every, return_inverse=True)
+    bounds = np.cumsum([len(own) for side in entries for own in side])[:-1]
+    pieces = np.split(places, bounds)
+    found_in = []
+    for number in range(len(sides)):
+        inside = np.zeros((len(parts), len(keys)), dtype=np.bool_)
+        for i in range(len(parts)):
+            inside[i, pieces[number * len(parts) + i]] = True
+        found_in.append(inside)
+    return keys, found_in
+
+
+def _matrix(a: NDArray[np.bool_], b: NDArray[np.bool_], parts: Sequence[str]) -> dict[tuple[str, str], int]:
+    names = [*parts, _NONE]
+    with_none = [np.vstack([side, ~side.any(axis=0)]) for side in (a, b)]
+    return {
+        (first, second): int((with_none[0][i] & with_none[1][j]).sum())
+        for i, first in enumerate(names)
+        for j, second in enumerate(names)
+    }
+
+
+def _moved(
+    keys: NDArray[np.int64],
+    names: Sequence[str] | None,
+    a: NDArray[np.bool_],
+    b: NDArray[np.bool_],
+    parts: Sequence[str],
+) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
+    """Return the items whose partitions differ, by these; in the order of the partitions, then of the items."""
+    weights = 2 ** np.arange(len(parts))[::-1, None]
+    codes = (a * weights).sum(axis=0) * 2 ** len(parts) + (b * weights).sum(axis=0)
+    differ = np.flatnonzero((a != b).any(axis=0))
+    moved = {}
+    for code in np.unique(codes[differ])[::-1]:
+        items = differ[codes[differ] == code]
+        pattern = tuple(tuple(part for i, part in enumerate(parts) if side[i, items[0]]) for side in (a, b))
+        moved[pattern[0], pattern[1]] = tuple(str(key) if names is None else names[key] for key in keys[items].tolist())
+    return moved
+
+
+def _named(parts: Sequence[str]) -> str:
+    return " and ".join(parts) or "no partition"
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text whose columns are aligned to the right, but the first."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [[line[0], *map(str.rjust, line[1:], widths[1:])] for line in (header, *rows)]
+    return tables.text(lines[0], lines[1:])

@@ -1,0 +1,7 @@
+"""Near-duplicates among anyone's images or vectors: candidates, their verification, and a sheet to judge them by."""
+
+from protocol.auditing.duplicates.finder import find_duplicates
+from protocol.auditing.duplicates.proposals import Pairs, Proposals
+from protocol.auditing.duplicates.sheet import contact_sheet
+
+__all__ = ["Pairs", "Proposals", "contact_sheet", "find_duplicates"]

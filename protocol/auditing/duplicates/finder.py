@@ -1,0 +1,175 @@
+"""The public function `find_duplicates`: pairs that may be near-duplicates, in order of suspicion."""
+
+import contextlib
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.duplicates.candidates import best_matches
+from protocol.auditing.duplicates.descriptors import SIZE, block_means, mirrored, small_images
+from protocol.auditing.duplicates.inputs import Items, opened_images, vectors_from
+from protocol.auditing.duplicates.proposals import Pairs, Proposals, ordered
+from protocol.auditing.duplicates.vectors import is_small, n_steps, similar_vectors
+from protocol.auditing.duplicates.verification import correlations
+from protocol.checks import ProtocolError, integer, number, one_of
+from protocol.evaluation.progress import Progress, stage
+from protocol.groundtruth import check_rows
+
+CANDIDATES = 10
+"""Items that each query, and its mirror image, is verified against."""
+MIRROR = 1.3
+"""By which the distance of a mirrored pair from the score 1 is multiplied: chance has twice as many opportunities."""
+LEAST = {"images": 0.0, "vectors": 0.9}
+"""The least score of a pair, unless the caller gives another."""
+
+
+def find_duplicates(
+    query: Any,
+    database: Any = None,
+    *,
+    kind: Literal["images", "vectors"] = "images",
+    most: int = 1000,
+    least: float | None = None,
+    mirror: bool = True,
+    exact: bool | None = None,
+    threads: int = 1,
+    progress: Progress = None,
+) -> Proposals:
+    """Return pairs of a query and a database item that may be near-duplicates, the most suspicious first.
+
+    Parameters
+    ----------
+    query, database : path or array_like
+        Images: uint8 (n, height, width) or (n, height, width, 3) as an array or a file (``.npy``, ``F.npz:key``,
+        ``F.h5:dataset``), a folder of image files, or ``content.h5`` of a dataset of the pipeline. Sizes may differ:
+        the central square of every image is compared at 32 x 32 pixels. Vectors: numbers (n, d), as an array or a
+        file. Without a database, the queries are compared with each other.
+    kind : {"images", "vectors"}, default="images"
+    most : int, default=1000
+        The number of queries to propose, each with its best partner and up to four others that are about as similar.
+    least : float, optional
+        The least score of a pair, from 0 to 1; by default 0 for images, so that `most` alone limits the proposals, and
+        0.9 for vectors.
+    mirror : bool, default=True
+        Of images: whether mirrored copies are looked for too.
+    exact : bool, optional
+        Of vectors: whether all pairs are compared. By default this is decided by the size: up to 10^12
+        multiplications. Otherwise candidates come from random-hyperplane keys.
+    threads : int, default=1
+        The result is the same for any number.
+    progress : callable, optional
+        Called with how much is done, with the total, and with the stage.
+
+    Returns
+    -------
+    Proposals
+        Printed, it is the text of ``protocol find-duplicates``.
+
+    Raises
+    ------
+    ProtocolError
+        If an input can't be used, or an option is out of its range.
+
+    Notes
+    -----
+    Images: candidates are the database items whose block means have the largest cosine with those of the query. They
+    are verified by the correlation of local contrast, the largest over small shifts and scales. The score is the mean
+    of cosine and correlation; that of a mirrored pair is lower unless it is 1. Vectors: the score is the cosine.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> database = rng.integers(0, 256, (50, 32, 32, 3), dtype=np.uint8)
+    >>> query = np.concatenate([rng.integers(0, 256, (3, 32, 32, 3), dtype=np.uint8), database[7:8, :, ::-1]])
+    >>> found = find_duplicates(query, database, most=1)
+    >>> found.records()[0]["query"], found.records()[0]["database"], found.records()[0]["mirrored"]
+    ('3', '7', 1)
+    """
+    one_of(kind, ("images", "vectors"), "kind")
+    integer(most, "most")
+    integer(threads, "threads")
+    least = LEAST[kind] if least is None else number(least, "least")
+    if least > 1:
+        raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
+    if kind == "vectors":
+        return _among_vectors(query, database, most, least, exact, threads, progress)
+    if exact is not None:
+        raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option of vectors.")
+    with contextlib.ExitStack() as stack:
+        left = stack.enter_context(opened_images(query, "query", image_size=SIZE))
+        same = database is None
+        right = left if same else stack.enter_context(opened_images(database, "database", image_size=SIZE))
+        _check_pairs(left, same)
+        n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
+        add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
+        q = small_images(left.rows, n_channels=n_channels, done=add)
+        d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
+    pairs = _similar_images(q, d, same, mirror, threads, progress)
+    pairs = pairs.where(pairs.score >= least).once(same=same)
+    n_candidates, of = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
+    candidates = f"candidates: the {n_candidates} most similar items of each {of}; other pairs are not checked"
+    return Proposals(
+        *ordered(pairs, most), left.ids, right.ids, (_sizes(left, right, same, "images"), candidates), "images"
+    )
+
+
+def _check_pairs(items: Items, same: bool) -> None:
+    if same and len(items) < 2:
+        raise ProtocolError(f"{items.name}: expected two items or more to compare with each other, got one.")
+
+
+def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
+    if same:
+        return f"{left.name}: {len(left):,} {kind}, compared with each other"
+    return f"{left.name}: {len(left):,} {kind}, compared with {right.name}: {len(right):,}"
+
+
+def _similar_images(
+    q: NDArray[np.uint8], d: NDArray[np.uint8], same: bool, mirror: bool, threads: int, progress: Progress
+) -> Pairs:
+    """Return the candidates of every query with their scores."""
+    n = len(q)
+    add = stage(progress, "candidates", n * (1 + mirror))
+    right = block_means(d)
+    left = right if same else block_means(q)
+    plain, cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
+    flipped, flipped_cosine = np.empty((n, 0), dtype=np.int64), np.empty((n, 0), dtype=np.float32)
+    if mirror:
+        left = block_means(mirrored(q))
+        flipped, flipped_cosine = best_matches(left, right, CANDIDATES, same=same, threads=threads, done=add)
+    add = stage(progress, "verification", n)
+    correlation, flipped_correlation = correlations(q, d, plain, flipped, threads=threads, done=add)
+    k = plain.shape[1]
+    database = np.concatenate([plain, flipped], axis=1)
+    cosines = np.concatenate([cosine, flipped_cosine], axis=1, dtype=np.float64)
+    both = np.concatenate([correlation, flipped_correlation], axis=1, dtype=np.float64)
+    is_mirrored = np.broadcast_to(np.arange(database.shape[1]) >= k, database.shape)
+    distance = np.maximum(1 - (cosines + both) / 2, 0)
+    score = 1 - np.where(is_mirrored, MIRROR * distance, distance)
+    queries = np.repeat(np.arange(n, dtype=np.int64), database.shape[1])
+    return Pairs(queries, database.ravel(), score.ravel(), cosines.ravel(), both.ravel(), is_mirrored.ravel())
+
+
+def _among_vectors(
+    query: Any, database: Any, most: int, least: float, exact: bool | None, threads: int, progress: Progress
+) -> Proposals:
+    left = vectors_from(query, "query")
+    same = database is None
+    right = left if same else vectors_from(database, "database")
+    _check_pairs(left, same)
+    X, Z = np.asarray(left.rows), np.asarray(right.rows)
+    if X.shape[1] != Z.shape[1]:
+        raise ProtocolError(f"{left.name}: expected {Z.shape[1]} features as in {right.name}, got {X.shape[1]}.")
+    for side in (left,) if same else (left, right):
+        check_rows(np.asarray(side.rows), side.name, unit=True)
+    exact = is_small(X, Z) if exact is None else exact
+    add = stage(progress, "comparing vectors", n_steps(len(X), exact=exact))
+    pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add)
+    candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
+    about = (
+        _sizes(left, right, same, "vectors"),
+        f"candidates: {candidates}",
+        f"proposed: pairs with a cosine of at least {least:g}",
+    )
+    return Proposals(*ordered(pairs.once(same=same), most), left.ids, right.ids, about, "vectors")

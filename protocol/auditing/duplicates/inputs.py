@@ -1,0 +1,105 @@
+"""Images and vectors to compare, as a caller has them: arrays, files, folders of images, datasets of a pipeline."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import registry, storage
+from protocol.auditing.inputs import array_from, is_file, name_of
+from protocol.checks import ProtocolError
+from protocol.checks import images as check_images
+from protocol.datasets import Rows
+from protocol.formats.arrays import map_array
+
+_CONTENT = "content.h5"
+"""The file of a dataset of the pipeline; the names of its items are in ``items.h5`` next to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The items of one side.
+
+    Parameters
+    ----------
+    rows : Rows
+        Images, or vectors (n, d).
+    name : str
+        In messages.
+    ids : ndarray of str, shape (n,), or None
+        None: the items are known by their row numbers.
+    """
+
+    rows: Rows
+    name: str
+    ids: NDArray[np.str_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@contextlib.contextmanager
+def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]:
+    """Give images: uint8 (n, height, width) or (n, height, width, 3).
+
+    Parameters
+    ----------
+    values : path or array_like
+        An array, a file of one (``.npy``, ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5``
+        of a dataset of the pipeline.
+    role : str
+        The name of an array in messages.
+    image_size : int
+        Pixels a side of the squares that image files are read as.
+
+    Raises
+    ------
+    ProtocolError
+        If the input can't be read, or holds no images.
+    """
+    name = name_of(values, role)
+    if is_file(values) and Path(values).is_dir():
+        data = registry.get("dataset", "image_folder")({}, folder=str(values), image_size=image_size)
+        yield Items(data.images, name, data.ids)
+    elif is_file(values) and Path(values).name == _CONTENT:
+        with storage.streamed(values, "images") as images:
+            check_images(images, name)
+            yield Items(images, name, _ids_next_to(Path(values), len(images)))
+    else:
+        images = map_array(values) if is_file(values) else array_from(values, role)
+        check_images(images, name)
+        yield Items(images, name)
+
+
+def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
+    """Return the names of the items of a dataset of the pipeline, if the file with them is there."""
+    file = content.with_name("items.h5")
+    if not file.is_file():
+        return None
+    ids = np.char.decode(storage.read(file, ["ids"])["ids"], "utf-8")
+    if len(ids) != n_items:
+        raise ProtocolError(f"{file}: ids: expected {n_items}, one for each image of {content}, got {len(ids)}.")
+    return ids
+
+
+def vectors_from(values: Any, role: str) -> Items:
+    """Return vectors, a matrix of real numbers; those of an ``.npy`` file stay on the disk.
+
+    Raises
+    ------
+    ProtocolError
+        If the input can't be read, or is no matrix of numbers.
+    """
+    name = name_of(values, role)
+    if is_file(values) and Path(values).is_dir():
+        raise ProtocolError(f"{name}: expected a file of vectors, got a folder. Images are compared without --vectors.")
+    X = map_array(values) if is_file(values) else array_from(values, role)
+    if X.dtype.kind not in "fiub" or X.dtype.itemsize > 8:
+        raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {X.dtype}.")
+    if X.ndim != 2 or 0 in X.shape:
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, d), got shape {X.shape}.")
+    return Items(X, name)

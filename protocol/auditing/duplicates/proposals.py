@@ -1,0 +1,210 @@
+"""Proposed pairs of near-duplicates in order of suspicion, and how they are written."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.duplicates import measured
+from protocol.checks import need
+from protocol.tables import text, write_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("query", "database", "score", "rank", "choice", "cosine", "correlation", "mirrored")
+"""Of the CSV file. The last three are of images only."""
+FURTHER = 4
+"""Further partners of a query that a proposal may have."""
+GAP = 0.05
+"""How much lower than that of the first partner their scores may be."""
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a query and a database item, by their row numbers, in any order; one entry for each measurement.
+
+    Parameters
+    ----------
+    query, database : ndarray of int64, shape (n,)
+    score : ndarray of float64, shape (n,)
+        1 for equal items; pairs are ordered by it.
+    cosine, correlation : ndarray of float64, shape (n,)
+        Of images: the cosine of the block means, and the correlation of local contrast. Empty for vectors.
+    mirrored : ndarray of bool, shape (n,)
+        Of images: whether the pair agrees if one image is mirrored. Empty for vectors.
+    """
+
+    query: NDArray[np.int64]
+    database: NDArray[np.int64]
+    score: NDArray[np.float64]
+    cosine: NDArray[np.float64]
+    correlation: NDArray[np.float64]
+    mirrored: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def where(self, kept: NDArray) -> "Pairs":
+        """Return some of the pairs, by mask or position."""
+        own = self.query[kept], self.database[kept], self.score[kept]
+        if not len(self.mirrored):
+            return Pairs(*own, self.cosine, self.correlation, self.mirrored)
+        return Pairs(*own, self.cosine[kept], self.correlation[kept], self.mirrored[kept])
+
+    def once(self, *, same: bool) -> "Pairs":
+        """Return every pair once, with its largest score.
+
+        Parameters
+        ----------
+        same : bool
+            Whether queries and database are the same items: then a pair is one in either order, and its first item
+            becomes the query.
+        """
+        pairs = self
+        if same:
+            low, high = np.minimum(self.query, self.database), np.maximum(self.query, self.database)
+            pairs = Pairs(low, high, self.score, self.cosine, self.correlation, self.mirrored)
+        order = np.lexsort((-pairs.score, pairs.database, pairs.query))
+        query, database = pairs.query[order], pairs.database[order]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (query[1:] != query[:-1]) | (database[1:] != database[:-1])
+        return pairs.where(order[first])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proposals:
+    """Pairs that may be near-duplicates, the most suspicious first; each query is proposed once.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        In order of `rank`, then of `choice`.
+    rank : ndarray of int64, shape (n,)
+        1 for the most suspicious query, 2 for the next one, and so on.
+    choice : ndarray of int64, shape (n,)
+        1 for the best partner of the query, 2 and more for partners that are about as similar.
+    query_ids, database_ids : ndarray of str, or None
+        The names of all items; None where they are known by their row numbers.
+    about : tuple of str
+        What was compared, and how.
+    kind : {"images", "vectors"}
+    """
+
+    pairs: Pairs
+    rank: NDArray[np.int64]
+    choice: NDArray[np.int64]
+    query_ids: NDArray[np.str_] | None
+    database_ids: NDArray[np.str_] | None
+    about: tuple[str, ...]
+    kind: str
+
+    def __len__(self) -> int:
+        """Return the number of proposals: of queries, not of pairs."""
+        return int(self.rank[-1]) if len(self.rank) else 0
+
+    @property
+    def query(self) -> list[str]:
+        """The query of each pair, by its name or row number."""
+        return _named(self.pairs.query, self.query_ids)
+
+    @property
+    def database(self) -> list[str]:
+        """The database item of each pair, by its name or row number."""
+        return _named(self.pairs.database, self.database_ids)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the pairs, each as a dictionary with the keys `COLUMNS`."""
+        pairs = self.pairs
+        columns: list[Sequence[Any]] = [
+            self.query,
+            self.database,
+            np.round(pairs.score, 6).tolist(),
+            self.rank.tolist(),
+            self.choice.tolist(),
+        ]
+        if self.kind == "images":
+            columns += [np.round(own, 6).tolist() for own in (pairs.cosine, pairs.correlation)]
+            columns.append(pairs.mirrored.astype(int).tolist())
+        return [dict(zip(COLUMNS, row, strict=False)) for row in zip(*columns, strict=True)]
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the pairs as CSV with the columns `COLUMNS`; the file appears only when it is complete."""
+        header = COLUMNS if self.kind == "images" else COLUMNS[:5]
+        write_csv(path, header, ([row[name] for name in header] for row in self.records()))
+
+    def to_json(self) -> str:
+        """Return the pairs as a JSON list, an object for each."""
+        return json.dumps(self.records(), indent=2, ensure_ascii=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the pairs as a data frame."""
+        header = COLUMNS if self.kind == "images" else COLUMNS[:5]
+        return need("pandas", "report").DataFrame(self.records(), columns=list(header))
+
+    def to_text(self) -> str:
+        """Return what was compared, the first proposals, and what is known of the precision and recall."""
+        n_pairs, n = len(self.pairs), len(self)
+        lines = [*self.about, f"{n:,} proposals, {n_pairs:,} pairs with the further partners of their queries"]
+        if n:
+            lines += ["", *self._table()]
+        return "\n".join([*lines, "", *measured.text(self.kind)])
+
+    def _table(self) -> list[str]:
+        first = np.flatnonzero(self.choice == 1)[:_SHOWN]
+        query, database = self.query, self.database
+        further = np.bincount(self.rank, minlength=len(self) + 1) - 1
+        rows = [
+            [
+                str(self.rank[i]),
+                query[i],
+                database[i] + (" (mirrored)" if len(self.pairs.mirrored) and self.pairs.mirrored[i] else ""),
+                f"{self.pairs.score[i]:.4f}",
+                str(further[self.rank[i]]),
+            ]
+            for i in first.tolist()
+        ]
+        return text(("rank", "query", "database", "score", "further"), rows).split("\n")
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def _named(rows: NDArray[np.int64], ids: NDArray[np.str_] | None) -> list[str]:
+    """Return items as the user calls them."""
+    return [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
+
+
+def ordered(pairs: Pairs, most: int) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of the most suspicious queries in order, with their ranks and choices.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Every pair once.
+    most : int
+        The number of queries.
+
+    Notes
+    -----
+    A query has up to `FURTHER` more partners whose scores are at most `GAP` below that of the first. Ties are in the
+    order of the row numbers.
+    """
+    by_query = np.lexsort((pairs.database, -pairs.score, pairs.query))
+    pairs = pairs.where(by_query)
+    starts = np.flatnonzero(np.diff(pairs.query, prepend=-1))
+    sizes = np.diff(np.append(starts, len(pairs)))
+    best = pairs.score[starts]
+    choice = np.arange(len(pairs)) - np.repeat(starts, sizes) + 1
+    rank = np.empty(len(starts), dtype=np.int64)
+    rank[np.lexsort((pairs.query[starts], -best))] = np.arange(1, len(starts) + 1)
+    ranks = np.repeat(rank, sizes)
+    kept = (ranks <= most) & (choice <= FURTHER + 1) & (pairs.score >= np.repeat(best, sizes) - GAP)
+    order = np.flatnonzero(kept)
+    order = order[np.lexsort((choice[order], ranks[order]))]
+    return pairs.where(order), ranks[order], choice[order]

@@ -1,0 +1,241 @@
+"""Near-duplicates among vectors, by cosine: all pairs of small sets, and random-hyperplane keys for large ones."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.duplicates.candidates import best_matches
+from protocol.auditing.duplicates.proposals import FURTHER, Pairs
+from protocol.groundtruth import pair_distances
+from protocol.parallel import in_order, workers
+
+EXACT = 1e12
+"""Multiplications up to which every query is compared with every database item."""
+TABLES = 24
+"""Sorted lists of keys, each with its own random hyperplanes."""
+SEGMENT, MARGIN = 128, 16
+"""Items of a sorted list that a query is compared with: those of its segment, and of either side."""
+_BITS = 32  # of a key
+_KEPT = FURTHER + 1  # partners of a query
+_BLOCK = 1 << 13  # queries that one thread compares at a time
+_ROWS = 1 << 13  # rows that are read together
+_SLACK = 1e-3  # what float32 may be off by before the cosine is computed in float64
+
+Done = Callable[[int], object] | None
+
+
+def is_small(query: NDArray, database: NDArray) -> bool:
+    """Return whether every pair is compared."""
+    return float(len(query)) * len(database) * database.shape[1] <= EXACT
+
+
+def similar_vectors(
+    query: NDArray,
+    database: NDArray,
+    least: float,
+    *,
+    same: bool = False,
+    exact: bool,
+    threads: int = 1,
+    done: Done = None,
+) -> Pairs:
+    """Return pairs of vectors whose cosine is at least `least`: for each query its most similar candidates.
+
+    Parameters
+    ----------
+    query, database : ndarray, shapes (n_queries, d) and (n_database, d)
+        Finite and not zero (`protocol.groundtruth.check_rows`); they may be memory-mapped.
+    least : float
+        From -1 to 1.
+    same : bool, default=False
+        Whether both are the same items: then none is its own partner.
+    exact : bool
+        Whether all pairs are compared. Otherwise candidates are items with similar keys; see `keyed_candidates`.
+    threads : int, default=1
+        The result is the same for any number.
+    done : callable, optional
+        Called with the number of queries that are finished: `n_steps` in all.
+
+    Returns
+    -------
+    Pairs
+        With the cosine, computed in float64, as score.
+    """
+    if exact:
+        unit = _unit(database)
+        rows, values = best_matches(unit if same else _unit(query), unit, _KEPT, same=same, threads=threads, done=done)
+        left, right = np.repeat(np.arange(len(query)), rows.shape[1]), rows.ravel()
+        kept = values.ravel() >= least - _SLACK
+        left, right = left[kept], right[kept]
+    else:
+        left, right = keyed_candidates(query, database, least - _SLACK, same=same, threads=threads, done=done)
+    score = 1 - pair_distances(query, database, left, right, distance="cosine", threads=threads)
+    kept = score >= least
+    none = np.empty(0)
+    return Pairs(left[kept], right[kept], score[kept], none, none, none.astype(bool))
+
+
+def n_steps(n_queries: int, *, exact: bool) -> int:
+    """Return the number of queries that `similar_vectors` reports: each table counts them anew."""
+    return n_queries if exact else n_queries * TABLES
+
+
+def _unit(X: NDArray) -> NDArray[np.float32]:
+    """Return all rows with unit length."""
+    made = np.empty(X.shape, dtype=np.float32)
+    for start in range(0, len(X), _ROWS):
+        block = X[start : start + _ROWS]
+        made[start : start + _ROWS] = block / _lengths(block)[:, None]
+    return made
+
+
+def _lengths(X: NDArray) -> NDArray[np.float64]:
+    """Return the lengths of rows, which are not zero."""
+    found = np.empty(len(X))
+    for start in range(0, len(X), _ROWS):
+        block = X[start : start + _ROWS].astype(np.float64)
+        largest = np.abs(block).max(axis=1)
+        block /= largest[:, None]  # the squares of numbers as small as 1e-200 would be zero
+        found[start : start + _ROWS] = largest * np.sqrt(np.einsum("ij,ij->i", block, block))
+    return found
+
+
+def keyed_candidates(
+    query: NDArray,
+    database: NDArray,
+    least: float,
+    *,
+    same: bool = False,
+    threads: int = 1,
+    done: Done = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pairs of a query and a candidate whose cosine in float32 is at least `least`, by their rows.
+
+    A key has a bit for each of 32 random hyperplanes through the mean of the database: the side on which a vector lies
+    (Charikar 2002, Similarity estimation techniques from rounding algorithms). The database is sorted by its keys and
+    divided into segments. A query is compared with the segment in which its key has its place, and with `MARGIN` items
+    on either side. There are `TABLES` such lists, each with its own hyperplanes. Of every query the most similar
+    candidates are kept. So time and memory do not depend on how many items are alike.
+
+    The parameters are those of `similar_vectors`.
+    """
+    with workers(threads) as n_threads:
+        sides = _Sides.of(query, database, same=same)
+        best = _Best.none()
+        for table in range(TABLES):
+            compare, n_queries = _sorted_by_keys(sides, least, table, n_threads)
+            parts = [best]
+            for start, part in zip(n_queries, in_order(compare, n_queries, n_threads), strict=True):
+                parts.append(part)
+                if done is not None:
+                    done(min(n_queries.step, n_queries.stop - start))
+            best = _Best.of(parts)
+    return best.query, best.database
+
+
+class _Sides(NamedTuple):
+    """Both sides of a search, with the lengths of their rows."""
+
+    query: NDArray
+    database: NDArray
+    query_lengths: NDArray[np.float64]
+    database_lengths: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    same: bool
+
+    @classmethod
+    def of(cls, query: NDArray, database: NDArray, *, same: bool) -> "_Sides":
+        lengths = _lengths(database)
+        total = np.zeros(database.shape[1])
+        for start in range(0, len(database), _ROWS):
+            total += (database[start : start + _ROWS] / lengths[start : start + _ROWS, None]).sum(axis=0)
+        return cls(query, database, lengths if same else _lengths(query), lengths, total / len(database), same)
+
+
+class _Best(NamedTuple):
+    """Pairs of a query and a database item, with their cosines in float32."""
+
+    query: NDArray[np.int64]
+    database: NDArray[np.int64]
+    cosine: NDArray[np.float32]
+
+    @classmethod
+    def none(cls) -> "_Best":
+        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+
+    @classmethod
+    def of(cls, parts: Sequence["_Best"]) -> "_Best":
+        """Return the most similar candidates of each query, every one once."""
+        query, database, cosine = map(np.concatenate, zip(*parts, strict=True))
+        order = np.lexsort((-cosine, database, query))
+        query, database, cosine = query[order], database[order], cosine[order]
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = (query[1:] != query[:-1]) | (database[1:] != database[:-1])
+        query, database, cosine = query[first], database[first], cosine[first]
+        order = np.lexsort((database, -cosine, query))
+        query, database, cosine = query[order], database[order], cosine[order]
+        starts = np.flatnonzero(np.diff(query, prepend=-1))
+        place = np.arange(len(query)) - np.repeat(starts, np.diff(np.append(starts, len(query))))
+        kept = place < _KEPT
+        return cls(query[kept], database[kept], cosine[kept])
+
+
+def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tuple[Callable[[int], _Best], range]:
+    """Return what compares a block of queries, in the order of their keys, with their segments; and the blocks."""
+    planes = np.random.default_rng(table).standard_normal((sides.database.shape[1], _BITS)).astype(np.float32)
+    keys = _keys(sides.database, sides.database_lengths, sides.centre, planes, threads)
+    order = np.argsort(keys, kind="stable")
+    if sides.same:
+        in_turn, places = order, np.arange(len(order))
+    else:
+        asked = _keys(sides.query, sides.query_lengths, sides.centre, planes, threads)
+        in_turn = np.argsort(asked, kind="stable")
+        places = np.searchsorted(keys[order], asked[in_turn])
+
+    def compare(start: int) -> _Best:
+        rows = in_turn[start : start + _BLOCK]
+        segments = np.minimum(places[start : start + _BLOCK], len(order) - 1) // SEGMENT
+        bounds = [0, *(np.flatnonzero(np.diff(segments)) + 1).tolist(), len(rows)]
+        found = [_Best.none()]
+        for first, last in pairwise(bounds):
+            begin = int(segments[first]) * SEGMENT
+            items = order[max(0, begin - MARGIN) : begin + SEGMENT + MARGIN]
+            found.append(_compared(sides, rows[first:last], items, least))
+        return _Best(*map(np.concatenate, zip(*found, strict=True)))
+
+    return compare, range(0, len(in_turn), _BLOCK)
+
+
+def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], least: float) -> _Best:
+    """Return the pairs of some queries and some items that are similar, of each query the most similar ones."""
+    left = (sides.query[rows] / sides.query_lengths[rows, None]).astype(np.float32)
+    right = (sides.database[items] / sides.database_lengths[items, None]).astype(np.float32)
+    values = left @ right.T
+    if sides.same:
+        values[rows[:, None] == items] = -np.inf
+    hits = values >= least
+    if not hits.any():
+        return _Best.none()
+    if hits.sum() > _KEPT * len(rows) and len(items) > _KEPT:
+        columns = np.argpartition(-values, _KEPT - 1, axis=1)[:, :_KEPT]
+        most = np.zeros_like(hits)
+        np.put_along_axis(most, columns, True, axis=1)
+        hits &= most
+    i, j = np.nonzero(hits)
+    return _Best(rows[i], items[j], values[i, j])
+
+
+def _keys(
+    X: NDArray, lengths: NDArray[np.float64], centre: NDArray[np.float64], planes: NDArray[np.float32], threads: int
+) -> NDArray[np.uint32]:
+    """Return the key of each row."""
+
+    def keyed(start: int) -> NDArray[np.uint32]:
+        block = slice(start, start + _ROWS)
+        moved = (X[block] / lengths[block, None] - centre).astype(np.float32)
+        return np.packbits(moved @ planes > 0, axis=1).view(">u4").ravel().astype(np.uint32)
+
+    return np.concatenate(list(in_order(keyed, range(0, len(X), _ROWS), threads)))

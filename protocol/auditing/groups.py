@@ -1,0 +1,351 @@
+"""Groups of items, such as the frames of one video: whether the partitions keep each group together."""
+
+import csv
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding, Removal, found
+from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
+from protocol.auditing.split import Dataset, Split
+from protocol.checks import ProtocolError
+from protocol.formats.arrays import read_labels
+from protocol.formats.text import lines
+
+AUTO = "auto"
+"""The value of ``--groups`` that proposes groups from file names."""
+
+STRADDLED = (
+    ("query", "train", "error"),
+    ("query", "database", "warning"),
+    ("query", "validation_query", "warning"),
+    ("query", "validation_database", "warning"),
+    ("validation_query", "train", "warning"),
+    ("validation_query", "validation_database", "warning"),
+)
+"""Partitions that a group should not be divided between, and how bad it is.
+
+A hasher that was trained on a group has seen what its queries show, which is an error. In the database a group may be
+what the queries are to retrieve (another photograph of the same product) or an accident of the draw (the next frame of
+the same video); only the reader knows, so it is a warning. What options are chosen with is a warning, as the test is
+untouched. Training set and database are not compared: the standard protocol draws one from the other.
+"""
+
+_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+_HEADER = ("id", "item", "image", "file", "filename", "path", "row")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group of each item of a dataset.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_items,)
+        The number of each item's group; -1: the item has none.
+    names : sequence of str
+        By number.
+    source : str
+        Where the groups are from, for the reader.
+    guessed : bool
+        Whether they are proposed from file names.
+    """
+
+    codes: NDArray[np.int64]
+    names: Sequence[str]
+    source: str
+    guessed: bool = False
+
+
+def audit_groups(split: Split, groups: Groups) -> list[Finding]:
+    """Return a finding for each two partitions that groups are divided between; see `STRADDLED`.
+
+    An item that is itself in both partitions divides no group, as it is a finding of its own; nor does the database
+    divide a group of which it has training items only. What is guessed is a warning at the most.
+    ``count`` is the number of groups, and ``items`` has each with its number of items in both partitions.
+    """
+    made = []
+    for a, b, severity in STRADDLED:
+        in_a, in_b = (_sizes(groups, split[part]) for part in (a, b))
+        alone = (in_a == 1) & (in_b == 1) & (_sizes(groups, split.shared(a, b)) == 1)
+        apart = (in_a == 0) | (in_b == 0) | alone
+        if b == "database":  # the training items among them are found already
+            apart |= _sizes(groups, np.setdiff1d(split[b], split["train"], assume_unique=True)) == 0
+        divided = np.flatnonzero(~apart).tolist()
+        removal = Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)
+        made += found(
+            "group-split",
+            "warning" if groups.guessed else severity,
+            len(divided),
+            [f"{groups.names[code]} ({a} {in_a[code]:,}, {b} {in_b[code]:,})" for code in divided],
+            removals=partial(list, [removal]),
+            a=a,
+            b=b,
+            n_a=counted(int(in_a[divided].sum()), "item"),
+            n_b=counted(int(in_b[divided].sum()), "item"),
+            source="a guess from file names" if groups.guessed else groups.source,
+        )
+    return made
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words: ``1 group``, ``2,525 groups``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _sizes(groups: Groups, items: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many of the items each group has."""
+    codes = groups.codes[items]
+    return np.bincount(codes[codes >= 0], minlength=len(groups.names))
+
+
+def about_groups(split: Split, groups: Groups) -> str:
+    """Return a sentence about where the groups are from, and how many items of the split have none."""
+    listed = np.unique(np.concatenate(list(split.parts.values())))
+    codes = groups.codes[listed]
+    n_groups = len(np.unique(codes[codes >= 0]))
+    none = int((codes < 0).sum())
+    sentence = f"Groups ({groups.source}): {counted(n_groups, 'group')} of {counted(len(listed) - none, 'item')}"
+    if none:
+        sentence += f"; {none:,} of {counted(len(listed), 'item')} without a group, so not checked"
+    return f"{sentence}. They are a guess from file names." if groups.guessed else f"{sentence}."
+
+
+def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
+    """Return the group of each item.
+
+    Parameters
+    ----------
+    values : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``
+        ``.csv`` has lines ``id,group`` (or ``row,group`` where the lists hold row numbers), or a group a line; other
+        text has a group a line, in the order of the row numbers; ``.npy`` and its like hold an array. An empty group
+        is none. ``"auto"`` proposes groups from the ids.
+    dataset : Dataset
+    n_listed : int
+        One more than the largest item number of the split.
+
+    Raises
+    ------
+    ProtocolError
+        If the groups can't be read, are not one for each item, or no file name suggests any.
+    """
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    if isinstance(values, str) and values == AUTO:
+        return guessed_groups(dataset)
+    name = name_of(values, "groups")
+    if isinstance(values, Mapping):
+        return _by_id([(key, value) for key, value in values.items()], dataset, n_items, name)
+    if is_file(values) and Path(values).suffix.lower() == ".csv":
+        rows = _read_csv(Path(values))
+        if len(rows[0]) == 2:
+            return _by_id(rows, dataset, n_items, name)
+        return _by_row([row[0] for row in rows], dataset, n_items, name)
+    if is_file(values) and not any(kind in str(values).lower() for kind in _ARRAYS):
+        return _by_row([line.strip() for line in lines(Path(values), "a group a line")], dataset, n_items, name)
+    array = read_labels(values) if is_file(values) else array_from(values, "groups")
+    if array.ndim != 1 or array.dtype.kind not in "iuUTO":
+        raise ProtocolError(
+            f"{name}: expected a group for each item, integers or strings of shape (n_items,), got shape "
+            f"{array.shape} of {array.dtype}."
+        )
+    return _by_row(array.tolist(), dataset, n_items, name)
+
+
+def _read_csv(path: Path) -> list[list[str]]:
+    """Return the one or two fields of each line, without a header of two."""
+    try:
+        rows = [
+            [field.strip() for field in row] for row in csv.reader(lines(path, "lines `id,group`"), strict=True) if row
+        ]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: expected lines `id,group`, got a file that can't be read ({error}).") from error
+    if rows and len(rows[0]) == 2 and rows[0][0].lower() in _HEADER:
+        del rows[0]
+    if not rows:
+        raise ProtocolError(f"{path}: expected lines `id,group`, got none.")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]) or len(row) > 2:
+            width = "`id,group`" if len(rows[0]) == 2 else "`id,group` or a group"
+            raise ProtocolError(f"{path}: entry {number}: expected {width}, got {','.join(row)[:80]!r}.")
+    return rows
+
+
+def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: str) -> Groups:
+    """Return the groups of items by id, or by row number where there are no ids."""
+    items = numbers_of([row[0] for row in rows], dataset, n_items, name)
+    own = np.flatnonzero(items >= 0)
+    codes, names = _encoded([rows[row][1] for row in own.tolist()], name)
+    order = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
+    order[items[own]] = codes
+    different = np.flatnonzero(order[items[own]] != codes)
+    if different.size:
+        raise ProtocolError(
+            f"{name}: expected one group for an item, got two for {str(rows[int(own[different[0]])][0])!r}."
+        )
+    if not (order >= 0).any():
+        raise ProtocolError(f"{name}: expected a group for an item of the split, got none among {len(rows):,} lines.")
+    return Groups(order, names, name)
+
+
+def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
+    """Return groups that are in the order of the row numbers."""
+    if dataset.n_items is None and dataset.ids is not None:
+        raise ProtocolError(
+            f"{name}: expected lines `id,group` (.csv), since the lists hold ids in no order of their own, got a group "
+            "a line. Or give the ids of the dataset in that order (ids)."
+        )
+    if len(values) != n_items and (dataset.n_items is not None or len(values) < n_items):
+        raise ProtocolError(
+            f"{name}: expected a group for each of {n_items:,} items, or lines `id,group` (.csv), got "
+            f"{len(values):,} groups."
+        )
+    codes, names = _encoded(values, name)
+    if not names:
+        raise ProtocolError(f"{name}: expected a group for each item, got none.")
+    return Groups(codes, names, name)
+
+
+def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the number of each group, -1 where it is empty, and the groups' names in the order of first sight."""
+    numbers: dict[str, int] = {}
+    codes = np.empty(len(values), dtype=np.int64)
+    for place, value in enumerate(values):
+        if isinstance(value, (str, int, np.integer)):
+            text = str(value).strip()
+        elif value is None or (isinstance(value, float) and math.isnan(value)):  # as pandas has what is missing
+            text = ""
+        else:
+            raise ProtocolError(
+                f"{name}: expected an integer or a string for each group, got {type(value).__name__} at {place}."
+            )
+        codes[place] = numbers.setdefault(text, len(numbers)) if text else -1
+    return codes, list(numbers)
+
+
+# Groups from file names
+
+_OF_PARTITIONS = re.compile(r"(?:train|trainval|test|val|valid|validation|query|queries|gallery|database|db|base)\d*")
+_NO_IDENTITY = re.compile(r"n\d{8}|(?<!\d)(?:19|20)\d\d(?!\d)")  # ImageNet's classes, and years
+_MARK = "frame|frm|slice|slc|shot|burst|crop|patch|tile|view|page|clip|part|seq|img|image"
+_UCF101 = re.compile(r"(?:v_)?(?P<group>.+_g\d+)_c\d+")
+_NUMBERED = re.compile(rf"(?P<group>.*?)[-_. ]*(?:{_MARK})[-_. ]*\d+", re.IGNORECASE)
+_LONGEST = 256  # characters of a name that rules are tried on
+_BURST = re.compile(r"(?P<group>.*\d.*?)(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))")
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A way to read a group from an id: its folders, and its name without extension."""
+
+    name: str
+    group: Callable[[str, str], str | None]
+
+
+def _from(pattern: re.Pattern[str]) -> Callable[[str, str], str | None]:
+    def group(folder: str, stem: str) -> str | None:
+        match = pattern.fullmatch(stem)
+        own = "/".join(filter(None, (folder, match["group"]))) if match else None
+        return own if own and _identifies(own) else None
+
+    return group
+
+
+def _ucf101(folder: str, stem: str) -> str | None:
+    match = _UCF101.fullmatch(stem)
+    return match["group"] if match else None
+
+
+def _folder(folder: str, stem: str) -> str | None:
+    return folder if _identifies(folder.rpartition("/")[2]) else None
+
+
+def _identifies(text: str) -> bool:
+    """Return whether a text holds a number that may name a thing: no year, and no class of ImageNet."""
+    return any(map(str.isdecimal, _NO_IDENTITY.sub("", text)))
+
+
+_RULES = (
+    _Rule("the group g of UCF101's names, `v_PullUps_g21_c02`", _ucf101),
+    _Rule("names that end with the number of a frame, slice or the like, `scene12_frame0045`", _from(_NUMBERED)),
+    _Rule("names that end with a second, short number, `IMG_1234_3`", _from(_BURST)),
+    _Rule("folders with a number, `patient007/`", _folder),
+)
+
+
+def guessed_groups(dataset: Dataset) -> Groups:
+    """Return groups that the names of files suggest, by the rule that puts most items into groups of two or more.
+
+    The rules: UCF101's names; names that end with the number of a frame or slice; names that end with a second, short
+    number, as bursts do; and leading folders with a number. Folders named after partitions, years and ImageNet's
+    classes are no groups. A rule is not used if it puts more than half of all items into one group, or if its groups
+    are the classes of the items.
+
+    Raises
+    ------
+    ProtocolError
+        If the items have no ids, or no rule gives groups of two or more items.
+    """
+    if dataset.ids is None:
+        raise ProtocolError("groups: expected ids (file names) to propose groups from, got row numbers.")
+    ids = [str(name) for name in dataset.ids.tolist()]
+    names = [_divided(name) for name in ids]
+    best, n_best = None, 0
+    for rule in _RULES:
+        groups, n_grouped = _by_rule(rule, ids, names, dataset)
+        if n_grouped > n_best:
+            best, n_best = groups, n_grouped
+        if n_best == len(names):
+            break
+    if best is None:
+        raise ProtocolError(
+            "groups: expected ids that suggest groups, such as `v_PullUps_g21_c02`, `scene12_frame0045`, `IMG_1234_3` "
+            f"or `patient007/slice12`, got {ids[0][:80]!r} and the like. Give a file with lines `id,group`."
+        )
+    return best
+
+
+def _by_rule(
+    rule: _Rule, ids: Sequence[str], names: Sequence[tuple[str, str]], dataset: Dataset
+) -> tuple[Groups | None, int]:
+    """Return the groups that one rule gives, and how many items are in groups of two or more; None and 0 if none."""
+    own = [rule.group(*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
+    # The first picture of a burst may have no number of its own: its name is then the group of the others.
+    groups = {group for group in own if group is not None}
+    wholes = ("/".join(filter(None, name)) for name in names)
+    own = [whole if group is None and whole in groups else group for group, whole in zip(own, wholes, strict=True)]
+    codes, called = _encoded(own, "groups")
+    sizes = np.bincount(codes[codes >= 0], minlength=len(called))
+    if not called or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
+        return None, 0
+    several = sizes[sizes > 1]
+    largest = int(sizes.argmax())
+    example = f"`{ids[np.flatnonzero(codes == largest)[0]]}` is of the group {called[largest]}"
+    n_groups, largest_size = counted(len(several), "group"), counted(int(sizes.max()), "item")
+    source = f"{rule.name}: {n_groups} of 2 or more, at most {largest_size}, for example {example}"
+    return Groups(codes, called, source, guessed=True), int(several.sum())
+
+
+def _divided(name: str) -> tuple[str, str]:
+    """Return the folders of an id, without those of partitions, and its name without extension."""
+    *folders, last = name.replace("\\", "/").split("/")
+    stem, dot, extension = last.rpartition(".")
+    kept = [folder for folder in folders if folder and not _OF_PARTITIONS.fullmatch(folder.lower())]
+    return "/".join(kept), stem if dot and stem and not extension.isdecimal() else last
+
+
+def _are_classes(codes: NDArray[np.int64], dataset: Dataset) -> bool:
+    """Return whether each group is one class of items, and each class one group."""
+    if dataset.y is None or dataset.y.ndim == 2:
+        return False
+    own = codes >= 0
+    if dataset.labelled is not None:
+        own &= dataset.labelled
+    pairs = np.unique(np.stack([codes[own], dataset.y[own]]), axis=1)
+    return bool(pairs.shape[1] and all(len(np.unique(side)) == len(side) for side in pairs))

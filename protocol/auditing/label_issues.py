@@ -1,0 +1,383 @@
+"""Doubtful labels: test queries whose label other annotators do not give."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding
+from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
+from protocol.auditing.split import Dataset, Split
+from protocol.checks import ProtocolError, number
+from protocol.formats.arrays import read_array
+from protocol.formats.text import lines
+from protocol.storage import replacing
+
+AGREEMENT = 0.5
+"""The share of annotators from which on a label is not doubted: half of them, as Northcutt et al. (2021) require the
+majority of five workers for a label to stand."""
+
+_DOCUMENT = 256 << 20  # bytes of JSON
+_MOST = 2**53  # answers of annotators
+_ALIGNED = 0.5  # the share of given labels that a table of annotators must have most often, to be of these items
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "index", "item", "row", "image", "file", "filename", "path", "query"),
+    "given": ("given", "given_label", "label", "original_label", "given_original_label"),
+    "suggested": ("suggested", "suggested_label", "guessed_label", "our_guessed_label", "human_label", "new_label"),
+    "agreement": ("agreement",),
+}
+_ANSWERS = ("given", "guessed", "neither", "both")
+
+
+@dataclass(frozen=True)
+class LabelIssues:
+    """Which items of a dataset have a doubtful label.
+
+    Parameters
+    ----------
+    doubtful, judged : ndarray of bool, shape (n_items,)
+        The items whose label is doubted, and those that were looked at; a list of doubtful items does not say which
+        others were.
+    source : str
+        Where this is from, for the reader.
+    why : str
+        What makes a label doubtful.
+    """
+
+    doubtful: NDArray[np.bool_]
+    judged: NDArray[np.bool_] | None
+    source: str
+    why: str
+
+
+def audit_label_issues(split: Split, issues: LabelIssues) -> list[Finding]:
+    """Return a warning about the test queries whose label is doubtful, all of them as its items."""
+    queries = split["query"]
+    return split.found("doubtful-label", "warning", queries[issues.doubtful[queries]], why=issues.why)
+
+
+def doubtful_places(split: Split, issues: LabelIssues) -> NDArray[np.int64]:
+    """Return the places of the queries whose label is doubtful, from 0, in the list of the queries as it came.
+
+    The codes of queries are in the order of that list, so these are the rows that an evaluation leaves out.
+    """
+    return np.flatnonzero(issues.doubtful[split.entries["query"]])
+
+
+def write_places(path: str | Path, places: Iterable[int]) -> None:
+    """Write places of queries, from 0, one a line: what an evaluation without these queries reads."""
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
+
+
+def about_label_issues(split: Split, issues: LabelIssues) -> str:
+    """Return a sentence about where the doubts are from, and how many queries were looked at."""
+    queries = split["query"]
+    sentence = f"Labels doubted by {issues.source}"
+    if issues.judged is None:
+        return f"{sentence}, which lists doubtful items only."
+    n_judged = int(issues.judged[queries].sum())
+    others = "" if n_judged == len(queries) else "; the others were not checked"
+    return f"{sentence}: it has {n_judged:,} of {len(queries):,} queries{others}."
+
+
+def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement: float = AGREEMENT) -> LabelIssues:
+    """Return which items have a doubtful label.
+
+    Parameters
+    ----------
+    values : path, or array_like of shape (n, n_classes) or (n,)
+        How many annotators gave each class, as counts or shares, a row an item (``.npy`` and its like; CIFAR-10H's
+        ``cifar10h-probs.npy`` and ``cifar10h-counts.npy``). Or ``.csv`` with a header: ``id`` and any of ``given``,
+        ``suggested`` (several between ``;``) and ``agreement``; without those, and without a header, it lists doubtful
+        items. Or ``.json`` as https://github.com/cleanlab/label-errors has it (``mturk``): ``id``,
+        ``given_original_label``, and in ``mturk`` the answers ``given``, ``guessed``, ``neither`` and ``both``. Or an
+        array of doubtful ids or row numbers.
+    dataset : Dataset
+    n_listed : int
+        One more than the largest item number of the split.
+    agreement : float, default=0.5
+        A label is doubtful if a smaller share of annotators gave it, or if another label is the most frequent one.
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or does not fit the dataset.
+    """
+    name = name_of(values, "label_issues")
+    if number(agreement, "label_agreement") > 1:
+        raise ProtocolError(f"label_agreement: expected a share from 0 to 1, got {agreement!r}.")
+    n_items = n_listed if dataset.n_items is None else dataset.n_items
+    suffix = Path(values).suffix.lower() if is_file(values) else ""
+    if suffix == ".json":
+        return _from_answers(_read_answers(Path(values)), dataset, n_items, name, agreement)
+    if is_file(values) and suffix in (".csv", ".txt", ""):
+        return _from_table(*_read_table(Path(values)), dataset, n_items, name, agreement)
+    array = read_array(values) if is_file(values) else array_from(values, "label_issues")
+    if array.ndim == 1 and not is_file(values):
+        rows = [{"id": item} for item in array.tolist()]
+        return _from_table(("id",), rows, dataset, n_items, name, agreement)
+    return _from_annotators(array, dataset, name, agreement)
+
+
+# A row of annotators an item
+
+
+def _from_annotators(array: NDArray, dataset: Dataset, name: str, agreement: float) -> LabelIssues:
+    y = dataset.y
+    if y is None or y.ndim != 1 or dataset.n_items is None:
+        got = "several an item" if y is not None and y.ndim == 2 else "none"
+        raise ProtocolError(
+            f"{name}: expected the dataset's labels (labels) to compare the annotators' with, one for each item in the "
+            f"order of the row numbers, got {got}."
+        )
+    if array.ndim != 2 or array.dtype.kind not in "iufb" or array.shape[1] < 2 or not len(array):
+        raise ProtocolError(
+            f"{name}: expected how many annotators gave each class, shape (n_items, n_classes), got shape "
+            f"{array.shape} of {array.dtype}."
+        )
+    counts = np.asarray(array, dtype=np.float64)
+    if not np.isfinite(counts).all() or counts.min() < 0:
+        raise ProtocolError(f"{name}: expected counts or shares of annotators, got a negative number, NaN or infinity.")
+    rows, where = _rows_of(counts, dataset, y, name)
+    total = counts.sum(axis=1)
+    given = counts[np.arange(len(counts)), y[rows]]
+    shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
+    doubtful = (given < counts.max(axis=1)) | (shares < agreement)
+    why = f"another one is more frequent among annotators, or fewer than {agreement:.0%} of them gave it"
+    return _issues(rows, doubtful & (total > 0), total > 0, dataset.n_items, f"{name}{where}", why)
+
+
+def _rows_of(counts: NDArray[np.float64], dataset: Dataset, y: NDArray, name: str) -> tuple[NDArray[np.int64], str]:
+    """Return the items that the rows of a table are about, and how that is known.
+
+    The table has a row for each item, or for each of an official part, or of the first or the last items: CIFAR-10H
+    has the 10,000 test images of 60,000. It must have more than half of those items' labels as its most frequent ones.
+    """
+    places = {place: rows for place, rows in _places(dataset, len(y), len(counts)).items() if len(rows) == len(counts)}
+    if not places or y.max() >= counts.shape[1] or y.min() < 0:
+        raise ProtocolError(
+            f"{name}: expected a row for each of {len(y):,} items (or the first or last of them) and a column for "
+            f"each of {int(y.max()) + 1} classes, got shape {counts.shape}."
+        )
+    shares = {place: float((counts.argmax(axis=1) == y[rows]).mean()) for place, rows in places.items()}
+    best = max(shares, key=lambda place: shares[place])
+    if shares[best] <= _ALIGNED:
+        raise ProtocolError(
+            f"{name}: expected the most frequent labels of annotators to be those given to most items, got "
+            f"{shares[best]:.1%} of them: are its rows in the order of the dataset?"
+        )
+    if len(places) > 1 and min(shares.values()) == shares[best]:
+        raise ProtocolError(
+            f"{name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first or the "
+            "last ones. A .csv file may have row numbers."
+        )
+    return places[best], f", its rows taken as {best}" if best else ""
+
+
+def _places(dataset: Dataset, n_items: int, n_rows: int) -> dict[str, NDArray[np.int64]]:
+    """Return the items that the rows of a table may be about, each choice with its name; "" is all of them."""
+    official = {f"the part {part!r}": rows for part, rows in dataset.official.items() if len(rows) == n_rows}
+    if official or n_rows >= n_items:
+        return official or {"": np.arange(n_items)}
+    return {
+        f"the last {n_rows:,} items": np.arange(n_items - n_rows, n_items),
+        f"the first {n_rows:,} items": np.arange(n_rows),
+    }
+
+
+def _issues(
+    rows: NDArray[np.int64],
+    doubtful: NDArray[np.bool_],
+    judged: NDArray[np.bool_] | None,
+    n_items: int,
+    source: str,
+    why: str,
+) -> LabelIssues:
+    """Return issues by item number from issues by row; a row of -1 is about no item."""
+    known = rows >= 0
+    flags = np.zeros((2, n_items), dtype=np.bool_)
+    flags[0, rows[known & doubtful]] = True
+    if judged is not None:
+        flags[1, rows[known & judged]] = True
+    return LabelIssues(flags[0], None if judged is None else flags[1], source, why)
+
+
+# A table of items
+
+
+def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the columns of a table, under our names, and its rows."""
+    expected = "a table of doubtful labels"
+    try:
+        rows = [[field.strip() for field in row] for row in csv.reader(lines(path, expected), strict=True) if row]
+    except csv.Error as error:
+        raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({error}).") from error
+    if not rows:
+        raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
+    ours = {name.lower(): column for column, names in _COLUMNS.items() for name in names}
+    header = [ours.get(name.lower(), "") for name in rows[0]]
+    if "id" not in header:
+        if len(rows[0]) > 1:
+            raise ProtocolError(
+                f"{path}: expected a header with id and given, suggested or agreement, got {', '.join(rows[0])[:80]!r}."
+            )
+        header = ["id"]
+    else:
+        del rows[0]
+    twice = [column for column in _COLUMNS if header.count(column) > 1]
+    if twice:
+        raise ProtocolError(f"{path}: expected one column for {twice[0]}, got {header.count(twice[0])}.")
+    for entry, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            raise ProtocolError(f"{path}: entry {entry}: expected {len(header)} fields, got {len(row)}.")
+    columns = tuple(column for column in header if column)
+    return columns, [{name: value for name, value in zip(header, row, strict=True) if name} for row in rows]
+
+
+def _from_table(
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    dataset: Dataset,
+    n_items: int,
+    name: str,
+    agreement: float,
+) -> LabelIssues:
+    items = _items(rows, dataset, n_items, name)
+    n_flags = n_items if dataset.ids is None else len(dataset.ids)
+    if not {"suggested", "agreement"} & set(columns):
+        return _issues(items, np.ones(len(rows), dtype=np.bool_), None, n_flags, name, "listed as doubtful")
+    called = {str(own): str(label) for label, own in enumerate(dataset.class_names)}
+    doubtful, judged = np.zeros((2, len(rows)), dtype=np.bool_)
+    for place, row in enumerate(rows):
+        if row.get("suggested"):
+            given = _labels(row["given"], called) if row.get("given") else _own_labels(int(items[place]), dataset, name)
+            judged[place] = bool(given)
+            doubtful[place] = bool(given) and _labels(row["suggested"], called) != given
+        if row.get("agreement"):
+            judged[place] = True
+            doubtful[place] |= _share(row["agreement"], f"{name}: {row['id']}") < agreement
+    why = ["another one is suggested"] if "suggested" in columns else []
+    why += [f"agreement is below {agreement:.0%}"] if "agreement" in columns else []
+    return _issues(items, doubtful, judged, n_flags, name, ", or ".join(why))
+
+
+def _items(rows: Sequence[Mapping[str, Any]], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
+    """Return the item number of each row, -1 where the split does not have it; ProtocolError if it has none."""
+    items = numbers_of([row["id"] for row in rows], dataset, n_items, name)
+    if len(items) and not (items >= 0).any():
+        raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,}.")
+    return items
+
+
+def _labels(text: Any, called: Mapping[str, str]) -> frozenset[str]:
+    """Return one or several labels as text, class names as their numbers."""
+    parts = (part.strip() for part in re.split("[;|]", str(text)))
+    return frozenset(called.get(part, part) for part in parts if part)
+
+
+def _own_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
+    """Return the labels that the dataset has of an item; none if they are not known."""
+    if dataset.y is None:
+        raise ProtocolError(f"{name}: expected a column `given`, or the dataset's labels (labels), got neither.")
+    if item < 0 or (dataset.labelled is not None and not dataset.labelled[item]):
+        return frozenset()
+    labels = np.flatnonzero(dataset.y[item]) if dataset.y.ndim == 2 else [dataset.y[item]]
+    return frozenset(str(int(label)) for label in labels)
+
+
+def _share(value: Any, where: str) -> float:
+    """Return the share of annotators that gave a label."""
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ProtocolError(f"{where}: agreement: expected a share from 0 to 1, got {str(value)[:40]!r}.")
+    return share
+
+
+# The answers of cleanlab/label-errors
+
+
+def _read_answers(path: Path) -> list[Any]:
+    expected = "a list of objects with id and mturk"
+    held, n_bytes = [], 0
+    for line in lines(path, expected):
+        held.append(line)
+        n_bytes += len(line)
+        if n_bytes > _DOCUMENT:
+            raise ProtocolError(f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, got more.")
+    try:
+        document = json.loads("".join(held))
+    except (ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise ProtocolError(f"{path}: expected {expected}, got text that is no JSON ({reason}).") from error
+    if not isinstance(document, list) or not document:
+        got = "an empty list" if document == [] else type(document).__name__
+        raise ProtocolError(f"{path}: expected {expected}, got {got}.")
+    return document
+
+
+def _from_answers(document: Sequence[Any], dataset: Dataset, n_items: int, name: str, agreement: float) -> LabelIssues:
+    entries = list(_answers(document, name))
+    rows, where = _rows_of_answers(entries, dataset, n_items, name)
+    counts = np.array([[answers[key] for key in _ANSWERS] for _, _, answers in entries], dtype=np.float64)
+    judged = counts.sum(axis=1) > 0
+    given = counts[:, 0]
+    doubtful = judged & ((given < counts.max(axis=1)) | (given < agreement * counts.sum(axis=1)))
+    why = f"another answer is more frequent among annotators, or fewer than {agreement:.0%} of them chose it"
+    n_flags = n_items if dataset.ids is None else len(dataset.ids)
+    return _issues(rows, doubtful, judged, n_flags, f"{name}{where}", why)
+
+
+def _answers(document: Sequence[Any], name: str) -> Iterator[tuple[Any, Any, dict[str, int]]]:
+    """Yield the id of each entry, the label that it has, and how many annotators gave each answer."""
+    for place, entry in enumerate(document, start=1):
+        answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
+        if not isinstance(answers, dict) or set(answers) != set(_ANSWERS) or not all(map(_is_count, answers.values())):
+            raise ProtocolError(
+                f"{name}: entry {place}: expected id and, in mturk, the counts given, guessed, neither and both, got "
+                f"{str(entry)[:80]!r}."
+            )
+        yield entry["id"], entry.get("given_original_label"), answers
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+
+
+def _rows_of_answers(
+    entries: Sequence[tuple[Any, Any, dict[str, int]]], dataset: Dataset, n_items: int, name: str
+) -> tuple[NDArray[np.int64], str]:
+    """Return the item of each entry: the ids count the test images, which may be a part of the dataset.
+
+    The labels that the entries have must be those of the dataset.
+    """
+    if dataset.y is None or dataset.y.ndim != 1 or dataset.n_items is None:
+        raise ProtocolError(
+            f"{name}: expected the dataset's labels (labels), one for each item in the order of the row numbers, to "
+            "compare given_original_label with, got none."
+        )
+    numbers = numbers_of([entry for entry, _, _ in entries], Dataset(), 2**62, name)
+    candidates = {"": np.where(numbers < n_items, numbers, -1)}
+    test = dataset.official.get("test")
+    if test is not None and len(test):
+        places = np.where(numbers < len(test), test[np.minimum(numbers, len(test) - 1)], -1)
+        candidates = {", its ids taken as places in the part 'test'": places} | candidates
+    given = np.array([label if isinstance(label, int) else -1 for _, label, _ in entries], dtype=object)
+    for where, rows in candidates.items():
+        known = rows >= 0
+        if known.any() and (dataset.y[rows[known]] == given[known]).all():
+            return rows, where
+    raise ProtocolError(
+        f"{name}: expected given_original_label to be the dataset's labels of these items, got other ones: are the "
+        "labels those of the test set, in its order? A .csv file may have row numbers of your own."
+    )

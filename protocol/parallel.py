@@ -1,0 +1,43 @@
+"""Work on several threads whose results are those of one: in a fixed order, with one thread for each matrix product."""
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+_T = TypeVar("_T")
+
+
+@contextlib.contextmanager
+def workers(threads: int) -> Iterator[int]:
+    """Limit BLAS to one thread, and give the number of threads that may call it: one where BLAS can't be limited."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        yield 1
+    else:
+        with threadpool_limits(1, user_api="blas"):
+            yield threads
+
+
+def in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
+    """Yield the results of the work for each start, in order, while other threads work a little ahead."""
+
+    def quietly(start: int) -> _T:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            return work(start)
+
+    if threads == 1:
+        yield from map(quietly, starts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[_T]] = deque()
+        for start in starts:
+            ahead.append(pool.submit(quietly, start))
+            if len(ahead) > 2 * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()

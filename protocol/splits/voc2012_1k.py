@@ -1,0 +1,19 @@
+"""Pascal VOC 2012 as DeepHash-pytorch draws it: the training set is no part of the database.
+
+The protocol is drawn anew; DeepHash-pytorch's own lists are not part of this package.
+"""
+
+from protocol.registry import SplitRecord
+from protocol.splits._protocol import Drawn, Rest, SplitProtocol
+
+VOC2012_1K = SplitRecord(
+    "voc2012_1k",
+    source="DeepHash-pytorch, its dataset voc2012 (data/voc2012/code.py)",
+    summary="Pascal VOC 2012, 20 classes: 1,000 queries, 4,000 to train on, the 6,540 others are the database",
+)(
+    SplitProtocol(
+        {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},
+        n_items=11_540,
+        n_classes=20,
+    )
+)

@@ -1,0 +1,261 @@
+"""The difference of two splits against dictionaries and sets, and in text, Markdown and JSON; expected sizes."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from protocol.auditing import Dataset, Split, audit, difference
+from protocol.auditing.declared import sizes_from
+from protocol.checks import ProtocolError
+from protocol.splits import PARTITIONS
+
+IDS = np.array(list("abcdefgh"))
+HERE = {"query": np.array([0, 1]), "train": np.array([2, 3]), "database": np.array([2, 3, 4, 5])}
+THERE = {"query": np.array([0, 4]), "train": np.array([3, 2]), "database": np.array([2, 3, 1])}
+
+
+def slow(a, b, parts):
+    """Return sizes, matrix and moved items by loops over sets."""
+    members = [{part: set(side.get(part, [])) for part in parts} for side in (a, b)]
+    items = sorted(set().union(*members[0].values(), *members[1].values()))
+    where = {i: tuple(tuple(part for part in parts if i in side[part]) for side in members) for i in items}
+    sizes = {p: (len(members[0][p]), len(members[1][p]), len(members[0][p] & members[1][p])) for p in parts}
+    names = [*parts, "none"]
+    matrix = {
+        (p, q): sum(p in (where[i][0] or ("none",)) and q in (where[i][1] or ("none",)) for i in items)
+        for p, q in itertools.product(names, names)
+    }
+    moved = {}
+    for i in items:
+        if where[i][0] != where[i][1]:
+            moved.setdefault(where[i], []).append(str(i))
+    return sizes, matrix, moved
+
+
+LISTS = st.dictionaries(
+    st.sampled_from(PARTITIONS), st.lists(st.integers(0, 9), min_size=1, max_size=8), min_size=1, max_size=5
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(LISTS, LISTS)
+def test_it_is_that_of_loops_over_sets(a, b):
+    found = difference(*(Split({p: np.array(own) for p, own in side.items()}, Dataset()) for side in (a, b)))
+    parts = [part for part in PARTITIONS if part in a and part in b]
+    sizes, matrix, moved = slow({p: a[p] for p in parts}, {p: b[p] for p in parts}, parts)
+    assert found.sizes == sizes
+    assert found.matrix == matrix
+    assert {pattern: list(items) for pattern, items in found.moved.items()} == moved
+    assert found.not_given == {p: "here" if p in a else "there" for p in PARTITIONS if (p in a) != (p in b)}
+    assert found.reordered == tuple(p for p in parts if set(a[p]) == set(b[p]) and a[p] != b[p])
+    # Turned round, it says the same.
+    back = difference(*(Split({p: np.array(own) for p, own in side.items()}, Dataset()) for side in (b, a)))
+    assert {(there, here): items for (here, there), items in back.moved.items()} == found.moved
+
+
+def test_items_that_moved_are_named_with_where_they_were_and_are():
+    found = difference(Split(HERE, Dataset(ids=IDS)), Split(THERE, Dataset(ids=IDS)), there="other")
+    assert found.by == "ids"
+    assert found.moved == {
+        (("query",), ("database",)): ("b",),
+        (("database",), ("query",)): ("e",),
+        (("database",), ()): ("f",),
+    }
+    assert found.reordered == ("train",)
+    assert [(one.severity, one.count, one.items, one.consequence) for one in found.findings()] == [
+        ("information", 1, ("b",), "These items are in query here, and in database in other."),
+        ("information", 1, ("e",), "These items are in database here, and in query in other."),
+        ("information", 1, ("f",), "These items are in database here, and in no partition in other."),
+        (
+            "information",
+            1,
+            ("train",),
+            "These partitions have the items that they have in other, but listed otherwise.",
+        ),
+    ]
+
+
+def test_equal_splits_have_no_difference():
+    found = difference(Split(HERE, Dataset()), Split(HERE, Dataset()))
+    assert found.findings() == []
+    assert found.to_text().endswith("\n\nNo difference.")
+    assert found.to_markdown().endswith("\n\nNo difference.")
+
+
+def test_text_markdown_and_json():
+    found = difference(Split(HERE, Dataset(ids=IDS)), Split(THERE, Dataset(ids=IDS)), here="a.csv", there="b.csv")
+    assert found.to_text() == (
+        "a.csv against b.csv, items compared by ids\n\n"
+        "partition  here  there  in both\n"
+        "query         2      2        1\n"
+        "train         2      2        2\n"
+        "database      4      3        2\n\n"
+        "items          query there  train there  database there  none there\n"
+        "query here               1            0               1           0\n"
+        "train here               0            2               2           0\n"
+        "database here            1            2               2           1\n"
+        "none here                0            0               0           0\n\n"
+        "train: the same items, listed in another order."
+    )
+    assert "| query here | 1 | 0 | 1 | 0 |" in found.to_markdown()
+    told = json.loads(found.to_json())
+    assert told["sizes"]["database"] == {"here": 4, "there": 3, "both": 2}
+    assert {"here": "query", "there": "database", "count": 1} in told["matrix"]
+    assert told["moved"][2] == {"here": ["database"], "there": [], "items": ["f"]}
+    assert (told["by"], told["reordered"], told["not_given"]) == ("ids", ["train"], {})
+
+
+# What items are recognised by
+
+
+def test_row_numbers_are_compared_with_ids_where_the_order_of_the_ids_is_known():
+    rows, known = Split(HERE, Dataset()), Split(HERE, Dataset(n_items=8, ids=IDS))
+    assert difference(rows, known).by == difference(known, rows).by == "row numbers"
+    assert difference(rows, known).findings() == []
+    with pytest.raises(
+        ProtocolError, match=r"^against: expected ids in both splits, .* got ids in y and row numbers in x"
+    ):
+        difference(rows, Split(HERE, Dataset(ids=IDS)), here="x", there="y")
+
+
+def test_file_names_are_compared_where_no_id_is_in_both():
+    here, there = (np.char.add(folder, IDS) for folder in ("images/", "./data/images/"))
+    found = difference(Split(HERE, Dataset(ids=here)), Split(THERE, Dataset(ids=there)))
+    assert found.by == "file names"
+    assert found.moved[("query",), ("database",)] == ("b",)
+    ambiguous = here.copy()
+    ambiguous[0] = "other/b"
+    assert difference(Split(HERE, Dataset(ids=ambiguous)), Split(THERE, Dataset(ids=there))).by == "ids"
+
+
+# The public function
+
+
+@pytest.fixture
+def files(tmp_path):
+    np.savez(tmp_path / "a.npz", **HERE)
+    np.savez(tmp_path / "b.npz", **THERE)
+    for part, rows in THERE.items():
+        np.save(tmp_path / f"{part}.npy", rows)
+    return tmp_path
+
+
+def kinds(audited):
+    return [
+        (one.count, one.items) for made in audited.findings.values() for one in made if one.name == "split-difference"
+    ]
+
+
+def test_a_split_is_compared_with_files_lists_and_mappings_alike(files):
+    lists = ",".join(f"{part}={files / part}.npy" for part in THERE)
+    expected = [(1, ("1",)), (1, ("4",)), (1, ("5",)), (1, ("train",))]
+    for against in (files / "b.npz", str(files / "b.npz"), lists, THERE):
+        audited = audit(files / "a.npz", against=against)
+        assert kinds(audited) == expected
+        assert not audited.fails("warning") or audited.n_warnings
+    assert audited.to_text().startswith(f"{files / 'a.npz'} against the other split, items compared by row numbers")
+    assert "in both" in audited.to_markdown()
+
+
+def test_lists_without_a_training_set_are_compared_in_what_they_have(files):
+    audited = audit(query=HERE["query"], database=HERE["database"], against=files / "b.npz")
+    (found,) = audited.differences.values()
+    assert found.not_given == {"train": "there"}
+    assert "train: only there, so it is not compared." in audited.to_text()
+
+
+def test_a_split_is_compared_with_a_protocol():
+    parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
+    audited = audit(parts, against="cifar10_s1")
+    assert kinds(audited) == [(1, ("the training set is left out of the database",))]
+    (found,) = audited.differences.values()
+    assert found.to_text() == (
+        "split against the protocol cifar10_s1\n\n"
+        "compared                 of    here  declared\n"
+        "sizes                 query   1,000     1,000\n"
+        "sizes                 train   5,000     5,000\n"
+        "sizes              database  54,000    59,000\n"
+        "overlaps  query in database       0         0\n"
+        "overlaps     query in train       0         0\n"
+        "overlaps  train in database       0     5,000\n\n"
+        "This split is like cifar10_s1 by sizes and overlaps, but the training set is left out of the database."
+    )
+    assert "| overlaps | train in database | 0 | 5,000 |" in found.to_markdown()
+    told = json.loads(found.to_json())
+    assert told["compared"][2] == {"compared": "sizes", "of": "database", "here": "54,000", "declared": "59,000"}
+    assert audit(parts, against="cifar10_54k").differences["split"].findings() == []
+
+
+@pytest.mark.parametrize(
+    ("against", "message"),
+    [
+        ("cifar10_s", "against: expected one of .* got 'cifar10_s'. Did you mean 'cifar10_s2'?"),
+        ("query=q.npy", "against: query=q.npy: expected lists of query and database, got no database=FILE."),
+        (
+            "query=q.npy,test=d.npy",
+            "against: query=q.npy,test=d.npy: partition: expected database, query, .* got 'test'",
+        ),
+        ("query=,database=d", "against: query=,database=d: expected a file after query=, got none."),
+        ("missing.npz", "missing.npz"),
+        ("a\0b.npz", "against: expected the path of a file, got "),
+        (7, "against: expected the name of a protocol, a file or a mapping of partition names, got int."),
+    ],
+)
+def test_what_can_not_be_compared_is_refused_in_one_line(against, message):
+    with pytest.raises(ProtocolError, match=message) as error:
+        audit(HERE, against=against)
+    assert "\n" not in str(error.value)
+
+
+# Expected sizes
+
+
+def test_expected_sizes_are_held_against_the_split_without_a_protocol():
+    mismatch = [one for one in audit(HERE, sizes={"query": 3, "train": 2}).findings["split"] if "size" in one.name]
+    assert [(one.severity, one.items) for one in mismatch] == [("error", ("query 2 (expected 3)",))]
+    assert "than under the expected sizes" in mismatch[0].consequence
+    assert all(one.name != "size-mismatch" for one in audit(HERE, sizes={"query": 2}).findings["split"])
+    lists = audit(query=[0], database=[1], sizes={"train": 5}).findings["query database"]
+    assert [one.items for one in lists if one.name == "size-mismatch"] == [("train 0 (expected 5)",)]
+
+
+def test_expected_sizes_take_the_place_of_declared_ones_in_one_finding():
+    parts = {"query": np.arange(999), "train": np.arange(1_000, 5_500), "database": np.arange(1_000, 60_000)}
+
+    def told(**sizes):
+        made = audit(parts, protocol="cifar10_s1", sizes=sizes).findings["split"]
+        return [one.items for one in made if one.name == "size-mismatch"]
+
+    assert told() == [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]
+    assert told(train=4_500) == [("query 999 (declared 1,000)",)]
+    assert told(train=4_501) == [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]
+    assert told(train=4_500, query=999) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"test": 3}, "sizes: partition: expected database, query, .* got 'test'"),
+        ({"query": -1}, "sizes: query: expected an integer >= 0, got -1"),
+        ({"query": 1.5}, "sizes: query: expected an integer >= 0, got 1.5"),
+        ([3], "sizes: expected a mapping of partition names to sizes, got list."),
+    ],
+)
+def test_sizes_that_are_none_are_refused(sizes, message):
+    with pytest.raises(ProtocolError, match=message):
+        sizes_from(sizes)
+
+
+def test_the_counts_of_a_class_are_named_with_those_expected():
+    y = np.arange(60_000) % 10
+    query = np.arange(1_000)
+    query[[0, 10, 20]] = [60_000 - 9, 60_000 - 19, 60_000 - 29]  # three items of class 1 in place of class 0
+    parts = {"query": query, "train": np.arange(1_000, 6_000), "database": np.setdiff1d(np.arange(60_000), query)}
+    made = audit(parts, labels=y, protocol="cifar10_s1").findings["split"]
+    (finding,) = [one for one in made if one.name == "class-imbalance"]
+    assert finding.items == ("class 0: 97 (expected 100)",)
+    assert "all of its classes: 97 items in 1 class, 100 in 8, 103 in 1" in finding.consequence
