@@ -26,6 +26,13 @@ else:
 
 
 include: "workflow/rules/metrics.smk"
+
+
+if DUPLICATES:
+
+    include: "workflow/rules/duplicates.smk"
+
+
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"

@@ -3,7 +3,17 @@
 import hashlib
 from collections.abc import Mapping
 
-PROTOCOL = ("dataset", "ground_truth", "relevance", "split", "n_queries", "n_database", "empty", "ties")
+PROTOCOL = (
+    "dataset",
+    "ground_truth",
+    "relevance",
+    "split",
+    "excluded_queries",
+    "n_queries",
+    "n_database",
+    "empty",
+    "ties",
+)
 """The fields that describe how a score was computed, apart from its code length and its metric.
 
 dataset, ground_truth, split
@@ -12,13 +22,19 @@ dataset, ground_truth, split
     that was made from the distances of a feature is called, for example, "epsilon_ball of gist".
 relevance
     What makes a database item relevant: "class labels", "shared labels", "neighbours" or "graded neighbours".
+excluded_queries
+    The queries that were left out on purpose, such as those with a near-duplicate in the database: their number and the
+    start of their SHA-256, or "none". A file that does not record it left none out.
 n_queries, n_database
-    Numbers of items.
+    Numbers of items; `n_queries` without those that were left out.
 empty
     What an undefined value is: "zero", or "drop", which leaves the query out of the mean.
 ties
     How the metric orders items at one distance.
 """
+
+NONE_EXCLUDED = "none"
+"""The value of ``excluded_queries`` where all queries of the split are scored."""
 
 OF_LABELS = ("class labels", "shared labels")
 """The kinds of relevance that labels alone determine; the others depend on the feature whose distances were taken."""

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
     "auditing": {"datasets", "formats", "splits", "groundtruth", "evaluation"},
     "report": {"codes", "ranking", "metrics", "evaluation"},
-    "configuration": {"datasets", "downloads", "formats", "metrics", "selection", "splits"},
+    "configuration": {"auditing", "datasets", "downloads", "formats", "metrics", "selection", "splits"},
     "comparison": {"ranking", "metrics", "evaluation", "report"},
     "cli": {
         "codes",

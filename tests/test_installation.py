@@ -165,6 +165,7 @@ def test_the_python_api_scores_codes_with_numpy_alone(core, files):
         "compare --help",
         "audit --query query_rows.npy --database database_rows.npy",
         "find-duplicates --query query.npy --vectors",
+        "audit --query query_rows.npy --database database_rows.npy --known-pairs cifar10",
         "snakefile",
     ],
 )

@@ -1,13 +1,22 @@
 """Audit: findings on how a split was made, and on what was fitted on it; `audit` is the public function."""
 
 from protocol.auditing.all_checks import Findings, audit_split, audit_splits
-from protocol.auditing.copies import equal_content, first_equal, stored_copies, within_distance
+from protocol.auditing.copies import Copied, equal_content, first_equal, stored_copies, within_distance
 from protocol.auditing.difference import Difference, ProtocolDifference, difference
 from protocol.auditing.findings import Finding
 from protocol.auditing.groups import Groups, audit_groups, groups_from
 from protocol.auditing.identification import Comparison, Match, identify, nearest
 from protocol.auditing.inputs import known_dataset
 from protocol.auditing.kinds import KINDS, Kind
+from protocol.auditing.known_pairs import (
+    SHIPPED,
+    KnownPairs,
+    affected_queries,
+    known_pairs_for,
+    known_pairs_from,
+    known_pairs_sha256,
+    write_affected,
+)
 from protocol.auditing.label_issues import LabelIssues, audit_label_issues, label_issues_from
 from protocol.auditing.libraries import audit_libraries
 from protocol.auditing.pairs import audit_pairs, pairs_from
@@ -22,21 +31,25 @@ from protocol.auditing.writing import write_findings, write_json
 __all__ = [
     "KINDS",
     "LEARNING",
+    "SHIPPED",
     "TEST",
     "Audit",
     "Comparison",
+    "Copied",
     "Dataset",
     "Difference",
     "Finding",
     "Findings",
     "Groups",
     "Kind",
+    "KnownPairs",
     "LabelIssues",
     "Match",
     "ProtocolDifference",
     "Reported",
     "Run",
     "Split",
+    "affected_queries",
     "audit",
     "audit_fit",
     "audit_groups",
@@ -56,6 +69,9 @@ __all__ = [
     "groups_from",
     "identify",
     "known_dataset",
+    "known_pairs_for",
+    "known_pairs_from",
+    "known_pairs_sha256",
     "label_issues_from",
     "nearest",
     "pairs_from",
@@ -65,6 +81,7 @@ __all__ = [
     "read_runs",
     "stored_copies",
     "within_distance",
+    "write_affected",
     "write_findings",
     "write_json",
 ]

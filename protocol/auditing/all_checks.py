@@ -1,7 +1,8 @@
 """All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
@@ -9,6 +10,7 @@ from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
 from protocol.auditing.forms import audit_forms
 from protocol.auditing.identification import identify
+from protocol.auditing.known_pairs import KnownPairs, audit_known_pairs, known_pairs_for
 from protocol.auditing.overlaps import audit_entries, audit_overlaps, is_complete
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
@@ -23,15 +25,20 @@ Findings = dict[str, list[Finding]]
 
 
 def audit_split(
-    run: Run, copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+    run: Run,
+    copies: Mapping[str, Copied] | None = None,
+    known_pairs: KnownPairs | None = None,
+    expected: Mapping[str, int] = _NO_SIZES,
 ) -> list[Finding]:
     """Return the findings on one split.
 
     Parameters
     ----------
     run : Run
-    copies : mapping of str to callable, or None
+    copies : mapping of str to Copied, or None
         What finds copies of items, by the way in which they are alike; see `audit_copies`.
+    known_pairs : KnownPairs, optional
+        Judged pairs of the dataset.
     expected : mapping of str to int
         The sizes of partitions that the caller expects.
     """
@@ -42,14 +49,22 @@ def audit_split(
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
         made += audit_copies(split, protocol, copied, alike)
-    return made
+    return made if known_pairs is None else made + audit_known_pairs(split, known_pairs)
 
 
 def audit_splits(
-    runs: Sequence[Run], copies: Mapping[str, Copied] | None = None, expected: Mapping[str, int] = _NO_SIZES
+    runs: Sequence[Run],
+    copies: Mapping[str, Copied] | None = None,
+    known_pairs: Any = None,
+    expected: Mapping[str, int] = _NO_SIZES,
 ) -> Findings:
-    """Return the findings on several splits of one dataset, each on its own and those of one protocol together."""
-    findings = {run.file: audit_split(run, copies, expected) for run in runs}
+    """Return the findings on several splits of one dataset, each on its own and those of one protocol together.
+
+    `known_pairs` are given as to `known_pairs_from`; by default those that are shipped for the dataset, if there are.
+    """
+    findings = {
+        run.file: audit_split(run, copies, known_pairs_for(known_pairs, run.split.dataset), expected) for run in runs
+    }
     for protocol in {run.name: run.protocol for run in runs}.values():
         own = {run.file: run.split for run in runs if run.protocol is protocol}
         for file, made in audit_runs(own, protocol).items():
@@ -57,18 +72,7 @@ def audit_splits(
     return findings
 
 
-def about(
-    run: Run,
-    *,
-    n_runs: int,
-    copies: bool,
-    pairs: bool,
-    distance: bool = False,
-    sizes: bool = False,
-    groups: bool = False,
-    label_issues: bool = False,
-    training_log: bool = False,
-) -> list[str]:
+def about(run: Run, *, n_runs: int, given: Collection[str]) -> list[str]:
     """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why.
 
     Parameters
@@ -76,10 +80,8 @@ def about(
     run : Run
     n_runs : int
         Of this protocol, in this audit.
-    copies, pairs, sizes, groups, label_issues, training_log : bool
-        Whether these were given; copies are found by features.
-    distance : bool
-        Whether features within a distance count as copies.
+    given : collection of str
+        The arguments of `audit` that were given, by name.
     """
     held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
@@ -89,15 +91,16 @@ def about(
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
         f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
-        "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and not sizes,
+        "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and "sizes" not in given,
         "class-imbalance (needs protocol)": run.name == UNDECLARED,
         f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
-        "near-duplicate (needs features)": not copies,
-        "near-duplicate that is not equal (needs distance)": copies and not distance,
-        "pair-split (needs pairs)": not pairs,
-        "group-split (needs groups)": not groups,
-        "doubtful-label (needs label issues)": not label_issues,
-        "selection-on-test (needs a training log)": not training_log,
+        "near-duplicate (needs features)": "features" not in given,
+        "near-duplicate that is not equal (needs distance)": "features" in given and "distance" not in given,
+        "known-near-duplicate (needs known pairs)": "known_pairs" not in given,
+        "pair-split (needs pairs)": "pairs" not in given,
+        "group-split (needs groups)": "groups" not in given,
+        "doubtful-label (needs label issues)": "label_issues" not in given,
+        "selection-on-test (needs a training log)": "training_log" not in given,
         "unused-items (needs ids or labels, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,24 @@ from protocol.checks import ProtocolError
 from protocol.groundtruth import neighbours_within
 from protocol.splits import PARTITIONS, SplitProtocol
 
-Copied = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
-"""Which items of the first partition have a copy, under another number, in the second."""
+
+@dataclass(frozen=True)
+class Copied:
+    """Finds copies of items among other items.
+
+    Parameters
+    ----------
+    partners : callable
+        Takes two partitions, ascending, and returns for each item of the first the number of an item of the second
+        that is a copy of it under another number, or -1: one partner an item, since the pairs of a group of n copies
+        are n (n - 1) / 2.
+    is_equal : bool
+        Whether copies have the very same content. Those within a distance may be items of their own.
+    """
+
+    partners: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
+    is_equal: bool
+
 
 _BLOCK_BYTES = 32 << 20
 _QUERIES = 4096  # at a time: bounds the pairs that are held, however wide the distance
@@ -26,6 +43,11 @@ _QUERIES = 4096  # at a time: bounds the pairs that are held, however wide the d
 
 def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: str) -> list[Finding]:
     """Return a finding for each two partitions, declared disjoint, of which one has copies of the other's items.
+
+    A query of which the training set has a copy of equal content is an error: the hasher was trained on it, whatever
+    its id. All others are warnings: copies in the database are ranked, but not learned from, and are inherent in many
+    datasets; copies of validation items touch the selection, not the test; and items within a distance of each other
+    may be different ones.
 
     Parameters
     ----------
@@ -42,40 +64,57 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
         # Where nothing is declared, what shares no item was meant to be apart.
         apart |= bool(protocol.listed) and not split.shared(a, b).size
         if len(split[a]) and len(split[b]) and apart:
-            items = split[a][copied(split[a], split[b])]
+            partners = copied.partners(split[a], split[b])
+            has_copy = partners >= 0
+            severity = "error" if copied.is_equal and (a, b) == ("query", "train") else "warning"
+            items, others = split[a][has_copy], partners[has_copy]
             removals = partial(_without_copies, split, copied, a, b)
-            made += split.found("near-duplicate", "warning", items, removals=removals, a=a, b=b, alike=alike)
+            words = {"a": a, "b": b, "alike": alike}
+            made += split.found("near-duplicate", severity, items, partners=others, removals=removals, **words)
     return made
 
 
 def _without_copies(split: Split, copied: Copied, a: str, b: str) -> list[Removal]:
     """Return what to remove from `b`: the items that have a copy in `a`."""
-    return [Removal(b, split[b][copied(split[b], split[a])], a)]
+    partners = copied.partners(split[b], split[a])
+    has_copy = partners >= 0
+    return [Removal(b, split[b][has_copy], a, partners[has_copy])]
 
 
 def equal_content(first: NDArray[np.int64]) -> Copied:
-    """Return what finds items of equal content, from the first item that each equals (`first_equal`)."""
+    """Return what finds items of equal content, from the first item that each equals (`first_equal`).
 
-    def copied(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
-        n_equal = np.bincount(first[b], minlength=len(first))
-        return n_equal[first[a]] > np.isin(a, b)  # itself is no copy
+    The partner of an item is the first of its copies.
+    """
 
-    return copied
+    def partners(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        lowest, highest = np.full((2, len(first)), -1)
+        lowest[first[b[::-1]]] = b[::-1]  # of several items of equal content the last assignment stays
+        highest[first[b]] = b
+        found = np.where(lowest[first[a]] == a, highest[first[a]], lowest[first[a]])
+        return np.where(found == a, -1, found)  # itself is no copy
+
+    return Copied(partners, is_equal=True)
 
 
 def within_distance(X: Any, distance: float) -> Copied:
-    """Return what finds items within a Euclidean distance in features `X` (n_items, d): exact, by blocks."""
+    """Return what finds items within a Euclidean distance in features `X` (n_items, d): exact, by blocks.
 
-    def copied(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found, database = np.zeros(len(a), dtype=bool), np.asarray(X[b], dtype=np.float32)
+    The partner of an item is the first within the distance, not the nearest.
+    """
+
+    def partners(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+        found, database = np.full(len(a), -1), np.asarray(X[b], dtype=np.float32)
         for start in range(0, len(a), _QUERIES):
             items = a[start : start + _QUERIES]
             indptr, near = neighbours_within(np.asarray(X[items], dtype=np.float32), database, distance)
-            others = b[near] != np.repeat(items, np.diff(indptr))
-            found[start + np.repeat(np.arange(len(items)), np.diff(indptr))[others]] = True
+            rows = np.repeat(np.arange(len(items)), np.diff(indptr))
+            others = b[near] != items[rows]
+            own, place = np.unique(rows[others], return_index=True)
+            found[start + own] = b[near[others][place]]
         return found
 
-    return copied
+    return Copied(partners, is_equal=False)
 
 
 def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> dict[str, Copied]:

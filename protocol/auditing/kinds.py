@@ -124,6 +124,13 @@ KINDS = (
         "Leave the affected queries out (`protocol evaluate --exclude-queries`), or take their copies out.",
     ),
     Kind(
+        "known-near-duplicate",
+        "A test query has a near-duplicate in the database or the training set, by a list of pairs that people judged.",
+        "By the pairs of {source} {judged} in the {part} ({exact}){similar}{limits}.",
+        "Not treated in the papers; ciFAIR replaces the duplicates in the test sets of CIFAR (Barz and Denzler 2020).",
+        "Report every metric without these queries as well (`--write-affected`, then `evaluate --exclude-queries`).",
+    ),
+    Kind(
         "pair-split",
         "The two modalities of an item are in different partitions.",
         "One half of these pairs is in a partition that the other half is not in, so an item is seen where it must not "
@@ -147,7 +154,7 @@ KINDS = (
         "These queries have a doubtful label ({why}), so items are counted as relevant that may not be.",
         "Not treated in the papers on hashing; human labels of CIFAR-10's test images are published (Peterson et al. "
         "2019), as are errors in its test labels (Northcutt et al. 2021).",
-        "Report the metric without these queries next to the one with them (`--write-doubtful` writes their places).",
+        "Report the metric without these queries next to the one with them (`--write-affected` writes their places).",
     ),
     Kind(
         "selection-on-test",

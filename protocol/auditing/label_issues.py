@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, number
 from protocol.formats.arrays import read_array
 from protocol.formats.text import lines
-from protocol.storage import replacing
 
 AGREEMENT = 0.5
 """The share of annotators from which on a label is not doubted: half of them, as Northcutt et al. (2021) require the
@@ -69,12 +68,6 @@ def doubtful_places(split: Split, issues: LabelIssues) -> NDArray[np.int64]:
     The codes of queries are in the order of that list, so these are the rows that an evaluation leaves out.
     """
     return np.flatnonzero(issues.doubtful[split.entries["query"]])
-
-
-def write_places(path: str | Path, places: Iterable[int]) -> None:
-    """Write places of queries, from 0, one a line: what an evaluation without these queries reads."""
-    with replacing(path) as temporary:
-        temporary.write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
 
 
 def about_label_issues(split: Split, issues: LabelIssues) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from protocol.auditing.public import Audit
 
 LOG = "mending.json"
-WARNINGS = ("near-duplicate",)
+WARNINGS = ("near-duplicate", "known-near-duplicate")
 """Warnings that are mended as errors are. Others are inherent in a protocol, and are mended on request."""
 
 _Keep = dict[str, NDArray[np.bool_]]  # by partition: which entries stay

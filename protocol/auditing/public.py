@@ -19,6 +19,7 @@ from protocol.auditing.difference import Difference, ProtocolDifference, differe
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.groups import about_groups, audit_groups, groups_from
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
+from protocol.auditing.known_pairs import affected_queries, known_pairs_for
 from protocol.auditing.label_issues import (
     AGREEMENT,
     about_label_issues,
@@ -51,9 +52,10 @@ class Audit:
         By split, what was audited, which split it is, and which checks were not possible.
     differences : mapping of str to Difference or ProtocolDifference
         By split, how it differs from the split or protocol that it was compared with (`against`).
-    doubtful : mapping of str to ndarray of int64
-        By split for which label issues were given, the places, from 0, of the queries whose label is doubtful: what an
-        evaluation without them leaves out.
+    affected : mapping of str to ndarray of int64
+        By split for which judged pairs or label issues are known, the places, from 0, of the queries that have a judged
+        (near-)duplicate in the database or the training set, or a doubtful label: what `exclude_queries` of
+        `protocol.evaluate` takes.
     runs : sequence of Run
         The splits.
     check : callable, optional
@@ -63,7 +65,7 @@ class Audit:
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
     differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
-    doubtful: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     runs: Sequence[Run] = field(default=(), compare=False)
     check: Callable[[Sequence[Run]], "Audit"] | None = field(default=None, compare=False)
 
@@ -158,6 +160,7 @@ def audit(
     features: Any = None,
     distance: float | None = None,
     pairs: Any = None,
+    known_pairs: Any = None,
     groups: Any = None,
     label_issues: Any = None,
     label_agreement: float = AGREEMENT,
@@ -193,6 +196,11 @@ def audit(
         The Euclidean distance in the features up to which items are copies; by default 0.
     pairs : path or array_like, shape (n_pairs, 2), optional
         The ids or row numbers of the two modalities of an item: those that are in different partitions are found.
+    known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
+        Pairs of (near-)duplicates that people judged: ``cifar10`` or ``cifar100`` for those that are shipped, or a CSV
+        file with the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very
+        similar) or with those of ciFAIR, or row numbers and judgements. Splits of the pipeline on these datasets find
+        theirs by themselves.
     groups : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``, optional
         What items belong together (a video, patient, scene or product), in the order of the row numbers or by id; a
         file has lines ``id,group`` (``.csv``) or a group a line. ``"auto"`` proposes groups from the names of files.
@@ -248,8 +256,8 @@ def audit(
     }
     if protocol is not None and not isinstance(protocol, str):
         raise ProtocolError(f"protocol: expected the name of a split protocol, got {type(protocol).__name__}.")
-    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, "groups": groups, **lists}
-    named |= {"label_issues": label_issues}
+    named = {"labels": labels, "ids": ids, "features": features, "pairs": pairs, "known_pairs": known_pairs, **lists}
+    named |= {"groups": groups, "label_issues": label_issues}
     for role, given in [*named.items(), *(("split", split) for split in splits)]:
         _check_path(given, role)
     for entry in str(against).split(",") if is_file(against) else ():
@@ -261,21 +269,18 @@ def audit(
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
+    known = {**named, "sizes": sizes, "training_log": training_log, "distance": distance or None}
+    given = {name for name, value in known.items() if value is not None}
     n_listed = max(map(_n_listed, runs))
 
     def check(runs: Sequence[Run]) -> Audit:
-        findings = audit_splits(runs, copies, expected)
-        known = {
-            "copies": bool(copies),
-            "pairs": pairs is not None,
-            "sizes": bool(expected),
-            "groups": groups is not None,
-        }
-        known |= {"label_issues": label_issues is not None, "training_log": bool(logs), "distance": bool(distance)}
+        findings = audit_splits(runs, copies, known_pairs, expected)
         n_runs = Counter(run.name for run in runs)
-        told, doubtful, differences = {}, {}, {}
+        told, affected, differences = {}, {}, {}
         for run in runs:
-            told[run.file] = about(run, n_runs=n_runs[run.name], **known)
+            judged = known_pairs_for(known_pairs, run.split.dataset)
+            own_given = given if judged is None else given | {"known_pairs"}
+            told[run.file] = about(run, n_runs=n_runs[run.name], given=own_given)
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
@@ -283,11 +288,15 @@ def audit(
                 own = groups_from(groups, run.split.dataset, n_listed)
                 findings[run.file] += audit_groups(run.split, own)
                 told[run.file].append(about_groups(run.split, own))
+            if judged is not None:
+                affected[run.file] = affected_queries(run.split, judged)
             if label_issues is not None:
                 issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=label_agreement)
                 findings[run.file] += audit_label_issues(run.split, issues)
                 told[run.file].append(about_label_issues(run.split, issues))
-                doubtful[run.file] = doubtful_places(run.split, issues)
+                affected[run.file] = np.union1d(
+                    affected.get(run.file, np.empty(0, dtype=np.int64)), doubtful_places(run.split, issues)
+                )
             if against is not None:
                 differences[run.file] = difference_from(run.split, run.file, against, dataset)
                 findings[run.file] += differences[run.file].findings()
@@ -297,7 +306,7 @@ def audit(
             {file: tuple(made) for file, made in findings.items()},
             {file: tuple(sentences) for file, sentences in told.items()},
             differences,
-            doubtful,
+            affected,
             tuple(runs),
             check,
         )

@@ -66,14 +66,15 @@ def read_dataset(path: str | Path) -> Dataset:
     for name, array in storage.grouped(items).get("partitions", {}).items():
         if array.ndim != 1:
             raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
-    y = items.get("labels")
+    y, record = items.get("labels"), storage.read_passport(path)
     return Dataset(
         n_items=len(ids),
         ids=ids,
         y=None if y is None else labels(y, len(ids), f"{path}: labels"),
         class_names=class_names.tolist(),
         official=storage.grouped(items).get("partitions", {}),
-        digest=storage.read_passport(path)["digest"],
+        digest=record["digest"],
+        name=str(record["maker"]).removeprefix("dataset").strip() or None,
     )
 
 

@@ -30,6 +30,8 @@ class Dataset:
         Row numbers of the parts that the dataset's makers named.
     digest : str or None
         Of the file that all this was read from; what was drawn from that file can be drawn again.
+    name : str or None
+        The registered dataset that the file was made from.
     """
 
     n_items: int | None = None
@@ -39,6 +41,7 @@ class Dataset:
     class_names: Sequence[str] = ()
     official: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     digest: str | None = None
+    name: str | None = None
 
     def names(self, items: NDArray[np.int64]) -> list[str]:
         """Return what the user calls items."""

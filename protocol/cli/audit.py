@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from protocol.auditing import Audit
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
-_FILES = ("labels", "ids", "features", "pairs", "groups", "label_issues")
+_FILES = ("labels", "ids", "features", "pairs", "known_pairs", "groups", "label_issues")
 _KNOWN = (*_FILES, "distance", "protocol", "sizes", "against", "label_agreement", "training_log", "reported")
 
 
 def _audit(arguments: argparse.Namespace) -> int:
     from protocol.auditing import audit
 
-    files = {"--json": arguments.json, "--write-doubtful": arguments.write_doubtful}
+    files = {"--json": arguments.json, "--write-affected": arguments.write_affected}
     check_outputs(files, _inputs(arguments))
     for path in filter(None, files.values()):
         from protocol.storage import check_writable
@@ -37,8 +37,8 @@ def _audit(arguments: argparse.Namespace) -> int:
         from protocol.auditing import write_json
 
         write_json(arguments.json, audited.findings)
-    if arguments.write_doubtful:
-        _write_doubtful(arguments.write_doubtful, audited)
+    if arguments.write_affected:
+        _write_affected(arguments.write_affected, audited)
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     if colour and not arguments.markdown:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
@@ -49,14 +49,20 @@ def _audit(arguments: argparse.Namespace) -> int:
     return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
-def _write_doubtful(path: Path, audited: "Audit") -> None:
-    """Write the places of the doubtful queries of one split, whose codes are in the order of its query list."""
-    from protocol.auditing.label_issues import write_places
+def _write_affected(path: Path, audited: "Audit") -> None:
+    """Write the places of the affected queries of one split, whose codes are in the order of its query list."""
+    from protocol.auditing import write_affected
 
-    if len(audited.doubtful) != 1:
-        got = f"{len(audited.doubtful)} splits" if audited.doubtful else "none"
-        raise ProtocolError(f"--write-doubtful: expected one split and its label issues (--label-issues), got {got}.")
-    write_places(path, *audited.doubtful.values())
+    if len(audited.findings) > 1:
+        raise ProtocolError(
+            f"--write-affected: expected one split, since each has queries of its own, got {len(audited.findings)}."
+        )
+    if not audited.affected:
+        raise ProtocolError(
+            "--write-affected: expected judged pairs of the dataset (--known-pairs), or label issues (--label-issues), "
+            "got none."
+        )
+    write_affected(path, *audited.affected.values())
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
@@ -105,6 +111,9 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --groups auto                            groups that the file names suggest; a guess
               ... --label-issues cifar10h-probs.npy        queries whose label other annotators doubt
               protocol audit --training-log log.csv --reported 0.797   is it the best of several test evaluations?
+              ... --ids ids.txt --known-pairs cifar10      judged (near-)duplicates of the queries; the pipeline's
+                                                           splits of cifar10 and cifar100 need no such option
+              ... --known-pairs cifar10 --write-affected affected.txt    for `protocol evaluate --exclude-queries`
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
               ... --write-fixed fixed/                     the lists without the items in the wrong place, and a log
@@ -152,18 +161,24 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         help="share of annotators below which a label is doubtful (0.5)",
     )
     command.add_argument(
-        "--write-doubtful",
-        type=Path,
-        metavar="F",
-        help="write the places of the queries with a doubtful label, from 0, one a line",
-    )
-    command.add_argument(
         "--training-log",
         action="append",
         metavar="F",
         help="scores by epoch, also without a split; F:COLUMN names the test scores; may be repeated",
     )
     command.add_argument("--reported", metavar="SCORE", help="the score that is reported of the training logs")
+    command.add_argument(
+        "--known-pairs",
+        metavar="NAME|F",
+        help="judged pairs of (near-)duplicates: cifar10, cifar100, or a table with query,database,judgement",
+    )
+    command.add_argument(
+        "--write-affected",
+        type=Path,
+        metavar="F",
+        help="write the row numbers of the queries with such a pair or a doubtful label, for `protocol evaluate "
+        "--exclude-queries`",
+    )
     command.add_argument(
         "--fail-on",
         choices=("error", "warning", "information", "never"),

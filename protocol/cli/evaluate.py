@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _INPUTS = (
     *("query_codes", "database_codes", "query_labels", "database_labels", "relevance"),
-    *("query_vectors", "database_vectors", "train_vectors"),
+    *("query_vectors", "database_vectors", "train_vectors", "exclude_queries"),
 )
 _OUTPUTS = ("json", "per_query", "pr_curves", "top_n_curves")
 
@@ -66,6 +66,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
             tables=arguments.tables,
             lookup_radius=arguments.lookup_radius,
             trec=_trec_options(arguments),
+            exclude_queries=arguments.exclude_queries,
             threads=arguments.threads,
             progress=shown,
             name=arguments.name,
@@ -152,6 +153,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --spread                                               the values that the conventions call mAP
               ... --tables 16x4 --lookup-radius 2                        buckets: their precision, recall and speed
               ... --trec trec --trec-ties shuffled --trec-seed 1         files for trec_eval, and what its ties change
+              ... --exclude-queries affected.txt                         every metric without some queries as well
               ... --json means.json --per-query values.csv               for a script, or a test of significance
 
             examples with vectors:
@@ -221,6 +223,11 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         "value; shuffled; or distance, equal scores, which trec_eval orders by document id (expected)",
     )
     command.add_argument("--trec-seed", type=int, metavar="SEED", help="for --trec-ties shuffled (0)")
+    command.add_argument(
+        "--exclude-queries",
+        metavar="F",
+        help="row numbers of queries, from 0, one a line: every metric is printed with and without them",
+    )
     command.add_argument("--threads", type=int, default=1, metavar="N", help="for the search and the counting (1)")
     command.add_argument("--name", metavar="NAME", help="name of the codes in a comparison")
     for field, what in (

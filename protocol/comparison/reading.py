@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocol import __version__, registry
 from protocol.checks import ProtocolError, integer, need, printable
@@ -15,7 +16,8 @@ from protocol.checksums import verify
 from protocol.comparison.values import QUERY, RUN, Values
 from protocol.evaluation import Evaluation
 from protocol.evaluation.conventions import find
-from protocol.identity import OF_LABELS, PROTOCOL, RANKINGS, ranked_name, with_options
+from protocol.evaluation.exclusion import excluded_label, excluded_rows, excluded_sha256
+from protocol.identity import NONE_EXCLUDED, OF_LABELS, PROTOCOL, RANKINGS, ranked_name, with_options
 from protocol.storage import file_sha256
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ _CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 _TOLERANCE = 1e-6  # of a mean of values that were written with nine digits
 _FIRST_LINE = 2  # of a table, below the names of its columns
 _OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results of it may be older than the column
+_DEFAULTS = {"excluded_queries": NONE_EXCLUDED}  # what a file that does not record a field has
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
@@ -136,7 +139,9 @@ def _of_summary(path: Path, file: str) -> list[Score]:
     _check_numbers(path, plain)
     _check_once(path, plain)
     runs = _Runs(path, file)
-    columns = {column: plain[column] if column in plain else [None] * len(plain) for column in PROTOCOL}
+    columns = {
+        column: plain[column] if column in plain else [_DEFAULTS.get(column)] * len(plain) for column in PROTOCOL
+    }
     columns["ground_truth"] = list(map(_ground_truth, plain["ground_truth"], columns["relevance"], plain["feature"]))
     for field in ("dataset", "ground_truth", "split") if "options" in plain else ():
         columns[field] = [
@@ -295,13 +300,17 @@ def _of_json(path: Path, file: str) -> list[Score]:
         raise ProtocolError(f"{path}: expected {_JSON}, with file and sha256 in per_query, got {', '.join(recorded)}.")
     table = _PerQuery(path, file, recorded, content.get("ground_truth_sha256"), content.get("n_queries"))
     by_metric = {field: content.get(field) or {} for field in ("empty", "ties")}
+    left = _without(path, content)
+    groups: list[tuple[dict[str, float], Mapping[str, Any], NDArray[np.int64] | None]] = [(scores, _DEFAULTS, None)]
+    groups += [left] if left else []
     return [
         Score(
             file=file,
             method=ranked_name(_known(content.get("name")) or path.stem, ranking),
             ranking=ranking,
             protocol=tuple(
-                _known(by_metric[field].get(metric) if field in by_metric else content.get(field)) for field in PROTOCOL
+                _known(by_metric[field].get(metric) if field in by_metric else queries.get(field, content.get(field)))
+                for field in PROTOCOL
             ),
             n_bits=n_bits,
             metric=metric,
@@ -310,10 +319,39 @@ def _of_json(path: Path, file: str) -> list[Score]:
             n_runs=None,
             convention=_known(content.get("convention")),
             version=_known(content.get("version")),
-            values=functools.partial(table.values, metric, mean),
+            values=functools.partial(table.values, metric, mean, excluded),
         )
-        for metric, mean in scores.items()
+        for of_group, queries, excluded in groups
+        for metric, mean in of_group.items()
     ]
+
+
+def _without(
+    path: Path, content: Mapping[str, Any]
+) -> tuple[dict[str, float], Mapping[str, Any], NDArray[np.int64]] | None:
+    """Return the scores without the excluded queries, what identifies them, and the rows of these queries."""
+    recorded = content.get("without_queries")
+    if recorded is None:
+        return None
+    where = f"{path}: without_queries"
+    try:
+        scores = {printable(metric): _number(mean) for metric, mean in recorded["metrics"].items()}
+        n_queries = integer(recorded["n_queries"], f"{where}: n_queries")
+        rows = np.array(recorded["excluded"], dtype=np.int64)
+        excluded = excluded_rows(rows, n_queries + len(rows), f"{where}: excluded")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        if isinstance(error, ProtocolError):
+            raise
+        raise ProtocolError(f"{where}: expected {_JSON}, got {type(error).__name__}: {error}.") from error
+    for metric, mean in scores.items():
+        _check_mean(f"{where}: {metric}", metric, mean)
+    if content.get("n_queries") not in (None, n_queries + len(excluded)):
+        raise ProtocolError(
+            f"{where}: expected {content['n_queries']} queries in all, got {n_queries} that are left "
+            f"and {len(excluded)} excluded ones."
+        )
+    label = excluded_label(len(excluded), excluded_sha256(excluded.tolist()))
+    return (scores, {"excluded_queries": label, "n_queries": n_queries}, excluded) if len(excluded) else None
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -338,8 +376,8 @@ class _PerQuery:
     def __init__(self, path: Path, file: str, recorded: Mapping[str, str], truth: str | None, n: int | None) -> None:
         self._path, self._file, self._recorded, self._truth, self._n = path, file, recorded, truth, n
 
-    def values(self, metric: str, mean: float) -> Values | Why:
-        """Return the values of one metric."""
+    def values(self, metric: str, mean: float, excluded: NDArray[np.int64] | None = None) -> Values | Why:
+        """Return the values of one metric, without those of the excluded queries."""
         if not self._recorded or not self._truth:
             return f"{self._file} names no values per query; `protocol evaluate --per-query` writes them"
         table = self._table
@@ -347,9 +385,10 @@ class _PerQuery:
             return table
         if metric not in table:
             return f"{self._file} has one value for all queries together, not one per query"
-        numbers = table[metric].to_numpy(dtype=np.float64)
+        every = table[metric].to_numpy(dtype=np.float64)
+        numbers = every if excluded is None or every.size != self._n else np.delete(every, excluded)
         of_mean = np.nanmean(numbers) if np.isfinite(numbers).any() else np.nan
-        if numbers.size != self._n or not np.isclose(of_mean, mean, atol=_TOLERANCE, rtol=0, equal_nan=True):
+        if every.size != self._n or not np.isclose(of_mean, mean, atol=_TOLERANCE, rtol=0, equal_nan=True):
             return f"{self._recorded['file']} does not have the values of the mean in {self._file}"
         return Values(QUERY, np.array([self._truth]), numbers)
 
@@ -369,32 +408,38 @@ class _PerQuery:
 
 def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
     rules = find(evaluation.convention)
-    fields = {field: getattr(evaluation, field, None) for field in PROTOCOL}
+    fields = {field: getattr(evaluation, field, None) for field in PROTOCOL} | _DEFAULTS
+    groups = [(evaluation.metrics, evaluation.per_query, evaluation.n_queries, fields)]
+    left = evaluation.without
+    if left is not None and left.n_excluded:
+        without = fields | {"excluded_queries": left.label, "n_queries": left.n_queries}
+        groups.append((left.metrics, left.per_query, left.n_queries, without))
     scores = []
-    for metric, mean in evaluation.metrics.items():
-        by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
-        scores.append(
-            Score(
-                file=file,
-                method=ranked_name(evaluation.name or file, evaluation.ranking),
-                ranking=evaluation.ranking,
-                protocol=tuple(map(_known, (fields | by_metric).values())),
-                n_bits=evaluation.n_bits,
-                metric=metric,
-                mean=mean,
-                std=np.nan,
-                n_runs=None,
-                convention=evaluation.convention,
-                version=__version__,
-                values=functools.partial(_values_of, evaluation, metric, file),
+    for metrics, per_query, n_queries, of_group in groups:
+        for metric, mean in metrics.items():
+            by_metric = {"empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            values = functools.partial(_values_of, evaluation, per_query[metric], n_queries, file)
+            scores.append(
+                Score(
+                    file=file,
+                    method=ranked_name(evaluation.name or file, evaluation.ranking),
+                    ranking=evaluation.ranking,
+                    protocol=tuple(map(_known, (of_group | by_metric).values())),
+                    n_bits=evaluation.n_bits,
+                    metric=metric,
+                    mean=mean,
+                    std=np.nan,
+                    n_runs=None,
+                    convention=evaluation.convention,
+                    version=__version__,
+                    values=values,
+                )
             )
-        )
     return scores
 
 
-def _values_of(evaluation: Evaluation, metric: str, file: str) -> Values | Why:
-    numbers = evaluation.per_query[metric]
-    if numbers.size != evaluation.n_queries or evaluation.ground_truth_sha256 is None:
+def _values_of(evaluation: Evaluation, numbers: NDArray[np.float64], n_queries: int, file: str) -> Values | Why:
+    if numbers.size != n_queries or evaluation.ground_truth_sha256 is None:
         return f"{file} has one value for all queries together, not one per query"
     return Values(QUERY, np.array([evaluation.ground_truth_sha256]), np.asarray(numbers, dtype=np.float64))
 

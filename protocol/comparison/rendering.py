@@ -12,7 +12,7 @@ from protocol import tables
 from protocol.comparison.differences import Difference, Differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed
 from protocol.comparison.reading import Score
-from protocol.identity import NOTED, PROTOCOL
+from protocol.identity import NONE_EXCLUDED, NOTED, PROTOCOL
 from protocol.report.figure import (
     ABSENT,
     COLOURS,
@@ -44,15 +44,22 @@ def protocol_of(score: Score) -> dict[str, str | None]:
 
 
 def heading(score: Score) -> dict[str, str]:
-    """Return the heading of a score's section by field: what differs from metric to metric is in the captions."""
-    return {field: str(value) for field, value in protocol_of(score).items() if field not in OF_METRIC}
+    """Return the heading of a score's section by field: what differs from metric to metric is in the captions.
+
+    Excluded queries are in it where there are any.
+    """
+    fields = {field: str(value) for field, value in protocol_of(score).items() if field not in OF_METRIC}
+    if fields["excluded_queries"] == NONE_EXCLUDED:
+        del fields["excluded_queries"]
+    return fields
 
 
 def title_of(fields: Mapping[str, str]) -> str:
     """Return the heading of a section."""
     recorded = {field: value for field, value in fields.items() if value != NOT_RECORDED}
     words = [f"{value} {_SIZES[field]}" if field in _SIZES else f"{field} {value}" for field, value in recorded.items()]
-    return ", ".join(words).replace("ground_truth ", "ground truth ", 1) or "protocol not recorded"
+    text = ", ".join(words).replace("ground_truth ", "ground truth ", 1).replace("excluded_queries ", "without ", 1)
+    return text or "protocol not recorded"
 
 
 def name_of(fields: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from functools import partial
 
 from protocol import registry
+from protocol.auditing import SHIPPED
 from protocol.configuration.experiment import Experiment, FeaturePlan
 from protocol.configuration.resources import n_parts
 from protocol.splits import draw_of
@@ -55,6 +56,8 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
     trained = sum(len(feature.hashers) for feature, _, _ in drawn)
     n_shards = experiment.config["count_shards"]
     finished = len({(own["hasher"], own["draw"], own["run"]) for own in experiment.combinations() if own["finished"]})
+    scored = sum(len(feature.hashers) for feature in features) + len(experiment.codes)
+    has_pairs = experiment.config["dataset"] in SHIPPED
     return {
         "draw": len({(draw, run) for _, draw, run in drawn}),
         "split": len({(split, run) for own in features for split in own.splits for run in range(own.runs)}),
@@ -67,7 +70,9 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
         "count": (trained + finished) * (n_shards == 1),
         "count_shard": (trained + finished) * n_shards * (n_shards > 1),
         "add_counts": (trained + finished) * (n_shards > 1),
-        "score": sum(len(feature.hashers) for feature in features) + len(experiment.codes),
+        "score": scored,
+        "score_without": scored * has_pairs,
+        "duplicates": int(has_pairs),
         "display": sum(len(feature.splits) for feature in features),
         "metrics": 1,
         "selection_table": int(selections > 0),

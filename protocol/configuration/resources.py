@@ -70,6 +70,8 @@ NEEDS = {
     "count_shard": Need(500, 10, 120, item_kb=1, row_kb=0.03),  # row numbers of the database
     "add_counts": Need(500, 10, 10, item_kb=0.1),  # labels, for the digest of the ground truth
     "score": Need(1000, 10, 60, item_kb=1),
+    "score_without": Need(1000, 10, 60, item_kb=1),
+    "duplicates": Need(2000, 10),
     "display": Need(1000, 15, 120, item_kb=2),
     "metrics": Need(2000, 10),
     "audit": Need(500, 10, 120, matrix=4),

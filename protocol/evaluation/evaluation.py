@@ -14,6 +14,7 @@ from protocol.evaluation import plots, results
 from protocol.evaluation.buckets import Tables, search
 from protocol.evaluation.conventions import Convention, find
 from protocol.evaluation.cost import Cost
+from protocol.evaluation.exclusion import WithoutQueries, excluded_rows, without_queries
 from protocol.evaluation.loss import loss_of, vector_inputs
 from protocol.evaluation.progress import Progress
 from protocol.evaluation.ranked import check_ranking, is_defined, score
@@ -91,6 +92,8 @@ class Evaluation:
         one; empty unless vectors were given.
     cost : Cost or None
         What an item takes; None unless vectors were given.
+    without : WithoutQueries or None
+        The scores without the excluded queries; None unless some were given. Everything else is of all queries.
     """
 
     n_queries: int
@@ -121,6 +124,7 @@ class Evaluation:
     nearest: NearestItems | None = None
     rescoring: tuple[Rescoring, ...] = ()
     cost: Cost | None = None
+    without: WithoutQueries | None = None
 
     def __repr__(self) -> str:
         return results.table(self)
@@ -187,6 +191,7 @@ def evaluate(
     tables: str | Sequence[str] = (),
     lookup_radius: int | None = None,
     trec: str | Path | TrecOptions | None = None,
+    exclude_queries: Any = None,
     threads: int = 1,
     progress: Progress = None,
     name: str | None = None,
@@ -276,6 +281,10 @@ def evaluate(
         Measure how long an inverted index takes to retrieve the items within radius 0, 1, ..., `lookup_radius`.
     trec : str, Path or TrecOptions, optional
         The folder for the run and qrels files of TREC, or that folder with a depth, an order of ties and a seed.
+    exclude_queries : array_like of int, str or Path, optional
+        Row numbers of queries, from 0, each once: every metric is also computed without them, for example without the
+        queries that have a near-duplicate in the database (``protocol audit --write-affected``). They stay in all other
+        results.
     threads : int, default=1
         For the search of the nearest items and the counting.
     progress : callable, optional
@@ -349,6 +358,7 @@ def evaluate(
         progress=progress,
     )
     query, database, length = task.codes
+    excluded = None if exclude_queries is None else excluded_rows(exclude_queries, len(query))
     truth = task.truths[task.scored]
     names = _named(chosen, rules, task, ranking)
     for kind in searches:
@@ -367,6 +377,9 @@ def evaluate(
         of_neighbours = neighbour_metrics(by_number, task.nearest.numbers)
         values, undefined = of_neighbours | values, dict.fromkeys(of_neighbours, 0) | undefined
         rescoring, cost = loss_of(inputs, task.nearest, task.codes, task.truths, by_number, progress=progress)
+    without = None
+    if excluded is not None:
+        without = without_queries(excluded, values, found.is_undefined, counts, rules)
     return Evaluation(
         n_queries=len(query),
         n_database=len(database),
@@ -403,6 +416,7 @@ def evaluate(
         nearest=task.nearest,
         rescoring=rescoring,
         cost=cost,
+        without=without,
     )
 
 

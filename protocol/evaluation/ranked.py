@@ -25,6 +25,8 @@ class Scores:
     ----------
     per_query : dict of str to ndarray of float64
     undefined : dict of str to int
+    is_undefined : dict of str to ndarray of bool
+        For which queries a metric is undefined, in the shape of `per_query`.
     n_relevant : ndarray of int64, shape (n_queries,)
         The number of database items that are relevant to each query.
     levels : tuple of int
@@ -34,6 +36,7 @@ class Scores:
 
     per_query: dict[str, NDArray[np.float64]]
     undefined: dict[str, int]
+    is_undefined: dict[str, NDArray[np.bool_]]
     n_relevant: NDArray[np.int64]
     levels: tuple[int, int]
     top_n: scoring.TopNCurve
@@ -99,6 +102,7 @@ def score(
     """
     values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
     undefined = dict.fromkeys(names, 0)
+    masks: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in names}
     n_relevant, levels, curves = [], [], []
     for counts in blocks:
         pairs = [(name, rules.empty(name)) for name in names]
@@ -107,7 +111,9 @@ def score(
         for name, empty in dict.fromkeys(pairs):
             values.setdefault((name, empty), []).append(scoring.evaluate(counts, [name], empty=empty)[name])
         for name in names:
-            undefined[name] += _undefined(counts, name, values[name, rules.empty(name)][-1])
+            mask = _is_undefined(counts, name, values[name, rules.empty(name)][-1])
+            undefined[name] += _queries_of(counts, mask)
+            masks[name].append(mask)
         n_relevant.append(counts.n_relevant)
         levels.append(counts.levels[counts.at_level.any(axis=(0, 2))])
         curves.append(scoring.top_n_curve(counts, empty=rules.empty("R@K")))
@@ -118,6 +124,7 @@ def score(
     return Scores(
         per_query={name: joined[name, rules.empty(name)] for name in names},
         undefined=undefined,
+        is_undefined={name: np.concatenate(own) for name, own in masks.items()},
         n_relevant=np.concatenate(n_relevant),
         levels=(int(occurring.min()), int(occurring.max())),
         top_n=_mean_curve(curves, n_relevant, rules.empty("R@K")),
@@ -125,11 +132,21 @@ def score(
     )
 
 
-def _undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
+def n_undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> int:
     """Return the number of queries for which a metric is undefined; `values` are 0 or NaN there."""
+    return _queries_of(counts, _is_undefined(counts, metric, values))
+
+
+def _is_undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return where a metric is undefined, in the shape of its values, which are 0 or NaN there."""
     if (values == 0).any():
         values = scoring.evaluate(counts, [metric], empty="drop")[metric]
-    return int(np.isnan(values).sum()) * (len(counts.retrieved) // values.size)
+    return np.isnan(values)
+
+
+def _queries_of(counts: HammingCounts, mask: NDArray[np.bool_]) -> int:
+    """Return the number of queries that a mask is about: all of them where there is one value for all."""
+    return int(mask.sum()) * (counts.n_queries // mask.size)
 
 
 def _mean_curve(

@@ -19,11 +19,12 @@ from protocol.checks import ProtocolError, printable
 from protocol.evaluation.conventions import find
 from protocol.evaluation.labels import brief
 from protocol.evaluation.loss_tables import loss_content, loss_head, loss_tables
-from protocol.identity import NOTED, SCORE
+from protocol.identity import NONE_EXCLUDED, NOTED, SCORE
 from protocol.storage import file_sha256, replacing
 
 if TYPE_CHECKING:
     from protocol.evaluation.evaluation import Evaluation
+    from protocol.evaluation.exclusion import WithoutQueries
     from protocol.evaluation.trec import Trec
 
 _IDENTITY = (
@@ -82,17 +83,26 @@ def html_table(evaluation: "Evaluation") -> str:
 
 
 def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
-    """Return a record for each metric: the mean, the undefined queries, and everything that identifies the score."""
+    """Return a record for each metric: the mean, the undefined queries, and everything that identifies the score.
+
+    The scores without the excluded queries follow as records of their own.
+    """
     rules = find(evaluation.convention)
     shared = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
+    all_queries: dict[str, Any] = {"excluded_queries": NONE_EXCLUDED}
+    scored = [(evaluation.metrics, evaluation.undefined, all_queries)]
+    if evaluation.without is not None and evaluation.without.n_excluded:
+        left = evaluation.without
+        scored.append((left.metrics, left.undefined, {"excluded_queries": left.label, "n_queries": left.n_queries}))
     records = []
-    for metric, mean in evaluation.metrics.items():
-        own = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
-        known = shared | own
-        records.append(
-            {"name": evaluation.name, "metric": metric, "value": mean, "undefined": evaluation.undefined[metric]}
-            | {field: known[field] for field in (*SCORE, "ranking", "binarize", *NOTED)}
-        )
+    for metrics, undefined, queries in scored:
+        for metric, mean in metrics.items():
+            own = {"metric": metric, "empty": rules.empty(metric), "ties": registry.entry("metric", metric).ties}
+            known = shared | queries | own
+            records.append(
+                {"name": evaluation.name, "metric": metric, "value": mean, "undefined": undefined[metric]}
+                | {field: known[field] for field in (*SCORE, "ranking", "binarize", *NOTED)}
+            )
     return records
 
 
@@ -102,7 +112,9 @@ def to_json(evaluation: "Evaluation") -> str:
     Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by
     metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and
     ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested; ``nearest``,
-    ``rescoring`` and ``cost`` where vectors were given, with times only if the speed was measured.
+    ``rescoring`` and ``cost`` where vectors were given, with times only if the speed was measured. ``without_queries``
+    where queries were excluded: ``excluded``, their row numbers, ``n_excluded`` and ``sha256``, ``n_queries`` that are
+    left, and their ``metrics`` and ``undefined``.
     """
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
@@ -130,6 +142,16 @@ def _content(evaluation: "Evaluation") -> dict[str, Any]:
     content["empty"] = {name: rules.empty(name) for name in evaluation.metrics}
     content["ties"] = {name: registry.entry("metric", name).ties for name in evaluation.metrics}
     content |= loss_content(evaluation)
+    if evaluation.without is not None:
+        left = evaluation.without
+        content["without_queries"] = {
+            "excluded": left.excluded.tolist(),
+            "n_excluded": left.n_excluded,
+            "sha256": left.sha256,
+            "n_queries": left.n_queries,
+            "metrics": {name: _or_none(mean) for name, mean in left.metrics.items()},
+            "undefined": dict(left.undefined),
+        }
     if evaluation.spread:
         content["spread"] = [row._asdict() | {"value": _or_none(row.value)} for row in evaluation.spread]
     if evaluation.bucket_search:
@@ -271,6 +293,8 @@ def _brief(ties: str) -> str:
 def _more_tables(evaluation: "Evaluation") -> list[_Table]:
     """Return the title, the header and the rows of each further table that was requested."""
     found = []
+    if evaluation.without is not None:
+        found.append(_without(evaluation.without, evaluation))
     if evaluation.spread:
         found.append(_spread(evaluation))
     if evaluation.bucket_search:
@@ -280,6 +304,18 @@ def _more_tables(evaluation: "Evaluation") -> list[_Table]:
     if evaluation.trec:
         found.append(_trec(evaluation.trec))
     return found
+
+
+def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
+    """Return the table of every metric with and without the excluded queries; its title identifies these."""
+    cells = []
+    for name, mean in evaluation.metrics.items():
+        own = left.metrics[name]
+        difference = own - mean
+        moved = "none" if math.isnan(difference) else f"{difference:+.2g}" if difference else "0"
+        cells.append((name, _number(mean), _number(own), moved))
+    title = f"without {left.n_excluded:,} of {evaluation.n_queries:,} queries (SHA-256 {left.sha256[:12]})"
+    return title, ("metric", "all queries", "without them", "difference"), cells
 
 
 def _spread(evaluation: "Evaluation") -> _Table:

@@ -181,6 +181,23 @@ class HammingCounts:
             at_level[:, np.searchsorted(levels, part.levels)] += part.at_level
         return type(self)(retrieved=self.retrieved + other.retrieved, at_level=at_level, levels=levels)
 
+    def of_queries(self, rows: NDArray[np.int64]) -> Self:
+        """Return the counts of some of the queries, at least one; the sizes of the database's buckets stay.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n,)
+            Row numbers of the queries, in the order of the result.
+
+        Examples
+        --------
+        >>> HammingCounts.from_histograms([[1, 1], [2, 0]], [[1, 0], [1, 0]]).of_queries(np.array([1])).retrieved
+        array([[2, 0]])
+        """
+        per_query = ("retrieved", "at_level", "largest_bucket", "index_average_precision")
+        arrays = self.to_arrays()
+        return type(self)(**{name: own[rows] if name in per_query else own for name, own in arrays.items()})
+
     def pooled(self) -> Self:
         """Return the counts summed over the queries, as a single row: what micro averages read.
 

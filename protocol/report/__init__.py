@@ -1,5 +1,6 @@
 """Report: tables, figures and one page from an experiment's results."""
 
+from protocol.report.duplicates import with_and_without
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
 from protocol.report.paper import write_figures, write_tables
@@ -17,6 +18,7 @@ __all__ = [
     "runs_of",
     "summarise",
     "summarise_leaks",
+    "with_and_without",
     "write_figures",
     "write_table",
     "write_tables",

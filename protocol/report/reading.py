@@ -27,9 +27,9 @@ def reading(
     Parameters
     ----------
     files : mapping of str to path or paths
-        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``splits``,
-        ``published``, ``published_losses``, ``displayed``, ``provenance`` (the files whose provenance is printed),
-        ``models``, and ``times`` (Snakemake's benchmark files).
+        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``duplicates``,
+        ``splits``, ``published``, ``published_losses``, ``displayed``, ``provenance`` (the files whose provenance is
+        printed), ``models``, and ``times`` (Snakemake's benchmark files).
     config : mapping
         The checked configuration.
     dimensions : mapping of str to int or None
@@ -53,6 +53,7 @@ def reading(
             dimensions=dimensions,
             findings=read_table(files["audit"]),
             selection=next(map(read_table, files["selection"]), None),
+            duplicates=next(map(read_table, files["duplicates"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
             published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
             published_losses=pd.concat([pd.read_csv(path) for path in files["published_losses"]], ignore_index=True),

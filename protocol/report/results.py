@@ -129,6 +129,8 @@ class Results:
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
         As `protocol.selection.write_table` writes it; None where nothing was searched.
+    duplicates : DataFrame or None
+        As `protocol.report.with_and_without` returns it; None where no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         Partitions of run 0 of each split protocol, by its name.
     published : DataFrame
@@ -157,6 +159,7 @@ class Results:
     dimensions: Mapping[str, int | None]
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
+    duplicates: "pd.DataFrame | None"
     splits: Mapping[str, Mapping[str, NDArray]]
     published: "pd.DataFrame"
     published_losses: "pd.DataFrame"

@@ -307,14 +307,19 @@ def test_rows_are_told_apart_whatever_the_blocks(monkeypatch):
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.sampled_from([0.0, 0.5, 1.0, 1.5]))
 def test_copies_are_those_of_a_loop(seed, n_items, distance):
-    """Both ways to find copies against all pairs: equal rows, and rows within a distance."""
+    """Both ways to find copies against all pairs, with a partner of each: equal rows, and rows within a distance."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (n_items, 2)).astype(np.float32)
     a, b = (np.unique(rng.integers(0, n_items, n_items)) for _ in range(2))
-    slow = [any(i != j and np.linalg.norm(X[i] - X[j]) <= distance for j in b) for i in a]
-    assert within_distance(X, distance)(a, b).tolist() == slow
+    slow = [next((j for j in b if i != j and np.linalg.norm(X[i] - X[j]) <= distance), -1) for i in a]
+    partners = within_distance(X, distance).partners(a, b)
+    assert [i >= 0 for i in partners] == [i >= 0 for i in slow]
+    for i, j in zip(a, partners, strict=True):
+        assert j < 0 or (j in b and i != j and np.linalg.norm(X[i] - X[j]) <= distance)
     if distance == 0:
-        assert equal_content(first_equal(X))(a, b).tolist() == slow
+        found = equal_content(first_equal(X)).partners(a, b)
+        assert [i >= 0 for i in found] == [i >= 0 for i in slow]
+        assert all(j < 0 or (j in b and i != j and (X[i] == X[j]).all()) for i, j in zip(a, found, strict=True))
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.1])
@@ -326,8 +331,35 @@ def test_a_copy_in_a_disjoint_partition_is_a_near_duplicate(distance):
     copied = within_distance(X, distance) if distance else equal_content(first_equal(X))
     (finding,) = audit_split(IMPROVED, {"alike": copied})
     assert (finding.name, finding.severity, finding.count) == ("near-duplicate", "warning", 1)
-    assert finding.examples == (f"item/{QUERY[3]}",)
+    assert finding.items == (f"item/{QUERY[3]}",)
+    assert finding.partners == (f"item/{PARTS['database'][0]}",)
+    assert finding.examples == (f"item/{QUERY[3]} ~ item/{PARTS['database'][0]}",)
     assert finding.consequence.startswith("Items of query have a copy in database (alike)")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "distance", "severity"),
+    [
+        ("query", "train", 0, "error"),
+        ("query", "train", 0.1, "warning"),
+        ("query", "database", 0, "warning"),
+        ("validation_query", "train", 0, "warning"),
+    ],
+)
+def test_a_query_of_which_the_training_set_has_an_equal_copy_is_an_error(a, b, distance, severity):
+    X = np.random.default_rng(0).standard_normal((2_000, 6)).astype(np.float32)
+    X[PARTS[b][0]] = X[PARTS[a][1]]
+    copied = within_distance(X, distance) if distance else equal_content(first_equal(X))
+    (finding,) = audit_split(IMPROVED, {"alike": copied})
+    assert (finding.severity, finding.items) == (severity, (f"item/{PARTS[a][1]}",))
+    assert finding.partners == (f"item/{PARTS[b][0]}",)
+
+
+def test_a_large_group_of_copies_has_one_partner_an_item():
+    copied = equal_content(first_equal(np.zeros((2_000, 1))))
+    queries, database = np.arange(0, 2_000, 2), np.arange(2_000)
+    partners = copied.partners(queries, database)
+    assert partners.tolist() == [1_999 if query == 0 else 0 for query in queries]
 
 
 def test_copies_within_partitions_that_may_overlap_are_none_but_those_of_queries():
@@ -522,6 +554,7 @@ def test_mixed_libraries_are_rows_after_the_other_findings(made_with, tmp_path):
 
 def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
+    others |= {"known-near-duplicate"}  # in test_known_pairs
     others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
     # Each of these has a file of tests of its own.
     others |= {"ids-differ-in-form", "split-difference", "group-split", "selection-on-test", "doubtful-label"}
@@ -539,11 +572,11 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
 
 def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert Audit(audit_splits([FAULTS["duplicate-id"][1], STANDARD]), {}).n_errors == 1
-    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, copies=False, pairs=False)
+    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, given=())
     assert sizes.startswith("query 50, validation_query 30")
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
-    given = dict.fromkeys(("copies", "distance", "pairs", "groups", "label_issues", "training_log"), True)
-    _, unseen = about(clean("improved"), n_runs=2, **given)
+    given = ("features", "distance", "pairs", "known_pairs", "groups", "label_issues", "training_log")
+    _, unseen = about(clean("improved"), n_runs=2, given=given)
     assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"

@@ -342,19 +342,20 @@ def test_the_places_of_doubtful_queries_are_written(tmp_path, monkeypatch, capsy
     Path("issues.csv").write_text("41\n44\n3\n")
     np.savez("split.npz", query=[44, 40, 41], database=np.arange(40))
     np.savez("other.npz", query=[42], database=np.arange(40))
-    arguments = ["audit", "split.npz", "--label-issues", "issues.csv", "--write-doubtful", "doubtful.txt"]
+    arguments = ["audit", "split.npz", "--label-issues", "issues.csv", "--write-affected", "doubtful.txt"]
     assert main(arguments) == 0
     assert Path("doubtful.txt").read_text() == "0\n2\n"  # in the order of the queries as they came
-    assert hp.audit("split.npz", label_issues="issues.csv").doubtful["split.npz"].tolist() == [0, 2]
-    assert hp.audit("split.npz").doubtful == {}
+    assert hp.audit("split.npz", label_issues="issues.csv").affected["split.npz"].tolist() == [0, 2]
+    assert hp.audit("split.npz").affected == {}
     capsys.readouterr()
-    message = "protocol: --write-doubtful: expected one split and its label issues (--label-issues), got {}.\n"
-    for refused, got in {
-        ("split.npz", "other.npz", *arguments[2:]): "2 splits",
-        ("split.npz", *arguments[4:]): "none",
+    one = "expected one split, since each has queries of its own, got 2."
+    known = "expected judged pairs of the dataset (--known-pairs), or label issues (--label-issues), got none."
+    for refused, message in {
+        ("split.npz", "other.npz", *arguments[2:]): one,
+        ("split.npz", *arguments[4:]): known,
     }.items():
         assert main(["audit", *refused]) == 2
-        assert capsys.readouterr().err == message.format(got)
+        assert capsys.readouterr().err == f"protocol: --write-affected: {message}\n"
     assert main([*arguments[:-1], "issues.csv"]) == 2
     assert Path("issues.csv").read_text() == "41\n44\n3\n"
 

@@ -160,6 +160,16 @@ def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(fo
     assert Path("more/database.txt").read_text() == "e\nf\n"
 
 
+def test_judged_duplicates_leave_both_partitions_and_the_log_has_the_query(folder):
+    judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
+    split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
+    mended = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
+    assert np.load("fixed/database.npy").tolist() == [7, 8]
+    assert np.load("fixed/train.npy").tolist() == [8]
+    assert mended.audit.n_errors == 0
+    assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
+
+
 def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
     audited = hp.audit(query=[1], database=[1, 2])
     Path("full").mkdir()

@@ -172,9 +172,9 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     out = capsys.readouterr().out
     assert out.count("; protocol improved\n") == 2
     unseen = (
-        "near-duplicate (needs features); pair-split (needs pairs); group-split (needs groups); doubtful-label (needs "
-        "label issues); selection-on-test (needs a training log); leaks of what was fitted, mixed-libraries "
-        "(need the pipeline's target audit)"
+        "near-duplicate (needs features); known-near-duplicate (needs known pairs); pair-split (needs pairs); "
+        "group-split (needs groups); doubtful-label (needs label issues); selection-on-test (needs a training log); "
+        "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
     )
     assert f"clean, of what was checked; not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))

@@ -190,6 +190,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     io.savemat("c.mat", {"tB": codes.pack(sides["q"][:, :48] > 0), "B": codes.pack(sides["d"][:, :48] > 0)})
     sparse.save_npz("near.npz", sparse.random(4, 1500, density=0.1, format="csr", data_rvs=np.ones))
     np.save("t.npy", RNG.normal(size=(100, 64)))
+    Path("affected.txt").write_text("1\n3\n")
     commands = examples()
     assert len(commands) >= 14
     assert sum("--query-vectors" in command for command in commands) == 5

@@ -70,3 +70,12 @@ def test_targets(root):
 def test_downloads_are_the_files_of_the_dataset(root):
     experiment = configuration.load(yaml.safe_load((root / "workflow" / "config" / "cifar10.yaml").read_text()))
     assert configuration.jobs(experiment)["download"] == 1
+
+
+def test_scores_without_near_duplicates_are_made_where_judged_pairs_are_known(root):
+    experiment = configuration.load(
+        yaml.safe_load((root / "workflow" / "config" / "cifar10_duplicates.yaml").read_text())
+    )
+    found = configuration.jobs(experiment)
+    assert (found["score_without"], found["duplicates"]) == (found["score"], 1) == (8, 1)
+    assert not {"score_without", "duplicates"} & set(jobs())

@@ -111,6 +111,7 @@ def results():
             columns=["file", "finding", "severity", "count", "examples", "consequence"],
         ),
         selection=None,
+        duplicates=None,
         splits=dict.fromkeys(SPLITS, parts),
         published=pd.DataFrame(
             [["digits", "gist", "class_label", "standard", "itq", "mAP", 8, 0.5, "A paper", "its own", "read"]],

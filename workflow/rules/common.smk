@@ -22,6 +22,7 @@ for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
 from protocol import configuration, datasets, registry
+from protocol.auditing import SHIPPED, known_pairs_sha256
 from protocol.checks import ProtocolError
 from protocol.downloads import Place, check_recorded
 from protocol.identity import options_text
@@ -524,6 +525,16 @@ def counts_of_hasher(wildcards):
     """The counts of one hasher on a feature: every draw, every run."""
     file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
     return each(file, feature=wildcards.feature, hasher=wildcards.hasher)
+
+
+def splits_of_hasher(wildcards):
+    """The splits that a hasher is scored on with a feature: every protocol, every run."""
+    file = "<results>/splits/{split}/run{run}/splits.h5"
+    return each(file, feature=wildcards.feature, hasher=wildcards.hasher)
+
+
+# The table of metrics without near-duplicates; nothing where no judged pairs of the dataset are known.
+DUPLICATES = ["<results>/duplicates.csv"] if DATASET in SHIPPED else []
 
 
 def counts_of_split(wildcards):

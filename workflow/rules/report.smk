@@ -35,6 +35,7 @@ TABLES = [
     "<results>/audit.csv",
     "<results>/claims.json",
     *SELECTION_TABLE,
+    *DUPLICATES,
     *displayed(),
 ]
 # What the page and the paper are made from.
@@ -46,6 +47,7 @@ REPORTED = {
     "audit": "<results>/audit.csv",
     "claims": "<results>/claims.json",
     "selection": SELECTION_TABLE,
+    "duplicates": DUPLICATES,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
     "published": [source(path) for path in PUBLISHED],
     "published_losses": [source(path) for path in PUBLISHED_LOSSES],

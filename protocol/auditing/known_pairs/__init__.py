@@ -1,0 +1,336 @@
+"""Judged pairs of (near-)duplicates, shipped for a dataset or in a file, and which queries of a split have one.
+
+``cifar10.csv`` and ``cifar100.csv`` are the pairs of a test and a training image that Barz and Denzler judged (Do We
+Train on Test Data? Purging CIFAR of Near-Duplicates, Journal of Imaging 6(6), 2020; https://github.com/cvjena/cifair,
+commit 4c27642, folder ``meta``), line by line as they are there. ``TestID`` and ``TrainID`` count from 0 in the
+official order (the training batches 1 to 5 one after the other), ``Distance`` is that in the authors' CNN features,
+and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within the test
+set and within the training set were not judged, so a split that is drawn from all images may have further ones.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding, Removal
+from protocol.auditing.inputs import array_from, is_file
+from protocol.auditing.split import Dataset, Split
+from protocol.checks import ProtocolError, one_of
+from protocol.formats.arrays import as_integers
+from protocol.formats.text import lines
+from protocol.storage import file_sha256, replacing
+
+EXACT, NEAR, SIMILAR = range(3)
+"""The judgements: an exact copy, a near-duplicate, a very similar item, which is none."""
+_CIFAIR = ("testid", "trainid", "judgment")
+_OWN = ("query", "database", "judgement")
+_TEST = 50_000
+"""The row of the first test image of both CIFARs: `protocol.datasets` has the training images first."""
+_SIZES = {"train": _TEST, "test": 10_000}
+_SIZE = sum(_SIZES.values())
+_BATCH = 10_000
+_HEADERS = "query,database[,distance],judgement or TestID,TrainID,Distance,Judgment"
+
+
+def _cifar10_id(row: int) -> str:
+    if row >= _TEST:
+        return f"test_batch/{row - _TEST:05d}"
+    return f"data_batch_{row // _BATCH + 1}/{row % _BATCH:05d}"
+
+
+def _cifar100_id(row: int) -> str:
+    return f"test/{row - _TEST:05d}" if row >= _TEST else f"train/{row:05d}"
+
+
+_IDS = {"cifar10": _cifar10_id, "cifar100": _cifar100_id}
+SHIPPED = tuple(_IDS)
+"""The datasets whose judged pairs are shipped."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPairs:
+    """Pairs of items of a dataset that somebody has judged.
+
+    Parameters
+    ----------
+    source : str
+        Who judged them, for the reader: a publication or a file.
+    pairs : ndarray of int64, shape (n_pairs, 2)
+        Item numbers; a pair has no direction.
+    judgement : ndarray of int64, shape (n_pairs,)
+        `EXACT`, `NEAR` or `SIMILAR`.
+    limits : str
+        What was not judged, or "".
+    """
+
+    source: str
+    pairs: NDArray[np.int64]
+    judgement: NDArray[np.int64]
+    limits: str = ""
+
+    def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the queries of a split that have a judged pair in some partitions, ascending.
+
+        Returns
+        -------
+        queries, partners, judgement : ndarray of int64, shape (n,)
+            Item numbers. Each query once, with the member of its closest pair; of several, the lowest number.
+        """
+        both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
+        judgement = np.concatenate([self.judgement, self.judgement])
+        inside = np.isin(both[:, 1], np.concatenate([split[part] for part in parts]))
+        chosen = inside & np.isin(both[:, 0], split["query"]) & (both[:, 0] != both[:, 1])
+        (queries, partners), judged = both[chosen].T, judgement[chosen]
+        order = np.lexsort((partners, judged, queries))
+        _, first = np.unique(queries[order], return_index=True)
+        return queries[order][first], partners[order][first], judged[order][first]
+
+
+def known_pairs_for(values: Any, dataset: Dataset) -> KnownPairs | None:
+    """Return the pairs that were given, or those that are shipped for the dataset; None if there are neither."""
+    if values is not None:
+        return known_pairs_from(values, dataset)
+    return shipped(dataset.name, dataset) if dataset.name in SHIPPED else None
+
+
+def known_pairs_from(values: Any, dataset: Dataset) -> KnownPairs:
+    """Return judged pairs as item numbers.
+
+    Parameters
+    ----------
+    values : str, Path, or array_like of int, shape (n_pairs, 3)
+        A name of `SHIPPED`; a CSV file whose first line names the columns ``query``, ``database`` and ``judgement``
+        (ids or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts); others
+        are ignored. Or row numbers and judgements in these three columns. A judgement is 0 (exact copy), 1
+        (near-duplicate) or 2 (very similar); a row without one was not judged, and is left out.
+    dataset : Dataset
+
+    Raises
+    ------
+    ProtocolError
+        If the file can't be read or has other columns, a line is no judged pair, or no pair is of the dataset.
+    """
+    if isinstance(values, str) and values in SHIPPED:
+        return shipped(values, dataset)
+    if not is_file(values):
+        return KnownPairs("known_pairs", *_of_array(values, dataset))
+    path = Path(values)
+    if not path.suffix and not path.exists():
+        expected = f"{', '.join(SHIPPED)} or the path of a file"
+        raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
+    return _of_file(path, dataset)
+
+
+def known_pairs_sha256(name: str) -> str:
+    """Return the SHA-256 of the table that is shipped for a dataset."""
+    return file_sha256(_table(name))
+
+
+def _table(name: str) -> Path:
+    return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
+
+
+def shipped(name: str, dataset: Dataset) -> KnownPairs:
+    """Return the pairs that are shipped for a dataset.
+
+    Raises
+    ------
+    ProtocolError
+        If there are none for this name, or the ids or the size are not those of the dataset.
+    """
+    known = _of_file(_table(name), dataset, name=name)
+    source = "ciFAIR (Barz and Denzler 2020)"
+    limits = "only pairs of an official test and an official training image were judged"
+    return KnownPairs(source, known.pairs, known.judgement, limits)
+
+
+def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
+    """Return a finding for the database, and one for the training set, of which a query has a judged (near-)duplicate.
+
+    Very similar items are counted in words. An exact copy in the training set is an error, as where equal content is
+    found (`audit_copies`); near-duplicates are a warning: they belong to the dataset, and every split of it has some.
+    """
+    made = []
+    for part in ("database", "train"):
+        queries, partners, judgement = known.best(split, part)
+        counts = np.bincount(judgement, minlength=SIMILAR + 1)
+        is_duplicate = judgement < SIMILAR
+        n, similar = int(is_duplicate.sum()), int(counts[SIMILAR])
+        made += split.found(
+            "known-near-duplicate",
+            "error" if part == "train" and counts[EXACT] else "warning",
+            queries[is_duplicate],
+            partners=partners[is_duplicate],
+            removals=partial(list, [Removal(part, partners[is_duplicate], "query", queries[is_duplicate])]),
+            source=known.source,
+            judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
+            exact=f"{counts[EXACT]:,} of them an exact copy",
+            part="training set" if part == "train" else part,
+            similar=f"; {similar:,} more {'has' if similar == 1 else 'have'} a very similar item, not counted"
+            if similar
+            else "",
+            limits=f"; {known.limits}" if known.limits else "",
+        )
+    return made
+
+
+def affected_queries(split: Split, known: KnownPairs) -> NDArray[np.int64]:
+    """Return the places of the queries with a judged (near-)duplicate in the database or in the training set.
+
+    Returns
+    -------
+    ndarray of int64
+        Ascending, from 0, in the list of the queries as it came, which is the order of their codes.
+    """
+    queries, _, judgement = known.best(split, "database", "train")
+    return np.flatnonzero(np.isin(split.entries["query"], queries[judgement < SIMILAR]))
+
+
+def write_affected(path: str | Path, places: Iterable[int]) -> None:
+    """Write places of queries one a line: what `protocol evaluate --exclude-queries` reads."""
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
+
+
+def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    name = "known_pairs"
+    array = array_from(values, name)
+    if array.ndim != 2 or array.shape[1] != len(_OWN) or array.dtype.kind not in "iuf":
+        raise ProtocolError(
+            f"{name}: expected row numbers of two items and a judgement, shape (n, 3), got shape {array.shape} of "
+            f"{array.dtype}."
+        )
+    rows = as_integers(array, name)
+    judgement = rows[:, 2]
+    if not np.isin(judgement, (EXACT, NEAR, SIMILAR)).all():
+        wrong = judgement[~np.isin(judgement, (EXACT, NEAR, SIMILAR))][0]
+        raise ProtocolError(f"{name}: expected judgements 0, 1 or 2, got {wrong}.")
+    return _in_range(rows[:, :2], dataset, name), judgement
+
+
+def _of_file(path: Path, dataset: Dataset, name: str | None = None) -> KnownPairs:
+    """Return the pairs of a file; `name` is that of the dataset, where it is known."""
+    columns, rows = _read(path)
+    judgement = np.array([int(row[2]) for _, row in rows], dtype=np.int64)
+    if not rows:
+        raise ProtocolError(f"{path}: expected a judged pair a line, got none.")
+    if columns == _CIFAIR:
+        _check_numbers(path, rows)
+        official = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
+        pairs = _official_rows(official, dataset, name, path)
+    elif dataset.ids is None:
+        _check_numbers(path, rows)
+        pairs = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
+        pairs = _in_range(pairs, dataset, str(path))
+    else:
+        places = {str(own): number for number, own in enumerate(dataset.ids)}
+        pairs = _looked_up([row[:2] for _, row in rows], places)
+    listed = (pairs >= 0).all(axis=1)
+    if not listed.any() and dataset.ids is not None:
+        first = rows[0][1][0] if columns == _OWN else f"test image {rows[0][1][0]}"
+        raise ProtocolError(
+            f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first is "
+            f"of {first!r}."
+        )
+    return KnownPairs(str(path), pairs[listed], judgement[listed])
+
+
+def _looked_up(rows: Iterable[Iterable[str]], places: Mapping[str, int]) -> NDArray[np.int64]:
+    return np.array([[places.get(item, -1) for item in row] for row in rows], dtype=np.int64).reshape(-1, 2)
+
+
+def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[np.int64]:
+    """Return row numbers, checked as far as the size of the dataset is known."""
+    n_items = dataset.n_items
+    if pairs.size and (pairs.min() < 0 or (n_items is not None and pairs.max() >= n_items)):
+        expected = ">= 0" if n_items is None else f"from 0 to {n_items - 1}"
+        raise ProtocolError(f"{name}: expected row numbers {expected}, got {pairs.min()} to {pairs.max()}.")
+    return pairs
+
+
+def _official_rows(official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path) -> NDArray[np.int64]:
+    """Return the item numbers of pairs that count within the official test and training sets; -1 for an unlisted item.
+
+    The dataset's own parts say which items these are; without them, the ids that `protocol.datasets` gives the items,
+    or, where items are row numbers, its order: the 50,000 training images first.
+    """
+    test, train = official.T
+    has_parts = {"test", "train"} <= set(dataset.official)
+    sizes = {part: len(rows) for part, rows in dataset.official.items()} if has_parts else _SIZES
+    for part, numbers in (("test", test), ("train", train)):
+        if numbers.max() >= sizes[part]:
+            raise ProtocolError(
+                f"{path}: expected numbers of {part} images up to {sizes[part] - 1}, got {numbers.max()}."
+            )
+    if has_parts:
+        return np.stack([dataset.official["test"][test], dataset.official["train"][train]], axis=1)
+    rows = np.stack([_TEST + test, train], axis=1)
+    if dataset.ids is None:
+        if dataset.n_items not in (None, _SIZE):
+            raise ProtocolError(
+                f"{name or path}: expected row numbers of {_SIZE:,} images, the training images first, got "
+                f"{dataset.n_items:,} items."
+            )
+        return rows
+    places = {str(own): number for number, own in enumerate(dataset.ids)}
+    found = []
+    for id_of in [_IDS[name]] if name else _IDS.values():
+        found.append(_looked_up([[id_of(int(row)) for row in pair] for pair in rows], places))
+        if any(id_of(row) in places for row in range(_SIZE)):
+            return found[-1]
+    examples = " or ".join(repr(id_of(_TEST)) for id_of in ([_IDS[name]] if name else _IDS.values()))
+    raise ProtocolError(
+        f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give the pairs of your ids "
+        "as a file with the columns query,database,judgement."
+    )
+
+
+def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
+    """Return the columns that a file has, and its judged rows with their line numbers: both items and the judgement."""
+    table = _rows(path)
+    _, header = next(table, (0, []))
+    names = [column.strip().lower() for column in header]
+    columns = next((own for own in (_OWN, _CIFAIR) if set(own) <= set(names)), None)
+    if columns is None:
+        raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
+    places = [names.index(column) for column in columns]
+    rows = []
+    for number, fields in table:
+        if not fields:
+            continue
+        if len(fields) != len(names):
+            raise ProtocolError(f"{path}: line {number}: expected {len(names)} fields, got {len(fields)}.")
+        own = [fields[place].strip() for place in places]
+        if own[2] not in ("", "0", "1", "2"):
+            raise ProtocolError(
+                f"{path}: line {number}: expected the judgement 0 (exact copy), 1 (near-duplicate) or 2 (very "
+                f"similar), got {own[2][:80]!r}."
+            )
+        rows += [(number, own)] if own[2] else []
+    return columns, rows
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the fields of each line."""
+    reader = csv.reader(lines(path, "a table of judged pairs"), strict=True)
+    try:
+        for fields in reader:
+            yield reader.line_num, fields
+    except csv.Error as error:
+        raise ProtocolError(
+            f"{path}: expected a table of judged pairs, got lines that can't be read ({error})."
+        ) from error
+
+
+def _check_numbers(path: Path, rows: Iterable[tuple[int, list[str]]]) -> None:
+    """Raise ProtocolError unless both items of each row are numbers."""
+    for number, row in rows:
+        for item in row[:2]:
+            if not (item.isascii() and item.isdecimal() and len(item) < 19):
+                raise ProtocolError(f"{path}: line {number}: expected two numbers of items, got {item[:80]!r}.")

@@ -1,0 +1,90 @@
+"""Whether queries that have a near-duplicate in the database or the training set move a score or a rank."""
+
+from typing import Any
+
+from protocol.report.figure import ABSENT, Section, Table, counted, number
+from protocol.report.results import PLACE, Results
+
+_TITLE = "Without the queries that have a near-duplicate"
+
+
+def section(results: Results) -> Section | None:
+    """Return the largest change of a score and every change of a rank; None where no judged pairs are known."""
+    if results.duplicates is None:
+        return None
+    table = results.ordered(results.duplicates)
+    own = table[table["metric"] == results.metric]
+    if own.empty:
+        return Section("duplicates", _TITLE, ["No run has a query without a judged near-duplicate."])
+    groups = own.groupby(list(PLACE), sort=False)
+    rows = [[*key, *_row(of_place)] for key, of_place in groups]
+    header = [*(name.replace("_", " ") for name in PLACE), "queries left out", "largest change", "of", "ranks changed"]
+    caption = (
+        f"{results.metric}, mean over the runs, without the queries that have a judged near-duplicate in the database "
+        "or the training set, minus that of all queries: the largest change among hashers and code lengths. A rank is "
+        "the place of a hasher at one code length."
+    )
+    return Section(
+        "duplicates",
+        _TITLE,
+        [_answer(results.metric, own), _other_metrics(results.metric, table)],
+        tables=[Table("duplicates", caption, header, rows, n_labels=len(PLACE))],
+    )
+
+
+def _row(own: Any) -> list[str]:
+    largest = _largest(own)
+    return [
+        f"{own['n_affected'].mean():.4g} of {own['n_queries'].mean():,.4g}",
+        ABSENT if largest is None else f"{largest['difference']:+.2g}",
+        ABSENT if largest is None else f"{largest['hasher']}, {largest['n_bits']} bits",
+        "; ".join(_moves(own)) or "none",
+    ]
+
+
+def _largest(own: Any) -> Any:
+    """Return the row of the largest change, None where no change is defined."""
+    sizes = own["difference"].abs()
+    return None if sizes.isna().all() else own.loc[sizes.idxmax()]
+
+
+def _changed(table: Any) -> Any:
+    """Return the rows whose rank is another without these queries."""
+    ranks = table[["rank_all", "rank_without"]].dropna()
+    return table.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
+
+
+def _moves(own: Any) -> list[str]:
+    return [
+        f"{row.hasher}, {row.n_bits} bits: {int(row.rank_all)} to {int(row.rank_without)}"
+        for row in _changed(own).itertuples()
+    ]
+
+
+def _answer(metric: str, own: Any) -> str:
+    """Return in words whether any hasher's score or rank moves."""
+    largest, n_moves = _largest(own), len(_changed(own))
+    if largest is None:
+        return f"{metric} is undefined for every hasher."
+    place = ", ".join(str(largest[name]) for name in PLACE)
+    ranks = (
+        "no hasher changes its rank"
+        if not n_moves
+        else f"{counted(n_moves, 'rank')} of {len(own):,} change{'s' if n_moves == 1 else ''}"
+    )
+    return (
+        "Some queries have a near-duplicate in the database or in the training set, by pairs that people judged (the "
+        f"audit's findings known-near-duplicate). Without them, {metric} changes by at most "
+        f"{number(abs(largest['difference']))} ({largest['hasher']}, {largest['n_bits']} bits; {place}: from "
+        f"{number(largest['all_queries'])} to {number(largest['without'])}), and {ranks}."
+    )
+
+
+def _other_metrics(metric: str, table: Any) -> str:
+    others = table[table["metric"] != metric]
+    if others.empty:
+        return "Every number is in duplicates.csv."
+    changed = _changed(others)
+    names = ", ".join(dict.fromkeys(changed["metric"]))
+    ranks = f"{len(changed):,} of {len(others):,} ranks change ({names})" if len(changed) else "no rank changes"
+    return f"By the other metrics {ranks}. Every number is in duplicates.csv."

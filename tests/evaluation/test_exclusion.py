@@ -1,0 +1,164 @@
+"""Metrics without some of the queries equal those of an evaluation that never had these queries."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.comparison import compare
+from protocol.comparison.reading import read_scores
+from protocol.evaluation import evaluate, table, write_json, write_per_query
+from protocol.evaluation.exclusion import excluded_rows
+from protocol.identity import PROTOCOL
+
+RNG = np.random.default_rng(5)
+QUERY, DATABASE = RNG.integers(0, 2, (12, 10)), RNG.integers(0, 2, (60, 10))
+OF_QUERY, OF_DATABASE = np.arange(12) % 5, np.arange(60) % 4  # class 4 is not in the database
+EXCLUDED = np.array([9, 2, 4])
+NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
+
+
+def found(kept=None, **options):
+    rows = np.arange(12) if kept is None else kept
+    given = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
+    return evaluate(given.pop("query", QUERY)[rows], DATABASE, **given)
+
+
+@pytest.mark.parametrize("convention", ["protocol", "hashnet"])
+def test_they_are_those_of_the_other_queries_alone(convention):
+    left = found(metrics=["all"], convention=convention, exclude_queries=EXCLUDED).without
+    alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
+    assert left.n_queries == alone.n_queries == 9
+    assert left.undefined == alone.undefined
+    assert any(left.undefined.values())
+    assert list(left.metrics) == list(alone.metrics)
+    for name, values in alone.per_query.items():
+        np.testing.assert_allclose(left.per_query[name], values, rtol=1e-12, atol=0, err_msg=name)
+    np.testing.assert_allclose(list(left.metrics.values()), list(alone.metrics.values()), rtol=1e-12)
+
+
+def test_so_are_those_of_the_asymmetric_ranking_and_of_vectors():
+    kept = np.delete(np.arange(12), EXCLUDED)
+    real = QUERY + RNG.normal(size=QUERY.shape)
+    options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
+    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(found(kept, **options).metrics)
+    vectors = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
+    options = {"database_vectors": vectors[1], "neighbours": [1, 5], "metrics": ["mAP", "recall_micro@r1"]}
+    every = evaluate(query_vectors=vectors[0], exclude_queries=EXCLUDED, **options)
+    alone = evaluate(query_vectors=np.delete(vectors[0], EXCLUDED, axis=0), **options)
+    assert every.without.metrics == pytest.approx(alone.metrics)
+    assert every.without.undefined == alone.undefined
+
+
+def test_everything_else_is_of_all_queries():
+    every, plain = found(exclude_queries=EXCLUDED, spread=True), found(spread=True)
+    assert (every.metrics, every.undefined, every.spread) == (plain.metrics, plain.undefined, plain.spread)
+    assert plain.without is None
+    assert "without" not in table(plain)
+
+
+def test_the_table_and_the_json_have_both_and_identify_the_queries(tmp_path):
+    every = found(exclude_queries=EXCLUDED, metrics=["mAP", "precision_micro@r2", "utilisation"])
+    digest = hashlib.sha256(b"2\n4\n9\n").hexdigest()
+    part = table(every).partition("\n\nwithout ")[2].split("\n")
+    assert part[:2] == [
+        f"3 of 12 queries (SHA-256 {digest[:12]}):",
+        "metric              all queries  without them  difference",
+    ]
+    before, after = every.metrics["mAP"], every.without.metrics["mAP"]
+    assert part[2].split() == ["mAP", f"{before:.4f}", f"{after:.4f}", f"{after - before:+.2g}"]
+    assert part[4].split()[-1] == "0"  # of the database alone
+    content = json.loads(every.to_json())["without_queries"]
+    assert (content["excluded"], content["n_excluded"], content["n_queries"]) == ([2, 4, 9], 3, 9)
+    assert content["sha256"] == digest
+    assert content["metrics"] == pytest.approx(every.without.metrics)
+    frame = every.to_frame()
+    assert frame["excluded_queries"].tolist() == ["none"] * 3 + [f"3 queries ({digest[:12]})"] * 3
+    assert frame["n_queries"].tolist() == [12] * 3 + [9] * 3
+
+
+@pytest.mark.parametrize("listed", ["2\n4\n9\n", "query,id\n9,a\n2,b\n\n4,c\n"], ids=["text", "table"])
+def test_files_list_a_row_a_line(tmp_path, listed):
+    path = tmp_path / ("rows.csv" if "," in listed else "rows.txt")
+    path.write_text(listed)
+    np.testing.assert_array_equal(excluded_rows(str(path), 12), [2, 4, 9])
+    np.save(tmp_path / "rows.npy", EXCLUDED.astype(float))
+    np.testing.assert_array_equal(excluded_rows(tmp_path / "rows.npy", 12), [2, 4, 9])
+    (tmp_path / "none.txt").write_text("")
+    assert excluded_rows(tmp_path / "none.txt", 12).size == excluded_rows([], 12).size == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([12], "exclude_queries: expected row numbers from 0 to 11, got 12."),
+        ([-1], "exclude_queries: expected row numbers from 0 to 11, got -1."),
+        ([3, 1, 3], "exclude_queries: expected each row number once, got 3 more than once."),
+        (range(12), "exclude_queries: expected fewer than all 12 queries, got every one of them."),
+        ([1.5], "exclude_queries: expected integers, got 1.5."),
+        (np.zeros(12, bool), "exclude_queries: expected row numbers of queries, shape (n,), got a mask; "),
+        ([["a"]], "exclude_queries: expected "),
+        ("missing.txt", "missing.txt: expected row numbers of queries, got no such file."),
+        ("wrong.txt", "wrong.txt: line 2: expected the row number of a query, got 'frog'."),
+    ],
+)
+def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.txt").write_text("1\nfrog\n")
+    with pytest.raises(ProtocolError) as error:
+        found(exclude_queries=rows if isinstance(rows, (str, np.ndarray)) else list(rows))
+    assert str(error.value).startswith(message)
+
+
+def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
+    def written(name, **options):
+        own = found(name=name, metrics=["mAP"], **NAMES, **options)
+        write_per_query(tmp_path / f"{name}.csv", own)
+        write_json(tmp_path / f"{name}.json", own, per_query=tmp_path / f"{name}.csv")
+        return tmp_path / f"{name}.json", own
+
+    (one, evaluation), (two, _), (three, _) = (
+        written("one", exclude_queries=EXCLUDED),
+        written("two", exclude_queries=EXCLUDED, query=1 - QUERY),
+        written("three", exclude_queries=[1], query=QUERY[::-1]),
+    )
+    of_json, of_evaluation = read_scores(one), read_scores(evaluation)
+    assert [score.protocol for score in of_json] == [score.protocol for score in of_evaluation]
+    fields = [dict(zip(PROTOCOL, score.protocol, strict=True)) for score in of_json]
+    assert [(own["n_queries"], own["excluded_queries"]) for own in fields] == [
+        ("12", "none"),
+        ("9", evaluation.without.label),
+    ]
+    for a, b in zip(of_json, of_evaluation, strict=True):
+        np.testing.assert_allclose(a.values().numbers, b.values().numbers, atol=1e-9)
+    shown = compare(one, two, three)
+    _, every, without = shown.sections
+    assert [len(section.tables[0].rows) for section in (every, without)] == [3, 2]
+    assert f"without {evaluation.without.label}, 9 queries" in without.title
+    assert "without" not in every.title
+    assert "1 score (mAP): excluded_queries is 1 query (" in repr(shown)
+
+
+@pytest.mark.parametrize("change", [{"excluded": [40]}, {"n_queries": "many"}, {"metrics": None}, {"n_queries": 8}])
+def test_a_json_with_another_number_of_queries_is_refused(tmp_path, change):
+    content = json.loads(found(exclude_queries=EXCLUDED, metrics=["mAP"]).to_json())
+    content["without_queries"] |= change
+    (tmp_path / "wrong.json").write_text(json.dumps(content))
+    with pytest.raises(ProtocolError, match=r"wrong\.json: without_queries: .*expected"):
+        read_scores(tmp_path / "wrong.json")
+
+
+def test_the_command_takes_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, array in {"q": QUERY, "d": DATABASE, "qy": OF_QUERY, "dy": OF_DATABASE}.items():
+        np.save(f"{name}.npy", array)
+    (tmp_path / "rows.txt").write_text("9\n2\n4\n")
+    codes = ["--query-codes", "q.npy", "--database-codes", "d.npy", "--query-labels", "qy.npy"]
+    labels = ["--database-labels", "dy.npy", "--metric", "mAP"]
+    assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt"]) == 0
+    assert capsys.readouterr().out == table(found(metrics=["mAP"], exclude_queries=EXCLUDED)) + "\n"
+    assert main(["evaluate", *codes, *labels, "--exclude-queries", "rows.txt", "--json", "rows.txt"]) == 2
+    assert (tmp_path / "rows.txt").read_text() == "9\n2\n4\n"

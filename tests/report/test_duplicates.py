@@ -1,0 +1,129 @@
+"""Scores without the queries that have a near-duplicate: the table, the section of the page, and the script."""
+
+import dataclasses
+import importlib.util
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from protocol import metrics, storage
+from protocol.auditing.known_pairs import KnownPairs
+from protocol.metrics import COLUMNS, ITEMS
+from protocol.ranking import HammingCounts, pack_counts
+from protocol.report import collect, with_and_without
+from protocol.report.sections import duplicates
+
+PLACE = ("cifar10", "gist", "class_label", "standard")
+
+
+def scores(values, n_queries=100):
+    """Rows of (run, hasher, metric): value."""
+    rows = [
+        (*PLACE, run, hasher, 16, "none", 0, metric, "class labels", n_queries, 900, "x", value)
+        for (run, hasher, metric), value in values.items()
+    ]
+    return pd.DataFrame(rows, columns=[*COLUMNS[:-1], *ITEMS, "value"])
+
+
+def table():
+    every = {(0, "itq", "mAP"): 0.5, (1, "itq", "mAP"): 0.7, (0, "lsh", "mAP"): 0.55, (1, "lsh", "mAP"): 0.6}
+    left = {(0, "itq", "mAP"): 0.4, (1, "itq", "mAP"): 0.5, (0, "lsh", "mAP"): 0.55, (1, "lsh", "mAP"): 0.6}
+    every |= {
+        (run, hasher, "empty@r2"): {"itq": 0.1, "lsh": 0.3}[hasher] for run in (0, 1) for hasher in ("itq", "lsh")
+    }
+    left |= {key: value for key, value in every.items() if key[2] == "empty@r2"}
+    extended = scores({(0, "itq", "mAP"): 0.9}).assign(extension="same", extension_bits=1)
+    return with_and_without(pd.concat([scores(every), extended]), scores(left, n_queries=92))
+
+
+def test_both_means_their_difference_and_the_ranks():
+    found = table().set_index(["hasher", "metric"])
+    itq, lsh = found.loc["itq", "mAP"], found.loc["lsh", "mAP"]
+    assert (itq["all_queries"], itq["without"], itq["n_runs"]) == pytest.approx((0.6, 0.45, 2))
+    assert (itq["difference"], itq["difference_std"]) == pytest.approx((-0.15, np.std([-0.1, -0.2], ddof=1)))
+    assert (itq["n_queries"], itq["n_affected"]) == (100, 8)
+    assert [(one["rank_all"], one["rank_without"]) for one in (itq, lsh)] == [(1, 2), (2, 1)]
+    assert found.loc["itq", "empty@r2"]["rank_all"] == 1  # lower is better
+    assert found.loc["lsh", "empty@r2"]["rank_all"] == 2
+
+
+def test_an_undefined_mean_has_no_rank():
+    values = {(0, "itq", "mAP"): np.nan, (0, "lsh", "mAP"): 0.2}
+    found = with_and_without(scores(values), scores(values)).set_index("hasher")
+    assert found.loc["lsh", "rank_all"] == 1
+    assert pd.isna(found.loc["itq", "rank_all"])
+
+
+def section(results, own):
+    setting = results.setting | {"metrics": ["mAP", "empty@r2"]}
+    return duplicates.section(dataclasses.replace(results, duplicates=own, setting=setting))
+
+
+def test_the_page_says_whether_a_score_or_a_rank_moves(results):
+    assert duplicates.section(results) is None
+    found = section(results, table())
+    answer, others = found.text
+    assert "mAP changes by at most 0.1500 (itq, 16 bits; gist, class_label, standard: from 0.6000 to 0.4500)" in answer
+    assert answer.endswith("and 2 ranks of 2 change.")
+    assert others == "By the other metrics no rank changes. Every number is in duplicates.csv."
+    (rows,) = found.tables
+    assert rows.rows == [
+        [
+            "gist",
+            "class_label",
+            "standard",
+            "8 of 100",
+            "-0.15",
+            "itq, 16 bits",
+            "lsh, 16 bits: 2 to 1; itq, 16 bits: 1 to 2",
+        ]
+    ]
+
+
+def test_the_page_says_where_nothing_moves(results):
+    still = table().assign(difference=0.0, rank_without=table()["rank_all"])
+    answer, _ = section(results, still).text
+    assert "changes by at most 0.0000" in answer
+    assert answer.endswith("and no hasher changes its rank.")
+    (rows,) = section(results, still).tables
+    assert rows.rows[0][-1] == "none"
+
+
+def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
+    """Against an evaluation of counts that never had the affected queries, for plain codes only."""
+    spec = importlib.util.spec_from_file_location("score_without", root / "workflow" / "scripts" / "score_without.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    made = storage.passport("dataset cifar10", parameters={}, inputs={})
+    storage.write(
+        tmp_path / "items.h5", {"ids": np.array([b"a", b"b", b"c", b"d", b"e"]), "class_names": np.array([b"k"])}, made
+    )
+    monkeypatch.setattr(
+        script.auditing, "known_pairs_for", lambda *_: KnownPairs("x", np.array([[1, 3], [2, 4]]), np.array([1, 2]))
+    )
+    splits = tmp_path / "splits" / "standard" / "run3" / "splits.h5"
+    parts = {"query": np.array([0, 1, 2]), "database": np.array([3, 4]), "train": np.array([], dtype=np.int64)}
+    storage.write(splits, parts, storage.passport("split standard", parameters={}, inputs={}))
+    retrieved, relevant = np.array([[1, 1, 0], [0, 2, 0], [2, 0, 0]]), np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
+    packed = pack_counts({"class_label": HammingCounts.from_histograms(retrieved, relevant)})
+    arrays = {f"standard/{place}/{name}": own for place in ("2 none 0", "2 same 1") for name, own in packed.items()}
+    described = {"standard": {"class_label": {"relevance": "class labels", "items": "x"}}}
+    counts = tmp_path / "gist" / "thesis" / "run3" / "itq" / "counts.h5"
+    storage.write(counts, arrays, storage.passport("counts", parameters={"ground_truths": described}, inputs={}))
+    job = SimpleNamespace(
+        wildcards=SimpleNamespace(feature="gist", hasher="itq"),
+        params=SimpleNamespace(dataset="cifar10", metrics=["mAP", "precision_micro@r0"], empty="zero"),
+        input=SimpleNamespace(labels=tmp_path / "items.h5", splits=[splits], counts=[counts]),
+        output=SimpleNamespace(scores=tmp_path / "itq.csv"),
+    )
+    script.main(job)
+    found = collect([tmp_path / "itq.csv"])
+    assert found["extension"].tolist() == ["none"] * 2
+    assert found[["run", "n_queries"]].drop_duplicates().values.tolist() == [[3, 2]]
+    alone = HammingCounts.from_histograms(retrieved[[0, 2]], relevant[[0, 2]])
+    expected = metrics.evaluate(alone, job.params.metrics)
+    assert dict(zip(found["metric"], found["value"], strict=True)) == pytest.approx(
+        {name: metrics.mean(values) for name, values in expected.items()}
+    )
