@@ -8,11 +8,15 @@ from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
 from protocol.auditing.declared import audit_seed, audit_sizes
 from protocol.auditing.findings import Finding
+from protocol.auditing.forms import audit_forms
 from protocol.auditing.identification import identify
 from protocol.auditing.known_pairs import KnownPairs, audit_known_pairs, known_pairs_for
-from protocol.auditing.overlaps import audit_entries, audit_overlaps
+from protocol.auditing.overlaps import audit_entries, audit_overlaps, is_complete
 from protocol.auditing.reading import UNDECLARED, Run
 from protocol.auditing.runs import audit_runs
+from protocol.auditing.split import Split
+from protocol.auditing.writing import NOT_CHECKED
+from protocol.splits import PARTITIONS
 
 _NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
@@ -40,6 +44,7 @@ def audit_split(
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
+    made += audit_forms(split)
     made += audit_sizes(split, run.name, protocol, run.sizes, expected) + audit_classes(split, protocol)
     made += audit_seed(split, protocol, seed=run.seed, sizes=run.sizes)
     for alike, copied in (copies or {}).items():
@@ -80,26 +85,33 @@ def about(run: Run, *, n_runs: int, given: Collection[str]) -> list[str]:
     """
     held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
-    dataset = run.split.dataset
+    split, dataset = run.split, run.split.dataset
+    absent = [part for part in PARTITIONS if not len(split[part])]
+    unlabelled = [part for part in split.parts if len(split[part]) and dataset.class_labels(split[part]) is None]
+    complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
+        f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
         "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and "sizes" not in given,
         "class-imbalance (needs protocol)": run.name == UNDECLARED,
-        "classes and relevance (needs labels)": dataset.y is None,
+        f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
         "near-duplicate (needs features)": "features" not in given,
+        "near-duplicate that is not equal (needs distance)": "features" in given and "distance" not in given,
         "known-near-duplicate (needs known pairs)": "known_pairs" not in given,
         "pair-split (needs pairs)": "pairs" not in given,
         "group-split (needs groups)": "groups" not in given,
         "doubtful-label (needs label issues)": "label_issues" not in given,
         "selection-on-test (needs a training log)": "training_log" not in given,
-        "unused-items (needs ids or labels)": dataset.n_items is None,
+        "unused-items (needs ids or labels, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
     }
-    identified = identify(run.split, None if run.name == UNDECLARED else run.name)
-    which = [identified] if identified else []
-    return [
-        f"{held}; {declared}",
-        *which,
-        "Not checked: " + "; ".join(what for what, is_so in missing.items() if is_so),
-    ]
+    identified = identify(split, None if run.name == UNDECLARED else run.name)
+    unseen = NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)
+    return [f"{held}; {declared}", *([identified] if identified else []), unseen]
+
+
+def _of(parts: Sequence[str], split: Split) -> str:
+    """Return of which partitions something is not known, or nothing where it is known of none."""
+    given = [part for part in split.parts if len(split[part])]
+    return "" if len(parts) == len(given) else f" of {', '.join(parts)}"

@@ -1,5 +1,7 @@
 """Classes that a partition lacks, or holds too few of."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,7 +103,7 @@ def _tallied(held: NDArray[np.int64]) -> str:
     return ", ".join(told)
 
 
-def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: str) -> list[Finding]:
+def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:
     return found(name, severity, len(classes), _class_names(dataset, classes), **words)
 
 

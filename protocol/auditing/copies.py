@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 from protocol.groundtruth import neighbours_within
@@ -67,8 +68,17 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
             has_copy = partners >= 0
             severity = "error" if copied.is_equal and (a, b) == ("query", "train") else "warning"
             items, others = split[a][has_copy], partners[has_copy]
-            made += split.found("near-duplicate", severity, items, partners=others, a=a, b=b, alike=alike)
+            removals = partial(_without_copies, split, copied, a, b)
+            words = {"a": a, "b": b, "alike": alike}
+            made += split.found("near-duplicate", severity, items, partners=others, removals=removals, **words)
     return made
+
+
+def _without_copies(split: Split, copied: Copied, a: str, b: str) -> list[Removal]:
+    """Return what to remove from `b`: the items that have a copy in `a`."""
+    partners = copied.partners(split[b], split[a])
+    has_copy = partners >= 0
+    return [Removal(b, split[b][has_copy], a, partners[has_copy])]
 
 
 def equal_content(first: NDArray[np.int64]) -> Copied:

@@ -1,7 +1,10 @@
 """One finding: a kind, how bad it is here, and the items concerned."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from protocol.auditing.kinds import find
 
@@ -9,6 +12,28 @@ EXAMPLES = 5
 """Items that a text names, at the most; JSON holds all."""
 SEVERITIES = ("error", "warning", "information")
 """From the worst on."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Items to remove from a partition, so that a finding does not occur again.
+
+    Parameters
+    ----------
+    part : str
+        The partition.
+    items : ndarray of int64
+        Item numbers.
+    kept_in : str
+        The partition that keeps the items, or their partners; the same as `part`: it keeps the first entry of each.
+    partners : ndarray of int64
+        Of pairs, the item that is kept for each of `items`; else empty.
+    """
+
+    part: str
+    items: NDArray[np.int64]
+    kept_in: str
+    partners: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -30,6 +55,9 @@ class Finding:
         One sentence.
     partners : tuple of str
         Of findings on pairs, the other member of each pair, in the order of `items`; else ().
+    removals : callable, optional
+        Returns what to remove from which partition so that this does not occur again. None: removing items does not
+        mend it.
     """
 
     name: str
@@ -38,6 +66,7 @@ class Finding:
     items: tuple[str, ...]
     consequence: str
     partners: tuple[str, ...] = ()
+    removals: Callable[[], Sequence[Removal]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def examples(self) -> tuple[str, ...]:
@@ -57,10 +86,17 @@ class Finding:
 
 
 def found(
-    name: str, severity: str, count: int, items: Sequence[str] = (), *, partners: Sequence[str] = (), **words: str
+    name: str,
+    severity: str,
+    count: int,
+    items: Sequence[str] = (),
+    *,
+    partners: Sequence[str] = (),
+    removals: Callable[[], Sequence[Removal]] | None = None,
+    **words: str,
 ) -> list[Finding]:
     """Return a finding of the kind `name`, or nothing where `count` is 0; `words` fill in the kind's consequence."""
     if not count:
         return []
     consequence = find(name).consequence.format(**words)
-    return [Finding(name, severity, count, tuple(map(str, items)), consequence, tuple(map(str, partners)))]
+    return [Finding(name, severity, count, tuple(map(str, items)), consequence, tuple(map(str, partners)), removals)]

@@ -5,13 +5,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, found
+from protocol.auditing.findings import Finding, Removal, found
 from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
@@ -78,11 +79,13 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
         if b == "database":  # the training items among them are found already
             apart |= _sizes(groups, np.setdiff1d(split[b], split["train"], assume_unique=True)) == 0
         divided = np.flatnonzero(~apart).tolist()
+        removal = Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)
         made += found(
             "group-split",
             "warning" if groups.guessed else severity,
             len(divided),
             [f"{groups.names[code]} ({a} {in_a[code]:,}, {b} {in_b[code]:,})" for code in divided],
+            removals=partial(list, [removal]),
             a=a,
             b=b,
             n_a=counted(int(in_a[divided].sum()), "item"),

@@ -102,6 +102,14 @@ KINDS = (
         "Keep the first line of each id.",
     ),
     Kind(
+        "ids-differ-in-form",
+        "Two lists share no id, but would if their ids were written in one form.",
+        "No id of {a} is in {b} exactly, but these are alike except for case, folders, extension, leading zeros, "
+        "quotes, blanks or Unicode normalisation, so an overlap may be hidden.",
+        "Not treated in the papers; the published lists of one dataset hold the paths of different machines.",
+        "Write the ids of all lists in one form, and audit them again.",
+    ),
+    Kind(
         "label-conflict",
         "An id has different labels in two places.",
         "Whether such an item is relevant depends on which of its two label vectors is read.",

@@ -1,11 +1,12 @@
 """Items in two partitions that must not share them, in none, twice in a list, or with two label vectors."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.split import Split
 from protocol.splits import VALIDATION, SplitProtocol
 
@@ -16,16 +17,15 @@ def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
     def severity(a: str, b: str) -> str:
         return "warning" if protocol.overlaps(a, b) else "error"
 
-    made = split.found("query-in-database", "error", split.shared("query", "database"))
-    made += split.found("query-in-train", "error", split.shared("query", "train"))
+    made = split.found_shared("query-in-database", "error", "query", "database")
+    made += split.found_shared("query-in-train", "error", "query", "train")
     for part in VALIDATION:
-        made += split.found("validation-in-test", "error", split.shared(part, "query"), part=part)
+        made += split.found_shared("validation-in-test", "error", "query", part, part=part)
     for a, b in itertools.combinations((*VALIDATION, "train"), 2):
-        made += split.found("validation-overlap", severity(a, b), split.shared(a, b), a=a, b=b)
-    made += split.found("train-in-database", severity("train", "database"), split.shared("train", "database"))
+        made += split.found_shared("validation-overlap", severity(a, b), a, b, a=a, b=b)
+    made += split.found_shared("train-in-database", severity("train", "database"), "train", "database")
     for part in VALIDATION:
-        inside = split.shared(part, "database")
-        made += split.found("validation-in-database", severity(part, "database"), inside, part=part)
+        made += split.found_shared("validation-in-database", severity(part, "database"), part, "database", part=part)
     return made + _train_outside(split, protocol) + _unused(split, protocol)
 
 
@@ -46,10 +46,14 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
     return split.found("train-not-in-database", severity, outside[~np.isin(outside, told)])
 
 
+def is_complete(split: Split, protocol: SplitProtocol) -> bool:
+    """Return whether every partition of a protocol was given, or the protocol leaves open which there are."""
+    return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
+
+
 def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
     """Return a finding for items of the dataset in no partition, unless a partition of the protocol was not given."""
-    given = protocol.listed or set(protocol.partitions) <= set(split.parts)
-    if split.dataset.n_items is None or not given:
+    if split.dataset.n_items is None or not is_complete(split, protocol):
         return []
     unused = np.ones(split.dataset.n_items, dtype=bool)
     for part in split.parts.values():
@@ -63,7 +67,9 @@ def audit_entries(split: Split) -> list[Finding]:
     for name, entries in split.entries.items():
         if len(entries) > len(split[name]):
             distinct, counts = np.unique(entries, return_counts=True)
-            made += split.found("duplicate-id", "error", distinct[counts > 1], part=name)
+            twice = distinct[counts > 1]
+            first_stays = [Removal(name, twice, name)]
+            made += split.found("duplicate-id", "error", twice, removals=partial(list, first_stays), part=name)
     return made + split.found("label-conflict", "error", _in_conflict(split))
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.inputs import array_from, is_file, items_from, name_of
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError
 from protocol.formats.text import check_regular
+from protocol.splits import PARTITIONS
 
 
 def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -45,7 +46,36 @@ def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64])
 
 def audit_pairs(split: Split, pairs: NDArray[np.int64]) -> list[Finding]:
     """Return a finding for pairs whose halves are in different partitions, by the first half; as `torn_pairs`."""
-    return split.found("pair-split", "error", pairs[torn_pairs(split.parts, pairs), 0])
+    torn = pairs[torn_pairs(split.parts, pairs)]
+    return split.found(
+        "pair-split", "error", torn[:, 0], partners=torn[:, 1], removals=lambda: _joining(split.parts, torn)
+    )
+
+
+def _joining(parts: Mapping[str, NDArray[np.int64]], torn: NDArray[np.int64]) -> list[Removal]:
+    """Return the halves to remove so that no pair is torn.
+
+    Where one half is a query, the other half leaves every partition. Otherwise partitions that have both halves keep
+    them, and a half that is alone leaves; where no partition has both, the first one in the order of `PARTITIONS` keeps
+    its half.
+    """
+    names = [part for part in PARTITIONS if part in parts]
+    held = np.stack(
+        [np.stack([np.isin(half, parts[part]) for half in torn.T]) for part in names]
+    )  # (n_parts, 2, n_pairs)
+    together, any_half = held.all(axis=1), held.any(axis=1)
+    query = names.index("query")
+    asked = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
+    keeper = np.where(together.any(axis=0) & ~asked, together, any_half).argmax(axis=0)
+    removals = []
+    for number, part in enumerate(names):
+        for half, other in ((0, 1), (1, 0)):
+            alone = ~held[number, other] & (keeper != number)
+            leaves = held[number, half] & np.where(asked, ~held[query, half], alone)
+            for kept in np.unique(keeper[leaves]):
+                pairs = torn[leaves & (keeper == kept)]
+                removals.append(Removal(part, pairs[:, half], names[kept], pairs[:, other]))
+    return removals
 
 
 def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:

@@ -2,8 +2,10 @@
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from protocol.auditing.label_issues import (
     doubtful_places,
     label_issues_from,
 )
+from protocol.auditing.mending import Mended, write_fixed
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -53,12 +56,18 @@ class Audit:
         By split for which judged pairs or label issues are known, the places, from 0, of the queries that have a judged
         (near-)duplicate in the database or the training set, or a doubtful label: what `exclude_queries` of
         `protocol.evaluate` takes.
+    runs : sequence of Run
+        The splits.
+    check : callable, optional
+        Makes the same checks on other splits of the same dataset; see `write_fixed`.
     """
 
     findings: Mapping[str, Sequence[Finding]]
     about: Mapping[str, Sequence[str]]
     differences: Mapping[str, Difference | ProtocolDifference] = field(default_factory=dict)
     affected: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    runs: Sequence[Run] = field(default=(), compare=False)
+    check: Callable[[Sequence[Run]], "Audit"] | None = field(default=None, compare=False)
 
     @property
     def n_errors(self) -> int:
@@ -100,6 +109,37 @@ class Audit:
     def to_frame(self) -> "pd.DataFrame":
         """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
         return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.KEYS))
+
+    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> Mended:
+        """Write the splits without the items that are in the wrong place, and audit what was written.
+
+        Parameters
+        ----------
+        folder : str or Path
+            New or empty. It gets a file for each file that was audited, in the same format, and ``mending.json`` with
+            what was removed and why.
+        also : sequence of str
+            Warnings that are mended as well, such as ``train-in-database``; without it errors and near-duplicates are.
+
+        Returns
+        -------
+        Mended
+            Its `audit` has the findings that are left.
+
+        Raises
+        ------
+        ProtocolError
+            If the folder is not empty or can't be written, or no query or database item would be left.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mended = audit(query=[7, 8], database=[0, 1, 2, 7]).write_fixed(folder)
+        >>> mended.audit.n_errors, mended.n_removed
+        (0, 1)
+        """
+        return write_fixed(self, folder, also=also)
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -231,39 +271,47 @@ def audit(
     copies = _copies(features, distance, runs[0])
     known = {**named, "sizes": sizes, "training_log": training_log, "distance": distance or None}
     given = {name for name, value in known.items() if value is not None}
-    findings = audit_splits(runs, copies, known_pairs, expected)
-    told, affected, differences = {}, {}, {}
-    for run in runs:
-        judged = known_pairs_for(known_pairs, run.split.dataset)
-        own_given = given if judged is None else given | {"known_pairs"}
-        told[run.file] = about(run, n_runs=len(runs), given=own_given)
-        findings[run.file] += audit_relevance(run.split)
-        if pairs is not None:
-            findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
-        if groups is not None:
-            own = groups_from(groups, run.split.dataset, _n_listed(run))
-            findings[run.file] += audit_groups(run.split, own)
-            told[run.file].append(about_groups(run.split, own))
-        if judged is not None:
-            affected[run.file] = affected_queries(run.split, judged)
-        if label_issues is not None:
-            issues = label_issues_from(label_issues, run.split.dataset, _n_listed(run), agreement=label_agreement)
-            findings[run.file] += audit_label_issues(run.split, issues)
-            told[run.file].append(about_label_issues(run.split, issues))
-            affected[run.file] = np.union1d(
-                affected.get(run.file, np.empty(0, dtype=np.int64)), doubtful_places(run.split, issues)
-            )
-        if against is not None:
-            differences[run.file] = difference_from(run.split, run.file, against, dataset)
-            findings[run.file] += differences[run.file].findings()
-    findings |= {file: list(made) for file, (made, _) in logs.items()}
-    told |= {file: list(sentences) for file, (_, sentences) in logs.items()}
-    return Audit(
-        {file: tuple(made) for file, made in findings.items()},
-        {file: tuple(sentences) for file, sentences in told.items()},
-        differences,
-        affected,
-    )
+    n_listed = max(map(_n_listed, runs))
+
+    def check(runs: Sequence[Run]) -> Audit:
+        findings = audit_splits(runs, copies, known_pairs, expected)
+        n_runs = Counter(run.name for run in runs)
+        told, affected, differences = {}, {}, {}
+        for run in runs:
+            judged = known_pairs_for(known_pairs, run.split.dataset)
+            own_given = given if judged is None else given | {"known_pairs"}
+            told[run.file] = about(run, n_runs=n_runs[run.name], given=own_given)
+            findings[run.file] += audit_relevance(run.split)
+            if pairs is not None:
+                findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
+            if groups is not None:
+                own = groups_from(groups, run.split.dataset, n_listed)
+                findings[run.file] += audit_groups(run.split, own)
+                told[run.file].append(about_groups(run.split, own))
+            if judged is not None:
+                affected[run.file] = affected_queries(run.split, judged)
+            if label_issues is not None:
+                issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=label_agreement)
+                findings[run.file] += audit_label_issues(run.split, issues)
+                told[run.file].append(about_label_issues(run.split, issues))
+                affected[run.file] = np.union1d(
+                    affected.get(run.file, np.empty(0, dtype=np.int64)), doubtful_places(run.split, issues)
+                )
+            if against is not None:
+                differences[run.file] = difference_from(run.split, run.file, against, dataset)
+                findings[run.file] += differences[run.file].findings()
+        findings |= {file: list(made) for file, (made, _) in logs.items()}
+        told |= {file: list(sentences) for file, (_, sentences) in logs.items()}
+        return Audit(
+            {file: tuple(made) for file, made in findings.items()},
+            {file: tuple(sentences) for file, sentences in told.items()},
+            differences,
+            affected,
+            tuple(runs),
+            check,
+        )
+
+    return check(runs)
 
 
 def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tuple[str, ...]]]:

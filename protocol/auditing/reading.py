@@ -35,6 +35,8 @@ class Run:
         None: not known, or nothing is drawn.
     sizes : mapping of str to int
         Of the partitions that the protocol leaves open, as far as they are known.
+    given : path, or mapping of str to path or array_like
+        What it was read from: one file, or a list for each partition.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Run:
     name: str = UNDECLARED
     seed: int | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
+    given: Any = field(default=None, compare=False, repr=False)
 
     @property
     def protocol(self) -> SplitProtocol:
@@ -113,7 +116,8 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
             items = _items_above(Path(file), made)
         if items is not None and items not in read:
             read[items] = read_dataset(items)
-        runs[name] = _run(name, parts, dataset if items is None else read[items], made, protocol)
+        run = _run(name, parts, dataset if items is None else read[items], made, protocol)
+        runs[name] = dataclasses.replace(run, given=parts if file is None else file)
     return list(runs.values())
 
 
@@ -197,7 +201,7 @@ def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | No
     names = {part: name_of(items, part) for part, items in lists.items()}
     split = _split({part: items_from(items, part) for part, items in lists.items()}, dataset, names)
     file = " ".join(names.values())
-    return Run(file, _usable(split, file), name)
+    return Run(file, _usable(split, file), name, given=lists)
 
 
 def _usable(split: Split, file: str) -> Split:
@@ -247,11 +251,13 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
             f"numbers in {names[other]}. Give the ids of the dataset in the order of its rows (ids)."
         )
     items = np.concatenate(list(arrays.values()))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(items.tolist()))}
-    found = np.fromiter((numbers[name] for name in items.tolist()), dtype=np.int64, count=len(items))
+    numbers: dict[str, int] = {}
+    number_of = numbers.setdefault
+    found = np.fromiter((number_of(name, len(numbers)) for name in items.tolist()), dtype=np.int64, count=len(items))
     bounds = np.cumsum([len(own) for own in arrays.values()])[:-1]
     parts = dict(zip(arrays, np.split(found, bounds), strict=True))
-    return Split(parts, _labelled(Dataset(ids=np.array(list(numbers))), parts, flags), flags)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # where each id is seen first
+    return Split(parts, _labelled(Dataset(ids=items[first]), parts, flags), flags)
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:

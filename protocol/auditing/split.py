@@ -1,12 +1,13 @@
 """What is audited: a split as it came, with all that is known of the dataset it divides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding, found
+from protocol.auditing.findings import Finding, Removal, found
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Split:
         flags: Mapping[str, NDArray[np.bool_]] | None = None,
     ) -> None:
         self.entries = parts
-        self.parts = {name: part if _ascending(part) else np.unique(part) for name, part in parts.items()}
+        self.parts = {name: part if _ascending(part) else _distinct(part) for name, part in parts.items()}
         self.dataset = dataset
         self.flags = flags or {}
 
@@ -97,11 +98,29 @@ class Split:
         items: NDArray[np.int64],
         *,
         partners: NDArray[np.int64] | None = None,
+        removals: Callable[[], Sequence[Removal]] | None = None,
         **words: str,
     ) -> list[Finding]:
-        """Return a finding about items, or about pairs of them, or nothing where there are none."""
+        """Return a finding about items, or about pairs of them, or nothing where there are none.
+
+        `removals` says how it is mended by removing items, where that mends it; see `Finding`.
+        """
         others = [] if partners is None else self.dataset.names(partners)
-        return found(name, severity, len(items), self.dataset.names(items), partners=others, **words)
+        names = self.dataset.names(items)
+        return found(name, severity, len(items), names, partners=others, removals=removals, **words)
+
+    def found_shared(self, name: str, severity: str, kept_in: str, left: str, /, **words: Any) -> list[Finding]:
+        """Return a finding about the items that two partitions share; to mend it, they are removed from `left`."""
+        items = self.shared(kept_in, left)
+        return self.found(name, severity, items, removals=lambda: [Removal(left, items, kept_in)], **words)
+
+
+def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return as `numpy.unique`, which is ten times as slow on a million numbers."""
+    ordered = np.sort(numbers)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_first]
 
 
 def _ascending(numbers: NDArray[np.int64]) -> bool:

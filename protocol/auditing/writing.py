@@ -22,6 +22,9 @@ _HEADER = ("severity", "finding", "count", "examples", "consequence", "how to me
 _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
+_CLEAN = "clean"
+NOT_CHECKED = "Not checked: "
+"""The beginning of the sentence about checks that were not possible."""
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
 
@@ -88,8 +91,10 @@ def text(
 
     parts = []
     for file, made in findings.items():
-        parts += [painted(printable(file), _BOLD), *(_paragraph(line, 2) for line in about.get(file, ()))]
-        parts += [f"  {painted('clean', _COLOURS['clean'])}"] if _is_clean(made) else []
+        lines = [_paragraph(line, 2) for line in _told(made, about.get(file, ()))]
+        if _is_clean(made):
+            lines[-1] = lines[-1].replace(_CLEAN, painted(_CLEAN, _COLOURS["clean"]), 1)
+        parts += [painted(printable(file), _BOLD), *lines]
         for _, one in ordered({file: made}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
@@ -102,9 +107,7 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
     """Return findings for a pull request: a table a file, the sum at the end; parameters as `text`."""
     parts = []
     for file, made in findings.items():
-        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in about.get(file, ()))]
-        if _is_clean(made):
-            parts.append("Clean.\n")
+        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in _told(made, about.get(file, ())))]
         if not made:
             continue
         rows = [_cells(one, f"`{one.name}`") for _, one in ordered({file: made})]
@@ -117,13 +120,21 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     parts = []
     for file, made in findings.items():
         parts.append(_element("p", _element("b", escape(printable(file)))))
-        parts += [_element("p", escape(printable(line))) for line in about.get(file, ())]
+        parts += [_element("p", escape(printable(line))) for line in _told(made, about.get(file, ()))]
         rows = [_cells(one, one.name) for _, one in ordered({file: made})]
         head = _element("tr", "".join(_element("th", name) for name in _HEADER))
         body = [_element("tr", "".join(_element("td", escape(printable(cell))) for cell in row)) for row in rows]
-        parts += [_element("p", "clean")] if _is_clean(made) else []
         parts += [_element("table", "\n".join([head, *body]))] if rows else []
     return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
+
+
+def _told(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
+    """Return the sentences about a split; the last one says what was not checked, and whether the rest is clean."""
+    if not _is_clean(made):
+        return list(about)
+    unseen = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
+    said = "; ".join([f"{_CLEAN}, of what was checked", *(f"not checked: {line}" for line in unseen)])
+    return [*(line for line in about if not line.startswith(NOT_CHECKED)), said]
 
 
 def _is_clean(made: Sequence[Finding]) -> bool:

@@ -28,6 +28,10 @@ def _audit(arguments: argparse.Namespace) -> int:
         from protocol.storage import check_writable
 
         check_writable(path.parent)
+    if arguments.write_fixed:
+        from protocol.auditing.mending import check_folder
+
+        check_folder(arguments.write_fixed)
     audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
     if arguments.json:
         from protocol.auditing import write_json
@@ -40,6 +44,8 @@ def _audit(arguments: argparse.Namespace) -> int:
         sys.stdout.write(audited.to_text(colour=True) + "\n")
     else:
         show(audited.to_markdown() if arguments.markdown else audited.to_text())
+    if arguments.write_fixed:
+        show(f"\n{audited.write_fixed(arguments.write_fixed, also=arguments.fix_also)}")
     return 1 if arguments.fail_on != "never" and audited.fails(arguments.fail_on) else 0
 
 
@@ -110,6 +116,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               ... --known-pairs cifar10 --write-affected affected.txt    for `protocol evaluate --exclude-queries`
               ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
               ... --json findings.json                     for a script
+              ... --write-fixed fixed/                     the lists without the items in the wrong place, and a log
               ... --sizes query=1000,train=5000            sizes that you expect, where no protocol is declared
               ... --against cifar10_s1                     a table of what differs from a protocol
               ... --against other/splits.h5                items that moved from one partition to another
@@ -181,6 +188,19 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument("--markdown", action="store_true", help="print Markdown")
     command.add_argument(
         "--json", type=Path, metavar="F", help="write the findings, with all items, as a list of objects"
+    )
+    command.add_argument(
+        "--write-fixed",
+        type=Path,
+        metavar="DIR",
+        help="write the lists without the items that are errors or near-duplicates, with a log, and audit them again",
+    )
+    command.add_argument(
+        "--fix-also",
+        action="append",
+        default=[],
+        metavar="FINDING",
+        help="a warning that --write-fixed mends as well, such as train-in-database; may be repeated",
     )
     command.set_defaults(run=_audit)
 

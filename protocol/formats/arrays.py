@@ -53,7 +53,7 @@ def read_array(file: str | Path) -> NDArray:
         If there is no such file or key (the known ones are listed), the file is damaged, larger than `LIMIT` once
         unpacked, or holds something other than an array of numbers. The message names the file.
     """
-    path, key = _split(file)
+    path, key = path_and_key(file)
     return _numbers(_reader(path)(path, key), file)
 
 
@@ -67,7 +67,7 @@ def read_labels(file: str | Path) -> NDArray:
     ProtocolError
         As `read_array`.
     """
-    path, key = _split(file)
+    path, key = path_and_key(file)
     try:
         array = _mapped(path, key)
     except ProtocolError:
@@ -136,7 +136,7 @@ def map_array(file: str | Path) -> NDArray:
 
     The formats that can are ``.npy``, ``.fbin`` and its like, and ``.fvecs`` and its like.
     """
-    path, key = _split(file)
+    path, key = path_and_key(file)
     return _numbers(_mapped(path, key), file)
 
 
@@ -166,7 +166,7 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
     ProtocolError
         If there is no such file or key, or the file is damaged.
     """
-    path, key = _split(file)
+    path, key = path_and_key(file)
     match path.suffix.lower():
         case ".npy":
             with _reading(_existing(path), "an .npy file"), open(path, "rb") as stream:
@@ -217,7 +217,8 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
         16,777,215 as float32, neighbouring integers become equal.
     """
     if array.dtype.kind == "f":
-        whole = np.isfinite(array) & (np.trunc(array) == array)
+        with np.errstate(invalid="ignore"):  # a signalling NaN
+            whole = np.isfinite(array) & (np.trunc(array) == array)
         if not whole.all():
             raise ProtocolError(f"{name}: expected integers, got {array[~whole][0]}.")
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), _LARGEST_INTEGER)
@@ -232,7 +233,7 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
 
 def path_of(file: str | Path) -> Path:
     """Return the path of the file in ``F.npz:key`` or the like."""
-    return _split(file)[0]
+    return path_and_key(file)[0]
 
 
 def npz_keys(file: str | Path) -> list[str]:
@@ -258,8 +259,8 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
     return array
 
 
-def _split(file: str | Path) -> tuple[Path, str | None]:
-    """Return a file's path and, where one is given, the key of an array in it."""
+def path_and_key(file: str | Path) -> tuple[Path, str | None]:
+    """Return a file's path and, where one is given, the key of an array in it, as in ``F.npz:key``."""
     parts = _WITH_KEY.fullmatch(str(file))
     return (Path(parts[1]), parts[2]) if parts else (Path(file), None)
 

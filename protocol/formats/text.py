@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import stat
 import zlib
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,9 @@ LINE_BYTES = 64 << 20
 STRINGS_BYTES = 4 << 30
 """Bytes of an array of strings, which NumPy stores at four bytes for each character of the longest one."""
 
+_ENDS = "\r\n"
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
 
 def lines(path: Path, what: str) -> Iterator[str]:
     """Yield the lines of a text in UTF-8, with their ends.
@@ -36,11 +40,24 @@ def lines(path: Path, what: str) -> Iterator[str]:
     ProtocolError
         If it is no regular file, can't be read, or has more than `BYTES`, `LINES` or `LINE_BYTES` in a line.
     """
-    n_bytes = 0
+    number = 0
+    try:
+        for number, line in enumerate(raw_lines(path, what), start=1):
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            yield f"{text.rstrip(_ENDS)}\n" if "\r" in text else text
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({error}).") from error
+
+
+def raw_lines(path: Path, what: str) -> Iterator[bytes]:
+    """Yield the bytes of each line, with the end that it has: as on Unix, on Windows, or on an old Mac.
+
+    Parameters and errors as of `lines`.
+    """
+    n_bytes = number = 0
     try:
         check_regular(path, what)
         with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:
-            number = 0
             while line := stream.readline(LINE_BYTES + 1):
                 number, n_bytes = number + 1, n_bytes + len(line)
                 if len(line) > LINE_BYTES:
@@ -49,18 +66,12 @@ def lines(path: Path, what: str) -> Iterator[str]:
                     raise ProtocolError(f"{path}: expected {what} of at most {LINES:,} lines, got more.")
                 if n_bytes > BYTES:
                     raise ProtocolError(f"{path}: expected {what} of at most {BYTES >> 20:,} MiB, got more.")
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield from _divided(text) if "\r" in text else (text,)
+                yield from _LINE.findall(line) if b"\r" in line else (line,)
     except FileNotFoundError as error:
         raise ProtocolError(f"{path}: expected {what}, got no such file.") from error
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ProtocolError(f"{path}: expected {what}, got a file that can't be read ({reason}).") from error
-
-
-def _divided(text: str) -> list[str]:
-    """Return lines that end as on an old Mac, or as on Windows."""
-    return [f"{line}\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")]
 
 
 def check_regular(path: Path, what: str) -> None:

@@ -11,6 +11,7 @@ from protocol.splits._files import (
     write_list,
     write_split,
 )
+from protocol.splits._filtering import WHOLE, sole_key, write_items, write_kept
 from protocol.splits._loaded import Split, load_split
 from protocol.splits._protocol import (
     DRAWN,
@@ -29,6 +30,7 @@ __all__ = [
     "DRAWN",
     "PARTITIONS",
     "VALIDATION",
+    "WHOLE",
     "Drawn",
     "Listed",
     "Official",
@@ -45,6 +47,9 @@ __all__ = [
     "read_parts",
     "read_split",
     "rows_of",
+    "sole_key",
+    "write_items",
+    "write_kept",
     "write_list",
     "write_split",
 ]

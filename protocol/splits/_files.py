@@ -9,7 +9,7 @@ tabs, which the first line shows, or between blanks.
 
 import csv
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +20,10 @@ from protocol.checks import ProtocolError, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
 from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
+from protocol.splits._plain_lists import read_plain
 from protocol.splits._protocol import PARTITIONS, SplitProtocol
 
-_ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
+ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
 _HEADER = ("partition", "id")
 _MARKS = ",;"
 
@@ -75,7 +76,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         0 and 1, or another number of them than the first.
     """
     path = path_of(file)
-    if path.suffix.lower() in _ARRAYS:
+    if path.suffix.lower() in ARRAYS:
         array = read_array(file)
         if array.dtype == bool:
             raise ProtocolError(f"{file}: wanted row numbers, came a mask; numpy.flatnonzero makes them of it")
@@ -83,6 +84,9 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         if numbers.ndim != 1:
             raise ProtocolError(f"{file}: wanted row numbers (n,), came shape {numbers.shape}")
         return numbers, None
+    plain = read_plain(path, _delimiter, _HEADER)
+    if plain is not None:
+        return plain[0], plain[1] if plain[1].shape[1] else None
     ids: list[str] = []
     flags: list[str] = []
     for number, (name, *values) in _lines(path):
@@ -100,7 +104,17 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank."""
+    """Yield the number and the fields of each line that is not blank and no header."""
+    for lines, fields in rows_of_text(path):
+        if fields:
+            yield lines[-1], fields
+
+
+def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
+    """Yield the numbers of the lines of each row of a list, and its fields: none for a blank line and for a header.
+
+    A row of ``.csv`` has several lines where a quoted field contains the end of a line.
+    """
     text = iter(text_lines(path, "a list of items"))
     start = []
     for line in text:
@@ -109,18 +123,25 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             break
     delimiter = _delimiter(path, "".join(start))
     every = itertools.chain(start, text)
-    lines: Iterable[list[str]] = (
-        csv.reader(every, delimiter=delimiter, strict=True) if delimiter else (line.split() for line in every)
-    )
-    try:
-        for number, fields in enumerate(lines, start=1):
-            if not delimiter and len(fields) == 1 and any(map(fields[0].count, _MARKS)):
+    if delimiter is None:
+        for number, line in enumerate(every, start=1):
+            fields = line.split()
+            if len(fields) == 1 and any(map(fields[0].count, _MARKS)):
                 raise ProtocolError(
                     f"{path}: line {number}: expected an id without commas and semicolons, as on the first line, got "
                     f"{fields[0]!r}. Save lines with commas as .csv."
                 )
-            if fields and not (delimiter and number == 1 and fields[0] in _HEADER):
-                yield number, [fields[0], *map(str.strip, fields[1:])]
+            yield range(number, number + 1), fields
+        return
+    reader = csv.reader(every, delimiter=delimiter, strict=True)
+    last, is_first = 0, True
+    try:
+        for fields in reader:
+            lines = range(last + 1, reader.line_num + 1)
+            last = reader.line_num
+            is_header = is_first and bool(fields) and fields[0] in _HEADER
+            is_first = is_first and not fields
+            yield lines, [] if is_header else [*fields[:1], *map(str.strip, fields[1:])]
     except csv.Error as error:
         raise ProtocolError(f"{path}: expected lines with commas, got a file that can't be read ({error}).") from error
 
@@ -158,8 +179,12 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
-    places = _places(ids)
-    found = np.array([places.get(item, places.get(_tail(item), -1)) for item in items.tolist()], dtype=np.int64)
+    names = items.tolist()
+    places = {name: row for row, name in enumerate(ids.tolist())}
+    found = np.fromiter((places.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+    if (found < 0).any():
+        places = _places(ids)
+        found = np.array([places.get(name, places.get(_tail(name), -1)) for name in names], dtype=np.int64)
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
         raise ProtocolError(

@@ -202,10 +202,10 @@ def test_html_is_escaped():
     assert printable(name) in page.texts
     assert {"<b>.csv", "<i>", "1 error, 0 warnings"} <= set(page.texts)
     clean = hp.audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
-    assert "<p>clean</p>" in clean
+    assert "<p>clean, of what was checked; not checked: overlaps with what was not given (" in clean
     assert "<table>" not in clean
     informed = hp.audit(**PARTS)._repr_html_()
-    assert "<p>clean</p>" in informed
+    assert "<p>clean, of what was checked; not checked: " in informed
     assert "train-not-in-database" in informed
 
 

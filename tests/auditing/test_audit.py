@@ -557,7 +557,7 @@ def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
     others |= {"known-near-duplicate"}  # in test_known_pairs
     others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
     # Each of these has a file of tests of its own.
-    others |= {"split-difference", "group-split", "selection-on-test", "doubtful-label"}
+    others |= {"ids-differ-in-form", "split-difference", "group-split", "selection-on-test", "doubtful-label"}
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
         assert all(words.endswith(".") for words in (kind.summary, kind.consequence, kind.treatment))
@@ -577,6 +577,6 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
         assert word in unseen
-    given = ("features", "pairs", "known_pairs", "groups", "label_issues", "training_log")
+    given = ("features", "distance", "pairs", "known_pairs", "groups", "label_issues", "training_log")
     _, unseen = about(clean("improved"), n_runs=2, given=given)
     assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"

@@ -48,7 +48,7 @@ def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
     dataset = Dataset(n_items=4, ids=IDS)
     split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, dataset)
     (finding,) = audit_pairs(split, pairs_from(tmp_path / "pairs.csv", dataset))
-    assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0",))
+    assert (finding.name, finding.severity, finding.count, finding.examples) == ("pair-split", "error", 1, ("i0 ~ t0",))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
-    assert "  clean\n" in out
+    assert "  clean, of what was checked; not checked: overlaps with what was not given" in out
     assert "  information train-not-in-database: 40\n" in out
     assert out.endswith("0 errors, 0 warnings, 1 for information\n")
     assert "\x1b" not in out
@@ -176,7 +176,7 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
         "group-split (needs groups); doubtful-label (needs label issues); selection-on-test (needs a training log); "
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
     )
-    assert f"Not checked: {unseen}" in " ".join(out.split())
+    assert f"clean, of what was checked; not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
 

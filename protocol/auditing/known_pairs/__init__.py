@@ -11,13 +11,14 @@ set and within the training set were not judged, so a split that is drawn from a
 import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.findings import Finding
+from protocol.auditing.findings import Finding, Removal
 from protocol.auditing.inputs import array_from, is_file
 from protocol.auditing.split import Dataset, Split
 from protocol.checks import ProtocolError, one_of
@@ -166,6 +167,7 @@ def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
             "error" if part == "train" and counts[EXACT] else "warning",
             queries[is_duplicate],
             partners=partners[is_duplicate],
+            removals=partial(list, [Removal(part, partners[is_duplicate], "query", queries[is_duplicate])]),
             source=known.source,
             judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
             exact=f"{counts[EXACT]:,} of them an exact copy",

@@ -1,0 +1,360 @@
+"""Lists and splits without the items that are in the wrong place: written with a log, and audited again."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.findings import Finding, Removal
+from protocol.auditing.inputs import is_file, items_from
+from protocol.auditing.kinds import KINDS
+from protocol.auditing.reading import Run
+from protocol.auditing.split import Split
+from protocol.auditing.writing import ordered, records, summary
+from protocol.checks import ProtocolError, one_of
+from protocol.formats.arrays import path_and_key
+from protocol.splits import WHOLE, places_of, read_list, read_parts, sole_key, write_items, write_kept
+from protocol.storage import check_writable, explained, replacing
+
+if TYPE_CHECKING:
+    from protocol.auditing.public import Audit
+
+LOG = "mending.json"
+WARNINGS = ("near-duplicate", "known-near-duplicate")
+"""Warnings that are mended as errors are. Others are inherent in a protocol, and are mended on request."""
+
+_Keep = dict[str, NDArray[np.bool_]]  # by partition: which entries stay
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Entries that were removed from one partition for one finding.
+
+    Parameters
+    ----------
+    part : str
+        The partition.
+    finding : str
+        The name of the finding.
+    kept_in : str
+        The partition that keeps the items, or their partners.
+    places : ndarray of int64
+        The places of the entries in the list as it came, from 0.
+    items : tuple of str
+        What the user calls them.
+    partners : tuple of str
+        Of findings on pairs, the items that are kept for them; else ().
+    """
+
+    part: str
+    finding: str
+    kept_in: str
+    places: NDArray[np.int64]
+    items: tuple[str, ...]
+    partners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What was written.
+
+    Parameters
+    ----------
+    folder : Path
+    audit : Audit
+        Of the written files: the findings that are left.
+    removed : sequence of sequence of Removed
+        For each split.
+    sentences : sequence of str
+        What was removed and what is left, for each split; the log begins with them.
+    """
+
+    folder: Path
+    audit: "Audit"
+    removed: Sequence[Sequence[Removed]]
+    sentences: Sequence[str]
+
+    @property
+    def n_removed(self) -> int:
+        """The number of entries that were removed."""
+        return sum(len(one.places) for made in self.removed for one in made)
+
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, f"What was removed, item by item: {self.folder / LOG}"])
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to write: the file or array that it comes from, its path in the folder, and its partitions by key."""
+
+    source: Any
+    target: str
+    parts: Mapping[str, str]
+
+
+def check_folder(folder: str | Path) -> None:
+    """Raise ProtocolError unless a folder is new or empty, and can be written."""
+    path = Path(folder)
+    if path.is_dir() and any(path.iterdir()):
+        raise ProtocolError(f"{folder}: expected a new or an empty folder, got one that contains files.")
+    check_writable(path)
+
+
+def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ()) -> Mended:
+    """Write the splits of an audit without the items that are in the wrong place; see `Audit.write_fixed`."""
+    for name in also:
+        one_of(name, (kind.name for kind in KINDS), "also", listing="protocol list findings")
+    check_folder(folder)
+    files = _files(audit.runs)
+    names = [" ".join(str(Path(folder, file.target)) for file in own) for own in files]
+    again, keep, removed = _without_faults(audit, names, also)
+    told = zip(audit.runs, again.runs, removed, strict=True)
+    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in told]
+    with _filling(Path(folder)) as temporary:
+        for run, own, kept in zip(again.runs, files, keep, strict=True):
+            for file in own:
+                _write(temporary, file, kept, run)
+        _write_log(temporary / LOG, again, removed, sentences)
+    return Mended(Path(folder), again, removed, sentences)
+
+
+# What is removed
+
+
+def _without_faults(
+    audit: "Audit", names: Sequence[str], also: Sequence[str]
+) -> tuple["Audit", list[_Keep], list[list[Removed]]]:
+    """Return the audit of the splits without the items in the wrong place, the entries that stay, and those removed.
+
+    Removing items may bring up another finding, so the checks are made again until nothing more is to be removed.
+    """
+    if audit.check is None:
+        raise ProtocolError("write_fixed: expected an audit made by protocol.audit, got one without its splits.")
+    keep = [{part: np.ones(len(own), dtype=bool) for part, own in run.split.entries.items()} for run in audit.runs]
+    removed: list[list[Removed]] = [[] for _ in audit.runs]
+    again, is_done = audit, False
+    while not is_done:
+        is_done = True
+        for place, run in enumerate(audit.runs):
+            for finding in again.findings[again.runs[place].file]:
+                made = _removed(finding, keep[place], run.split) if _is_mended(finding, also) else []
+                removed[place] += made
+                is_done = is_done and not made
+        runs = [_kept(run, own, name) for run, own, name in zip(audit.runs, keep, names, strict=True)]
+        again = audit.check(runs)
+    return again, keep, removed
+
+
+def _is_mended(finding: Finding, also: Sequence[str]) -> bool:
+    return finding.removals is not None and (finding.severity == "error" or finding.name in (*WARNINGS, *also))
+
+
+def _removed(finding: Finding, keep: _Keep, split: Split) -> list[Removed]:
+    """Return the entries that a finding removes, and remove them from `keep`."""
+    made = []
+    for removal in finding.removals() if finding.removals is not None else ():
+        entries, own = split.entries[removal.part], keep[removal.part]
+        places = np.flatnonzero(own & np.isin(entries, removal.items))
+        if removal.kept_in == removal.part:  # the first entry of each item stays
+            _, first = np.unique(entries[places], return_index=True)
+            places = np.delete(places, first)
+        if places.size:
+            own[places] = False
+            partners = _partners(removal, entries[places])
+            names = [tuple(split.dataset.names(items)) for items in (entries[places], partners)]
+            made.append(Removed(removal.part, finding.name, removal.kept_in, places, names[0], names[1]))
+    return made
+
+
+def _partners(removal: Removal, items: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first partner of each item, or none."""
+    if not len(removal.partners):
+        return removal.partners
+    own, first = np.unique(removal.items, return_index=True)
+    return removal.partners[first[np.searchsorted(own, items)]]
+
+
+def _kept(run: Run, keep: _Keep, name: str) -> Run:
+    """Return a run with the entries that stay: no longer what its seed draws."""
+    parts = {part: own[keep[part]] for part, own in run.split.entries.items()}
+    for part in ("query", "database"):
+        if not len(parts[part]):
+            raise ProtocolError(f"{run.file}: expected {part} items that can stay, got none: all have to be removed.")
+    flags = {part: own[keep[part]] for part, own in run.split.flags.items()}
+    return dataclasses.replace(run, file=name, split=Split(parts, run.split.dataset, flags), seed=None)
+
+
+# What is written
+
+
+def _files(runs: Sequence[Run]) -> list[list[_File]]:
+    """Return the files to write for each run, under the names that they came with as far as those are distinct."""
+    sources = [[*_sources(run)] for run in runs]
+    paths = {Path(os.path.abspath(source)) for own in sources for source, _ in own if is_file(source)}
+    flat = len({path.name.lower() for path in paths}) == len(paths)
+    parent = Path(os.path.commonpath([path.parent for path in paths])) if paths else Path()
+    used: set[str] = {LOG.lower()}
+    found = []
+    for run, own in zip(runs, sources, strict=True):
+        files = []
+        for source, parts in own:
+            if is_file(source):
+                path = Path(os.path.abspath(source))
+                target = path.name if flat else path.relative_to(parent).as_posix()
+            else:
+                (part,) = parts.values()
+                suffix = _suffix(run.split.dataset.names(run.split.entries[part])) if _has_ids(source, part) else ".npy"
+                target = f"{part}{suffix}" if len(runs) == 1 else f"{run.file.replace(' ', '-')}/{part}{suffix}"
+            folder, _, name = target.rpartition("/")
+            while target.lower() in used:  # a file that holds two partitions, or is called as the log is
+                name = f"{'-'.join(parts.values())}-{name}"
+                target = f"{folder}/{name}" if folder else name
+            used.add(target.lower())
+            files.append(_File(source, target, parts))
+        found.append(files)
+    return found
+
+
+def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
+    """Yield the files and arrays that a run was read from, each with its partitions by key."""
+    parts = [part for part, own in run.split.entries.items() if len(own)]
+    if is_file(run.given):
+        yield run.given, {part: part for part in parts}
+        return
+    grouped: dict[tuple[Path, int], dict[str, str]] = {}
+    for part in parts:
+        given = run.given[part]
+        if not is_file(given):
+            yield given, {WHOLE: part}
+            continue
+        path, key = path_and_key(given)
+        key = key or sole_key(path)
+        turn = sum(key in own for (other, _), own in grouped.items() if other == path)  # 1: a file that is given twice
+        grouped.setdefault((path, turn), {})[key] = part
+    for (path, _), own in grouped.items():
+        yield path, own
+
+
+def _has_ids(values: Any, role: str) -> bool:
+    return items_from(values, role)[0].dtype.kind not in "iu"
+
+
+def _suffix(names: Sequence[str]) -> str:
+    """Return the extension of a list of ids: text where every id is fit for it, else ``.csv``."""
+    return ".txt" if all(name.split() == [name] and not {",", ";"} & set(name) for name in names) else ".csv"
+
+
+@contextlib.contextmanager
+def _filling(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder, which becomes `folder` only when the block ends without an error."""
+    folder = Path(os.path.realpath(folder))
+    with explained(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        yield temporary
+        with explained(folder):
+            temporary.chmod(0o777 & ~_umask())
+            os.replace(temporary, folder)  # refused by the system unless the folder is still new or empty
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write(folder: Path, file: _File, keep: _Keep, run: Run) -> None:
+    """Write one file, read it again, and compare what was read with the audited items."""
+    target = folder / file.target
+    kept = {key: keep[part] for key, part in file.parts.items()}
+    if not any(own.any() for own in kept.values()):
+        return
+    if is_file(file.source):
+        write_kept(target, file.source, kept)
+    else:
+        write_items(target, items_from(file.source, "items")[0][kept[WHOLE]])
+    for part, (items, flags) in _read(target, file, run).items():
+        ids, expected = run.split.dataset.ids, run.split.entries[part]
+        numbers = items if ids is None else places_of(items, ids, str(target))
+        own = run.split.flags.get(part)
+        if not np.array_equal(numbers, expected) or (own is not None and (flags is None or (flags != own).any())):
+            raise ProtocolError(
+                f"{file.target}: expected a {part} list that is read as {len(expected):,} items, got others: without "
+                "the removed lines its format is ambiguous. Save the list as .csv with the header `id`."
+            )
+
+
+def _read(target: Path, file: _File, run: Run) -> dict[str, tuple[NDArray, NDArray | None]]:
+    """Return the items and labels of each partition of a written file."""
+    if is_file(run.given):
+        return {part: (items, None) for part, items in read_parts(target).items()}
+    return {
+        part: read_list(f"{target}:{key}" if key else target)
+        for key, part in file.parts.items()
+        if len(run.split.entries[part])
+    }
+
+
+def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Finding]) -> str:
+    """Return what was removed from a split, its sizes and what is left."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for one in removed:
+        counts[one.part, one.finding] += len(one.places)
+    told = [f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items()]
+    before = {part: len(own) for part, own in old.split.entries.items() if len(own)}
+    after = {part: len(new.split.entries[part]) for part in before}
+    sizes = [f"{part} {n:,}" + (f" ({before[part]:,} before)" if n < before[part] else "") for part, n in after.items()]
+    kinds = dict.fromkeys(
+        f"{one.name} ({one.severity})" for _, one in ordered({"": left}) if one.severity != "information"
+    )
+    return (
+        f"{new.file}: removed {', '.join(told) or 'nothing'}. Sizes: {', '.join(sizes)}"
+        + (", so results are not comparable with those on the lists as they came. " if told else ". ")
+        + f"Audited again: {summary({new.file: left})}"
+        + (
+            f"; left, since removing items does not mend them or was not requested: {', '.join(kinds)}."
+            if kinds
+            else "."
+        )
+    )
+
+
+def _write_log(path: Path, audit: "Audit", removed: Sequence[Sequence[Removed]], sentences: Sequence[str]) -> None:
+    """Write what was removed, an object a line: the partition, the place of the entry from 1, the item, and why."""
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        head = {"summary": sentences, "left": records(audit.findings)}
+        file.write(json.dumps(head, indent=2, ensure_ascii=False)[:-2] + ',\n  "removed": [')
+        mark = "\n"
+        for run, made in zip(audit.runs, removed, strict=True):
+            for row in _rows(run.file, made):
+                file.write(f"{mark}    {json.dumps(row, ensure_ascii=False)}")
+                mark = ",\n"
+        file.write("\n  ]\n}\n")
+
+
+def _rows(name: str, removed: Sequence[Removed]) -> Iterator[dict[str, Any]]:
+    for one in removed:
+        partners = one.partners or ("",) * len(one.items)
+        for place, item, partner in zip(one.places.tolist(), one.items, partners, strict=True):
+            yield {
+                "split": name,
+                "partition": one.part,
+                "entry": place + 1,
+                "item": item,
+                "finding": one.finding,
+                "kept_in": one.kept_in,
+                "partner": partner,
+            }

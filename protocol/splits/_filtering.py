@@ -1,0 +1,102 @@
+"""Lists and complete splits without some of their entries, in the format that they came in."""
+
+import contextlib
+import gzip
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol import storage
+from protocol.formats.arrays import npz_keys, read_array
+from protocol.formats.text import raw_lines
+from protocol.splits._files import ARRAYS, rows_of_text, write_list
+
+WHOLE = ""
+"""The key of a file that holds one list only."""
+
+
+def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
+    """Write a file of lists without some of their entries.
+
+    Text keeps its lines as they are: their order, labels, ends and header. Arrays keep their type. What has no entry
+    left is left out.
+
+    Parameters
+    ----------
+    target : str or Path
+        With the extension of `source`.
+    source : str or Path
+        As `protocol.splits.read_list` or `read_parts` reads it.
+    keep : mapping of str to ndarray of bool
+        Which entries stay, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete
+        split as ``.csv``), or under `WHOLE` for a file with one list.
+
+    Raises
+    ------
+    ProtocolError
+        If the source can't be read, or the target can't be written.
+    """
+    target, source = Path(target), Path(source)
+    if source.suffix.lower() in ARRAYS:
+        arrays = {key: read_array(f"{source}:{key}" if key else source)[kept] for key, kept in keep.items()}
+        _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
+        return
+    with storage.replacing(target) as temporary, _opened(temporary, target) as file:
+        file.writelines(_kept_lines(source, keep))
+
+
+def write_items(target: Path, items: NDArray) -> None:
+    """Write row numbers as ``.npy``, or ids as text or ``.csv``: a list of a partition that is in no file yet."""
+    if items.dtype.kind in "iu":
+        _write_arrays(target, {WHOLE: items})
+    else:
+        write_list(target, np.arange(len(items)), items)
+
+
+def sole_key(source: Path) -> str:
+    """Return the name of the only array of an ``.npz`` file, or `WHOLE` for other files."""
+    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else WHOLE
+
+
+def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
+    match target.suffix.lower():
+        case ".npy":
+            with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
+                np.save(stream, next(iter(arrays.values())))
+        case ".npz":
+            with storage.replacing(target) as temporary, open(temporary, "wb") as stream:
+                np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+        case _:
+            note = "entries were removed from this split (protocol audit --write-fixed)"
+            arrays = {key or "items": array for key, array in arrays.items()}
+            storage.write(target, arrays, storage.passport("split", parameters={}, inputs={}, notes=[note]))
+
+
+@contextlib.contextmanager
+def _opened(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
+    """Open a text to be written, packed where its name ends with ``.gz``, the same bytes at any time."""
+    with open(temporary, "wb") as plain:
+        if target.suffix.lower() != ".gz":
+            yield plain
+            return
+        with gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+
+
+def _kept_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
+    """Yield the lines that stay, as bytes."""
+    every = raw_lines(source, "a list of items")
+    places = dict.fromkeys(keep, 0)
+    for lines, fields in rows_of_text(source):
+        own = list(itertools.islice(every, len(lines)))
+        if fields:
+            key = WHOLE if WHOLE in keep else fields[0]
+            place = places[key]
+            places[key] += 1
+            if not keep[key][place]:
+                continue
+        yield from own

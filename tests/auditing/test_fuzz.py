@@ -1,0 +1,173 @@
+"""Any bytes in any option: an exit status and at most one line of error, and never clean where an item is shared."""
+
+import contextlib
+import io
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from protocol.cli import main
+
+PARTS = ("query", "database", "train")
+NAMES = ("a.jpg", "b.jpg", "x/c.png", "007", "42", "caf\u00e9", "d e", "f,g", "h;i")
+FUZZ = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def run(arguments):
+    """Return the exit status, the text and the errors of a command; any exception but an exit is a failure."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(["audit", *map(str, arguments)])
+        except SystemExit as leaving:  # of argparse
+            status = leaving.code
+    errors = err.getvalue()
+    assert status in (0, 1, 2)
+    assert errors.count("\n") == (status == 2), errors
+    assert "Please report it" not in errors
+    assert "Traceback" not in errors
+    assert not (status == 2 and out.getvalue())
+    return status, out.getvalue()
+
+
+# Odd files in every option
+
+WORDS = st.sampled_from([*NAMES, "0", "1", "-1", "1e9", "nan", "9" * 30, "id", "partition", "query", "train", "\ufeff"])
+MARKS = st.sampled_from([" ", ",", ";", "\t", "\n", "\r\n", "\r", '"', "\x00", "\n\n"])
+ODD_TEXT = st.lists(st.one_of(WORDS, MARKS), max_size=30).map(lambda parts: "".join(parts).encode())
+ODD_BYTES = st.one_of(st.binary(max_size=60), ODD_TEXT)
+SHAPES = st.sampled_from([(), (0,), (1,), (4,), (4, 1), (1, 4), (4, 2), (6,), (6, 3), (2, 2, 2)])
+DTYPES = st.sampled_from(["u1", "i8", "u8", "f4", "f8", "?", "U3", "S3", "c16", "M8[s]"])
+
+
+@st.composite
+def odd_arrays(draw):
+    """Return the bytes of an .npy file."""
+    shape, dtype = draw(SHAPES), np.dtype(draw(DTYPES))
+    numbers = draw(st.lists(st.integers(0, 255), min_size=8, max_size=8))
+    if dtype.kind in "uif" and draw(st.booleans()):
+        array = np.resize(np.array(numbers) % 7, shape).astype(dtype)
+    else:
+        content = bytes(numbers) * (np.prod(shape, dtype=int) * dtype.itemsize // 8 + 1)
+        array = np.frombuffer(content, dtype=dtype, count=int(np.prod(shape, dtype=int))).reshape(shape)
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+FILES = st.one_of(
+    st.tuples(st.sampled_from([".txt", ".csv", ".tsv", ".txt.gz", ".npy", ".npz", ".odd", ""]), ODD_BYTES),
+    st.tuples(st.sampled_from([".npy", ".npy", ".txt"]), odd_arrays()),
+)
+LISTS = ("query", "database", "train", "validation-query", "validation-database")
+OPTIONS = (*LISTS, "ids", "labels", "features", "pairs")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@settings(FUZZ, max_examples=12)
+@given(file=FILES, by_row=st.booleans())
+def test_an_odd_file_in_any_option_ends_in_a_status(tmp_path_factory, option, file, by_row):
+    folder = tmp_path_factory.getbasetemp() / "fuzz"
+    folder.mkdir(exist_ok=True)
+    np.save(folder / "query.npy", [0, 1])
+    np.save(folder / "database.npy", [2, 3, 4])
+    (folder / "query.txt").write_text("a.jpg\nb.jpg\n")
+    (folder / "database.txt").write_text("c.jpg\nd.jpg\n")
+    given_ = {part: folder / f"{part}{'.npy' if by_row else '.txt'}" for part in ("query", "database")}
+    suffix, content = file
+    given_[option] = folder / f"odd{suffix}"
+    given_[option].write_bytes(content)
+    run([f"--{name}={path}" for name, path in given_.items()])
+
+
+@FUZZ
+@given(file=FILES, kind=st.sampled_from([".csv", ".npz", ".h5"]))
+def test_an_odd_complete_split_ends_in_a_status(tmp_path_factory, file, kind):
+    path = tmp_path_factory.getbasetemp() / f"split{kind}"
+    path.write_bytes(file[1])
+    run([path])
+
+
+WORDED = ("--protocol", "--distance", "--fail-on", "--fix-also", "--json", "--write-fixed", "--nothing")
+
+
+@FUZZ
+@given(option=st.sampled_from(WORDED), value=st.text(max_size=12).filter(lambda text: not {"/", "\0"} & set(text)))
+def test_odd_values_end_in_a_status(tmp_path_factory, option, value):
+    folder = tmp_path_factory.mktemp("values")
+    for part in ("query", "database"):
+        (folder / f"{part}.txt").write_text(f"{part}.jpg\n")
+    value = folder / value if option in ("--json", "--write-fixed") else value
+    run([*(f"--{part}={folder / part}.txt" for part in ("query", "database")), f"{option}={value}"])
+
+
+# Never a wrong "clean"
+
+
+def varied(name, forms):
+    """Return an id in another form."""
+    for form in forms:
+        name = {
+            "upper": str.upper,
+            "here": "./{}".format,
+            "absolute": "/data/images/{}".format,
+            "nfd": lambda text: unicodedata.normalize("NFD", text),
+            "png": lambda text: text.replace(".jpg", ".png"),
+            "short": lambda text: text.removeprefix("00"),
+            "slash": "{}/".format,
+        }[form](name)
+    return name
+
+
+FORM = st.sampled_from(["upper", "here", "absolute", "nfd", "png", "short", "slash"])
+FORMS = st.lists(FORM, max_size=2, unique=True)
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+@settings(FUZZ, max_examples=80)
+@given(data=st.data(), suffix=st.sampled_from([".txt", ".csv"]), protocol=st.sampled_from([None, "improved"]))
+def test_no_list_is_clean_of_items_that_it_shares(tmp_path_factory, data, suffix, protocol):
+    folder = tmp_path_factory.mktemp("oracle")
+    lists = {}
+    for part in PARTS:
+        known = NAMES if suffix == ".csv" else NAMES[:6]
+        names = data.draw(st.lists(st.sampled_from(known), min_size=1, max_size=4), label=part)
+        forms, end = data.draw(FORMS), data.draw(ENDS)
+        lists[part] = [f"{part}-own", *(varied(name, forms) for name in names)]
+        quote = '"{}"'.format if suffix == ".csv" else str
+        text = end.join(map(quote, lists[part])) + data.draw(st.sampled_from(["", end, end * 2]))
+        content = data.draw(st.sampled_from(["", "\ufeff"])) + text
+        Path(folder, f"{part}{suffix}").write_bytes(content.encode())
+    arguments = [f"--{part}={folder / part}{suffix}" for part in PARTS]
+    status, out = run([*arguments, *([f"--protocol={protocol}"] if protocol else [])])
+    expected = oracle(lists)
+    for name in expected:
+        assert f" {name}: " in out, (lists, name)
+    assert ("clean, of what" in out) <= (not expected)
+    assert status == int("error " in out)
+
+
+def oracle(lists):
+    """Return the findings that there have to be, by plain comparison of the ids."""
+    found = []
+    for a, b, name in (("query", "database", "query-in-database"), ("query", "train", "query-in-train")):
+        if any(item in lists[b] for item in lists[a]):
+            found.append(name)
+        elif any(plain(item) == plain(other) for item in lists[a] for other in lists[b]):
+            found.append("ids-differ-in-form")
+    if any(len(set(own)) < len(own) for own in lists.values()):
+        found.append("duplicate-id")
+    return found
+
+
+def plain(name):
+    """Return the form of an id that all its forms share."""
+    name = unicodedata.normalize("NFC", name).casefold().removeprefix("./").removesuffix("/")
+    name = name.removeprefix("/data/images/").removeprefix("./")
+    for extension in (".jpg", ".png"):
+        name = name.removesuffix(extension)
+    return name.removeprefix("00")

@@ -1,0 +1,227 @@
+"""What `--write-fixed` writes: the lists as they were without the items in the wrong place, which then audit clean."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import protocol as hp
+from protocol.auditing.mending import LOG
+from protocol.checks import ProtocolError
+from protocol.cli import main
+from protocol.splits import PARTITIONS, read_list, read_parts, write_split
+
+# Kinds that removing items does not mend: the numbers of items, or of classes, and what nothing was removed for.
+LEFT = {"size-mismatch", "class-missing", "class-imbalance", "query-without-relevant", "unused-items", "label-conflict"}
+LEFT |= {"train-in-database", "validation-in-database", "validation-overlap", "train-not-in-database"}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def log_of(folder):
+    return json.loads(Path(folder, LOG).read_text(encoding="utf-8"))
+
+
+def rows(folder):
+    keys = ("partition", "entry", "item", "finding", "kept_in", "partner")
+    return [tuple(row[key] for key in keys) for row in log_of(folder)["removed"]]
+
+
+def test_text_keeps_its_lines_but_those_removed(folder, capsys):
+    Path("q.txt").write_bytes(b"q1 1 0\nq2 0 1\n")
+    Path("d.txt").write_bytes(b"\xef\xbb\xbfd1 1 0\r\n\r\nq2   0 1\r\nd2\t0 1 \r\nd1 1 0")
+    Path("t.csv").write_bytes(b'id,a,b\n"d 3",1,0\nq1,1,0\n"d\n4",0,1\n')
+    Path("v.txt.gz").write_bytes(gzip.compress(b"q1 1 0\rv1 0 1\rd 1 0"))
+    lists = ["--query=q.txt", "--database=d.txt", "--train=t.csv", "--validation-query=v.txt.gz"]
+    assert main(["audit", *lists, "--write-fixed=fixed"]) == 1
+    out = capsys.readouterr().out
+    assert "removed 1 from database (query-in-database), 1 from train (query-in-train)" in out
+    assert "Sizes: query 2, database 2 (4 before), train 2 (3 before), validation_query 2 (3 before)" in out
+    assert Path("fixed/q.txt").read_bytes() == b"q1 1 0\nq2 0 1\n"
+    assert Path("fixed/d.txt").read_bytes() == b"\xef\xbb\xbfd1 1 0\r\n\r\nd2\t0 1 \r\n"
+    assert Path("fixed/t.csv").read_bytes() == b'id,a,b\n"d 3",1,0\n"d\n4",0,1\n'
+    assert gzip.decompress(Path("fixed/v.txt.gz").read_bytes()) == b"v1 0 1\rd 1 0"
+    assert sorted(rows("fixed")) == [
+        ("database", 2, "q2", "query-in-database", "query", ""),
+        ("database", 4, "d1", "duplicate-id", "database", ""),
+        ("train", 2, "q1", "query-in-train", "query", ""),
+        ("validation_query", 1, "q1", "validation-in-test", "query", ""),
+    ]
+    assert log_of("fixed")["summary"][0] in out
+    assert main(["audit", *(option.replace("=", "=fixed/") for option in lists)]) == 0
+    assert sorted(path.name for path in Path().iterdir()) == ["d.txt", "fixed", "q.txt", "t.csv", "v.txt.gz"]
+
+
+def test_arrays_keep_their_files_keys_and_types(folder):
+    pytest.importorskip("h5py")
+    np.save("q.npy", np.array([1, 2], dtype=np.uint8))
+    np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
+    mended = hp.audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
+    assert (mended.n_removed, mended.audit.n_errors) == (2, 0)
+    assert sorted(path.name for path in Path("fixed").iterdir()) == ["lists.npz", LOG, "q.npy"]
+    with np.load("fixed/lists.npz") as arrays:
+        assert {key: own.tolist() for key, own in arrays.items()} == {"base": [9.0, 3.0], "learn": [4]}
+    assert np.load("fixed/q.npy").dtype == np.uint8
+
+
+def test_lists_in_hdf5_keep_their_names(folder):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("lists.h5", "w") as file:
+        file["a/query"], file["base"] = [1, 2], np.array([2, 3, 4], dtype=np.uint16)
+    with h5py.File("learn.hdf5", "w") as file:
+        file["only"] = [5, 1]
+    hp.audit(query="lists.h5:a/query", database="lists.h5:base", train="learn.hdf5").write_fixed("fixed")
+    found = [read_list(f"fixed/{name}")[0].tolist() for name in ("lists.h5:a/query", "lists.h5:base", "learn.hdf5")]
+    assert found == [[1, 2], [3, 4], [5]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5"])
+def test_complete_splits_keep_their_format(folder, suffix):
+    pytest.importorskip("h5py")
+    ids = np.array([f"i{row}" for row in range(10)])
+    parts = {"query": np.array([1, 2]), "train": np.array([2, 3]), "database": np.array([2, 3, 4, 5])}
+    for run in (0, 1):
+        Path(f"run{run}").mkdir()
+        write_split(f"run{run}/split{suffix}", parts, ids)
+    mended = hp.audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
+    assert [len(own) for own in mended.removed] == [2, 2]
+    for run in (0, 1):
+        name = f"fixed/run{run}/split{suffix}"
+        found = read_parts(name)
+        assert [[str(item).lstrip("i") for item in found[part]] for part in parts] == [
+            ["1", "2"],
+            ["3"],
+            ["3", "4", "5"],
+        ]
+        assert hp.audit(name).n_errors == 0
+    assert len(mended.sentences) == 2
+
+
+def test_arrays_in_memory_become_lists(folder):
+    hp.audit(query=["a", "b"], database=["b", "c", "d"], train=["an image", "b"]).write_fixed("ids")
+    assert {path.name: path.read_text() for path in Path("ids").glob("*.[tc]*")} == {
+        "query.txt": "a\nb\n",
+        "database.txt": "c\nd\n",
+        "train.csv": "id\nan image\n",
+    }
+    hp.audit({"query": [1], "database": [1, 2]}, {"query": [2], "database": [1, 2]}).write_fixed("rows")
+    assert np.load("rows/split-1/database.npy").tolist() == [2]
+    assert np.load("rows/split-2/database.npy").tolist() == [1]
+
+
+def test_a_file_that_is_given_twice_becomes_two(folder):
+    Path("all.txt").write_text("a\nb\nc\n")
+    Path("q.txt").write_text("a\n")
+    hp.audit(query="q.txt", database="all.txt", train="all.txt").write_fixed("fixed")
+    assert Path("fixed/all.txt").read_text() == Path("fixed/train-all.txt").read_text() == "b\nc\n"
+
+
+def test_warnings_are_mended_on_request_and_copies_always(folder):
+    X = np.eye(6)[[0, 1, 2, 2, 3, 0]]  # 3 is a copy of 2, 5 of 0
+    split = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}
+    audited = hp.audit(split, features=X)
+    mended = audited.write_fixed("fixed")
+    assert np.load("fixed/database.npy").tolist() == [2, 3, 4]
+    assert {one.name for one in mended.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
+        "train-in-database"
+    }
+    assert hp.audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit.n_warnings == 0
+    assert np.load("more/database.npy").tolist() == [4]
+    with pytest.raises(ProtocolError, match=r"^also: "):
+        audited.write_fixed("other", also=["train-in-data"])
+
+
+def test_the_text_of_a_query_leaves_with_its_image(folder):
+    pairs = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
+    split = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}
+    mended = hp.audit(split, pairs=pairs).write_fixed("fixed")
+    assert mended.audit.n_errors == 0
+    assert Path("fixed/database.txt").read_text().split() == ["t1", "i1", "i2", "t2"]
+    assert not Path("fixed/train.txt").exists()  # its only half was alone there
+    assert ("database", 1, "t0", "pair-split", "query", "i0") in rows("fixed")
+
+
+def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(folder):
+    groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
+    split = {"query": ["a"], "train": ["b", "d"], "database": ["c", "e", "f"]}
+    audited = hp.audit(split, groups=groups)
+    mended = audited.write_fixed("fixed")
+    assert (mended.audit.n_errors, mended.n_removed) == (0, 1)
+    assert Path("fixed/train.txt").read_text() == "d\n"
+    assert audited.write_fixed("more", also=["group-split"]).audit.n_warnings == 0
+    assert Path("more/database.txt").read_text() == "e\nf\n"
+
+
+def test_judged_duplicates_leave_both_partitions_and_the_log_has_the_query(folder):
+    judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
+    split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
+    mended = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
+    assert np.load("fixed/database.npy").tolist() == [7, 8]
+    assert np.load("fixed/train.npy").tolist() == [8]
+    assert mended.audit.n_errors == 0
+    assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
+
+
+def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
+    audited = hp.audit(query=[1], database=[1, 2])
+    Path("full").mkdir()
+    Path("full/x").touch()
+    with pytest.raises(
+        ProtocolError, match=r"^full: expected a new or an empty folder, got one that contains files\.$"
+    ):
+        audited.write_fixed("full")
+    with pytest.raises(ProtocolError, match=r"expected database items that can stay, got none"):
+        hp.audit(query=[1], database=[1]).write_fixed("none")
+    monkeypatch.setattr("protocol.auditing.mending._write_log", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        audited.write_fixed("half")
+    assert [path.name for path in Path().iterdir()] == ["full"]
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    Path("empty").mkdir()
+    audited.write_fixed("empty")
+    assert np.load("empty/database.npy").tolist() == [2]
+
+
+def test_what_removing_does_not_mend_is_stated_as_left(folder):
+    mended = hp.audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
+    (sentence,) = mended.write_fixed("fixed").sentences
+    assert sentence.endswith("not requested: size-mismatch (error), train-in-database (warning).")
+
+
+ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), named=st.booleans())
+def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
+    folder = tmp_path_factory.mktemp("mending")
+    optional = [part for part in PARTITIONS if part not in ("query", "database")]
+    parts = ["query", "database", *data.draw(st.lists(st.sampled_from(optional), unique=True))]
+    came = {part: data.draw(ITEMS, label=part) for part in parts}
+    came["database"] = [*came["database"], 14]  # never to be removed
+    lists = {part: [f"i{row}" for row in own] for part, own in came.items()} if named else came
+    known = {} if named else {"features": np.arange(15)[:, None] // data.draw(st.sampled_from([1, 2]))}
+    protocol = data.draw(st.sampled_from([None, "improved", "standard"]))
+    mended = hp.audit(**lists, protocol=protocol, **known).write_fixed(folder / "fixed")
+    left = {(one.name, one.severity) for made in mended.audit.findings.values() for one in made}
+    assert {name for name, severity in left} <= LEFT
+    assert not {name for name, severity in left if severity == "error"} & {"train-in-database", "validation-overlap"}
+    written = {part: folder / "fixed" / f"{part}{'.txt' if named else '.npy'}" for part in parts}
+    written = {part: path for part, path in written.items() if path.exists()}
+    again = hp.audit(**written, protocol=protocol, **known)
+    assert {(one.name, one.severity) for made in again.findings.values() for one in made} == left
+    removed = rows(folder / "fixed")
+    for part, own in lists.items():
+        gone = {entry - 1 for place, entry, *_ in removed if place == part}
+        stays = [item for place, item in enumerate(own) if place not in gone]
+        assert stays == (read_list(written[part])[0].tolist() if part in written else [])
+    assert [str(item) for item in read_list(written["query"])[0]] == list(dict.fromkeys(map(str, lists["query"])))

@@ -1,0 +1,69 @@
+"""What a split is clean of: the sentence names just the checks that were not made, whatever the options."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import protocol as hp
+from protocol.auditing.all_checks import NOT_CHECKED
+
+N = 60_000
+# Each with a fault: what makes the check possible, and the words for it where it is not.
+FAULTS = {
+    "query-in-train": ({"train"}, "overlaps with what was not given"),
+    "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
+    "class-missing": ({"labels"}, "classes and relevance"),
+    "query-without-relevant": ({"labels"}, "classes and relevance"),
+    "near-duplicate": ({"features"}, "near-duplicate (needs features)"),
+    "pair-split": ({"pairs"}, "pair-split"),
+    "unused-items": ({"labels"}, "unused-items"),
+}
+GIVEN = {
+    "train": np.array([0, 200]),
+    "protocol": "cifar10_s1",
+    "labels": np.where(np.arange(N) == 1, 1, 0),  # query 1 is alone in its class
+    "features": np.repeat(np.arange(N // 2.0), 2)[:, None],  # 2 and 3 are equal, 2 is a query
+    "pairs": np.array([[2, 100]]),
+}
+OPTIONS = [chosen for size in range(len(GIVEN) + 1) for chosen in itertools.combinations(GIVEN, size)]
+
+
+@pytest.mark.parametrize("chosen", OPTIONS, ids="+".join)
+def test_a_fault_is_found_or_its_check_is_named_as_not_made(chosen):
+    given = {name: GIVEN[name] for name in chosen}
+    audited = hp.audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **given)
+    (made,), ((_, *_, unseen),) = audited.findings.values(), audited.about.values()
+    assert unseen.startswith(NOT_CHECKED)
+    names = {one.name for one in made}
+    for name, (needed, words) in FAULTS.items():
+        possible = needed <= set(chosen)
+        if name == "unused-items":  # under a protocol with a training set, only with all partitions
+            possible = possible and ("protocol" not in chosen or "train" in chosen)
+        if name == "query-in-train":
+            words = "train" if not possible else "(train"
+        assert (name in names) == possible
+        assert (words in unseen) == (not possible)
+
+
+def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
+    (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
+    audited = hp.audit(query=tmp_path / "q.txt", database=["c", "d"])
+    assert "classes and relevance of database (needs labels)" in audited.to_text().replace("\n  ", " ")
+
+
+def test_clean_and_what_was_not_checked_are_one_statement():
+    audited = hp.audit(query=["a"], database=["b"])
+    for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
+        assert text.count("clean, of what was checked; not checked: overlaps with") == 1
+        assert NOT_CHECKED not in text
+    found = hp.audit(query=["a"], database=["a", "b"])
+    for text in (found.to_text(), found.to_markdown(), found._repr_html_()):
+        assert "clean" not in text.replace("cleaned", "")
+        assert text.count(NOT_CHECKED) == 1
+
+
+def test_runs_of_different_protocols_are_not_compared_as_runs():
+    split = {"query": [0], "database": [1, 2]}
+    audited = hp.audit(split, {"query": [2], "database": [0, 1]}, protocol="improved")
+    assert not any("runs-not-independent" in lines[-1] for lines in audited.about.values())

@@ -1,0 +1,72 @@
+"""The guide to continuous integration: its commands, its workflow and the hook do what the page says."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "how-to" / "audit-in-continuous-integration.md").read_text()
+LISTS, *AUDITS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+WORKFLOW, PRE_COMMIT = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Return what runs a command in a folder with the lists of the page, as the shell of a CI job does."""
+    program = tmp_path / "bin" / "protocol"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m protocol "$@"\n')
+    program.chmod(0o755)
+    variables = {
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
+
+    def run(command):
+        return subprocess.run(["bash", "-ec", command], cwd=tmp_path, env=variables, capture_output=True, text=True)
+
+    assert run(LISTS).returncode == 0
+    return run
+
+
+def test_the_commands_of_the_page_end_as_it_says(shell):
+    plain, fixing, again = map(shell, AUDITS)
+    assert (plain.returncode, fixing.returncode, again.returncode) == (1, 1, 0)
+    assert "error    query-in-database: 1" in plain.stdout
+    (output,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert fixing.stdout.endswith(f"\n\n{output}")
+    assert fixing.stdout.startswith(plain.stdout)
+    assert again.stdout.endswith("0 errors, 1 warning\n")
+    command = AUDITS[0].strip().replace("lists/", "fixed/")
+    assert [shell(f"{command} --fail-on {what}").returncode for what in ("error", "warning", "never")] == [0, 1, 0]
+    assert shell(command.replace("fixed/", "none/")).returncode == 2
+
+
+def test_the_job_fails_with_a_summary_and_all_findings(shell, tmp_path):
+    step = next(step["run"] for step in WORKFLOW["jobs"]["audit"]["steps"] if "audit" in step.get("run", ""))
+    assert shell(step).returncode == 1
+    assert "| error | `query-in-database` | 1 | c.jpg |" in (tmp_path / "summary.md").read_text()
+    findings = json.loads((tmp_path / "findings.json").read_text())
+    assert [one["items"] for one in findings] == [["c.jpg"], ["d.jpg", "e.jpg"]]
+
+
+def test_the_hook_runs_as_the_page_configures_it(shell):
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (repository,) = PRE_COMMIT["repos"]
+    (use,) = repository["hooks"]
+    assert use["id"] == hook["id"]
+    assert hook["language"] == "python"
+    assert hook["pass_filenames"] is False
+    assert re.search(use["files"], "lists/query.txt")
+    command = shlex.join([*shlex.split(hook["entry"]), *use["args"]])
+    assert shell(command).returncode == 1
+    assert shell(command.replace("lists/database", "lists/train")).returncode == 0
