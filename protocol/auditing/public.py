@@ -184,8 +184,8 @@ def audit(
         each other.
     query, database, train, validation_query, validation_database : path or array_like, shape (n,), optional
         The list of each partition: row numbers, or ids (str). A file is text (also ``.gz``) with a line
-        ``id label label ...``, ``.csv``, or row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
-        ``F.mat:variable``. `query` and `database` are required.
+        ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
+        or ids as ``F.npy``, ``F.npz:key``. `query` and `database` are required.
     labels : path or array_like, shape (n_items,) or (n_items, n_classes), optional
         Class labels in the order of the row numbers: integers, or a 0/1 matrix.
     ids : path or array_like of str, shape (n_items,), optional

@@ -92,7 +92,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
               Several are runs of one protocol, and held against each other.
             lists, one for each partition:
               text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
-              F.npz:key, F.h5:dataset, F.mat:variable.
+              F.npz:key, F.h5:dataset; ids (strings) may be F.npy or F.npz:key, too.
             training logs:
               .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by name, or
               a record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP: 0.797`. F:COLUMN

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from protocol import storage
 from protocol.checks import ProtocolError, labels, one_of, rows
-from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array
+from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array, read_labels
 from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
 from protocol.splits._plain_lists import read_plain
@@ -60,7 +60,8 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     Parameters
     ----------
     file : str or Path
-        Text, also packed as ``.gz``, ``.csv``, or row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``.
+        Text, also packed as ``.gz``, ``.csv``, or row numbers or ids (str) as ``F.npy``, ``F.npz:key``, or row numbers
+        as ``F.h5:dataset``.
 
     Returns
     -------
@@ -77,13 +78,14 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     """
     path = path_of(file)
     if path.suffix.lower() in ARRAYS:
-        array = read_array(file)
+        array = read_labels(file)
+        if array.ndim != 1:
+            raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
         if array.dtype == bool:
-            raise ProtocolError(f"{file}: wanted row numbers, came a mask; numpy.flatnonzero makes them of it")
-        numbers = as_integers(array, str(file))
-        if numbers.ndim != 1:
-            raise ProtocolError(f"{file}: wanted row numbers (n,), came shape {numbers.shape}")
-        return numbers, None
+            raise ProtocolError(f"{file}: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.")
+        if array.dtype.kind == "S":
+            array = np.char.decode(array, "utf-8")
+        return (array if array.dtype.kind == "U" else as_integers(array, str(file))), None
     plain = read_plain(path, _delimiter, _HEADER)
     if plain is not None:
         return plain[0], plain[1] if plain[1].shape[1] else None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.formats.arrays import npz_keys, read_array
+from protocol.formats.arrays import npz_keys, read_labels
 from protocol.formats.text import raw_lines
 from protocol.splits._files import ARRAYS, rows_of_text, write_list
 
@@ -42,7 +42,7 @@ def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArra
     """
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
-        arrays = {key: read_array(f"{source}:{key}" if key else source)[kept] for key, kept in keep.items()}
+        arrays = {key: read_labels(f"{source}:{key}" if key else source)[kept] for key, kept in keep.items()}
         _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
         return
     with storage.replacing(target) as temporary, _opened(temporary, target) as file:

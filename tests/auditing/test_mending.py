@@ -225,3 +225,14 @@ def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
         stays = [item for place, item in enumerate(own) if place not in gone]
         assert stays == (read_list(written[part])[0].tolist() if part in written else [])
     assert [str(item) for item in read_list(written["query"])[0]] == list(dict.fromkeys(map(str, lists["query"])))
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_ids_in_an_array_are_read_and_mended(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
+    np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))
+    audited = hp.audit(query="q.npy", database="d.npz:ids")
+    assert [one.items for made in audited.findings.values() for one in made] == [("b.avi",)]
+    assert audited.write_fixed("fixed").n_removed == 1
+    assert np.load("fixed/d.npz")["ids"].astype(str).tolist() == ["c.avi", "d.avi"]

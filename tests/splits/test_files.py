@@ -240,7 +240,7 @@ def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ProtocolError, match="got no such file"):
         read_list(tmp_path / "none.txt")
     np.save(tmp_path / "rows.npy", np.eye(3))
-    with pytest.raises(ProtocolError, match=r"wanted row numbers \(n,\), came shape \(3, 3\)"):
+    with pytest.raises(ProtocolError, match=r"expected row numbers or ids, shape \(n,\), got shape \(3, 3\)\."):
         read_list(tmp_path / "rows.npy")
     monkeypatch.setattr("protocol.formats.text.BYTES", 1000)
     (tmp_path / "bomb.txt.gz").write_bytes(packed)
@@ -320,5 +320,5 @@ def test_places_are_in_the_order_of_the_items_and_an_item_may_stand_twice():
 
 def test_a_mask_is_no_list_of_row_numbers(tmp_path):
     np.save(tmp_path / "mask.npy", np.array([False, True, True]))
-    with pytest.raises(ProtocolError, match="wanted row numbers, came a mask"):
+    with pytest.raises(ProtocolError, match="expected row numbers, got a mask"):
         read_list(tmp_path / "mask.npy")
