@@ -22,22 +22,22 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
     classes, counts = class_counts(split)
     made = []
     for name, held in counts.items():
-        wanted = _wanted(held, name, split, protocol)
-        spent = _spent(split, protocol, classes) if (held < wanted).any() else np.zeros(len(classes), dtype=bool)
+        expected = _least(held, name, split, protocol)
+        spent = _spent(split, protocol, classes) if (held < expected).any() else np.zeros(len(classes), dtype=bool)
         for severity, of, why in (("error", ~spent, ""), ("warning", spent, ", as the dataset has no more of them")):
-            missing, few = (held == 0) & (wanted > 0) & of, (held > 0) & (held < wanted) & of
+            missing, few = (held == 0) & (expected > 0) & of, (held > 0) & (held < expected) & of
             made += _of_classes("class-missing", severity, split.dataset, classes[missing], part=name, why=why)
-            counts_told = [
+            shortages = [
                 f"{class_name}: {count:,} (expected {_expected(name, split, protocol, least)})"
                 for class_name, count, least in zip(
-                    _class_names(split.dataset, classes[few]), held[few], wanted[few], strict=True
+                    _class_names(split.dataset, classes[few]), held[few], expected[few], strict=True
                 )
             ]
             made += found(
-                "class-imbalance", severity, len(counts_told), counts_told, part=name, why=why, held=_tallied(held)
+                "class-imbalance", severity, len(shortages), shortages, part=name, why=why, held=_tallied(held)
             )
         if name not in protocol.balanced or y.ndim == 2:  # else within one of the others, as declared
-            open_ = (held == 0) & (wanted == 0)
+            open_ = (held == 0) & (expected == 0)
             made += _of_classes("class-missing", "warning", split.dataset, classes[open_], part=name, why="")
     return made
 
@@ -60,7 +60,7 @@ def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.
     return classes, counts
 
 
-def _wanted(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
+def _least(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
     """Return how many items of each class a partition has to hold at least; 0 where the protocol leaves it open."""
     part = protocol.partitions.get(name)
     if not isinstance(part, Drawn) or split.dataset.y is None:
@@ -98,9 +98,9 @@ def _tallied(held: NDArray[np.int64]) -> str:
     '97 items in 1 class, 100 in 2, 103 in 1'
     """
     counts, classes = np.unique(held, return_counts=True)
-    told = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
-    told[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
-    return ", ".join(told)
+    parts = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
+    parts[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
+    return ", ".join(parts)
 
 
 def _of_classes(name: str, severity: str, dataset: Dataset, classes: NDArray[np.int64], **words: Any) -> list[Finding]:

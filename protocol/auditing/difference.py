@@ -107,9 +107,9 @@ class Difference:
         ]
 
     def _sentences(self) -> list[str]:
-        told = [f"{part}: the same items, listed in another order." for part in self.reordered]
-        told += [f"{part}: only {side}, so it is not compared." for part, side in self.not_given.items()]
-        return told if told or self.moved else ["No difference."]
+        lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
+        lines += [f"{part}: only {side}, so it is not compared." for part, side in self.not_given.items()]
+        return lines if lines or self.moved else ["No difference."]
 
 
 @dataclass(frozen=True)
@@ -133,26 +133,26 @@ class ProtocolDifference:
 
     def findings(self) -> list[Finding]:
         """Return one finding that lists the differences."""
-        told = self.match.differences
+        lines = self.match.differences
         what = f"The split differs from the protocol {self.match.name} in these respects"
-        return found(_KIND, "information", len(told), told, what=what)
+        return found(_KIND, "information", len(lines), lines, what=what)
 
     def to_text(self) -> str:
         """Return what was compared as aligned columns."""
-        return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.told()}."])
+        return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.sentence()}."])
 
     def to_markdown(self) -> str:
         """Return what was compared as a table."""
         header, rows = self._table()
         table = tables.markdown(header, rows, numbers=header[2:])
-        return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.told()}."])
+        return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.sentence()}."])
 
     def to_json(self) -> str:
         """Return everything as a JSON object."""
         header, rows = self._table()
         compared = [dict(zip(header, row, strict=True)) for row in rows]
-        told = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
-        return json.dumps(told, indent=2, ensure_ascii=False)
+        lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
+        return json.dumps(lines, indent=2, ensure_ascii=False)
 
     def _title(self) -> str:
         return f"{printable(self.here)} against the protocol {self.match.name}"

@@ -92,14 +92,14 @@ class Match:
         compared = {one.by for one in self.comparisons}
         return _joined(kind for kind in _KINDS if kind in compared)
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Return what this match means, as the part of a sentence."""
         if self.is_exact:
             return f"is {self.name} by {self.by}"
-        told = f"is like {self.name} by {self.by}"
+        text = f"is like {self.name} by {self.by}"
         if self.open:
-            told += f", which leaves the size of {_joined(map(_the, self.open))} open"
-        return f"{told}, but {_joined(self.differences)}" if self.differences else told
+            text += f", which leaves the size of {_joined(map(_the, self.open))} open"
+        return f"{text}, but {_joined(self.differences)}" if self.differences else text
 
 
 @dataclass(frozen=True)
@@ -153,37 +153,37 @@ def identify(split: Split, declared: str | None = None) -> str:
     'This split is like cifar10_54k by sizes and overlaps, but 8 queries are in the database.'
     """
     matches = nearest(split)
-    told = []
+    text = []
     if declared is None:
-        told.append(_undeclared(matches, split))
+        text.append(_undeclared(matches, split))
     elif _is_open(registry.get("split", declared)):
         pass  # its sizes are those of the experiment: nothing to compare
     else:
         own = next(match for match in matches if match.name == declared)
         first = matches[0]
         if first.is_near and first.distance < own.distance:
-            told.append(f"{_told(matches)}; {declared} was declared")
-    told = [f"This split {one}." for one in told]
-    return " ".join([*told, *_recognised(split)])
+            text.append(f"{_sentence(matches)}; {declared} was declared")
+    text = [f"This split {one}." for one in text]
+    return " ".join([*text, *_recognised(split)])
 
 
 def _undeclared(matches: Sequence[Match], split: Split) -> str:
     first = matches[0]
     if not first.is_near:
         return f"is near none of the {len(matches)} declared protocols and published lists of fixed size"
-    told = _told(matches)
+    text = _sentence(matches)
     if first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)
-        told += f"; it {protocol.told()}"
+        text += f"; it {protocol.sentence()}"
     missing = [name for name in ("train",) if not len(split[name])]
-    return told + ("; no training set was given" if missing else "")
+    return text + ("; no training set was given" if missing else "")
 
 
-def _told(matches: Sequence[Match]) -> str:
+def _sentence(matches: Sequence[Match]) -> str:
     """Return what the first match means, with the names of others that are the same by as much."""
     first, *others = matches
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
-    return first.told().replace(first.name, " or ".join([first.name, *same]), 1)
+    return first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
 
 
 def nearest(split: Split) -> list[Match]:
@@ -267,16 +267,16 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
     """Compare sizes.
 
     Where all partitions are given, the database is the rest of `n_items` items, and each item is in some partition,
-    then other differences determine its size, so that it is not told as well.
+    then other differences determine its size, so that it is not reported as well.
     """
     for part, held in facts.sizes.items():
         if part not in sizes:
             continue
-        declared, told = sizes[part], ""
+        declared, text = sizes[part], ""
         is_rest = part == "database" and n_items is not None
         if held != declared and not (is_rest and facts.n_listed == n_items):
-            told = f"{_the(part)} has {held:,} items (declared {declared:,})"
-        yield Comparison("sizes", part, f"{held:,}", f"{declared:,}", _relative(held, declared), told)
+            text = f"{_the(part)} has {held:,} items (declared {declared:,})"
+        yield Comparison("sizes", part, f"{held:,}", f"{declared:,}", _relative(held, declared), text)
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
@@ -286,12 +286,12 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
         a, b = pair
         declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
         if pair == ("train", "database") and declared:
-            declared -= facts.n_queries_trained_on  # they are told as queries
-        told = _overlap_told(a, b, held, declared, size) if held != declared else ""
-        yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, told)
+            declared -= facts.n_queries_trained_on  # they are reported as queries
+        text = _overlap_sentence(a, b, held, declared, size) if held != declared else ""
+        yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, text)
 
 
-def _overlap_told(a: str, b: str, held: int, declared: int, size: int) -> str:
+def _overlap_sentence(a: str, b: str, held: int, declared: int, size: int) -> str:
     where, whole = _the(b), ("all {:,} queries are" if a == "query" else "the whole training set is").format(size)
     if not declared:
         return f"{whole} in {where}" if held == size else f"{_number(held, a)} in {where}"
@@ -305,12 +305,12 @@ def _overlap_told(a: str, b: str, held: int, declared: int, size: int) -> str:
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
     held = facts.split.dataset.n_items
     if held is not None and n_items is not None:
-        told = f"the dataset has {held:,} items (declared {n_items:,})" if held != n_items else ""
-        yield Comparison("sizes", "dataset", f"{held:,}", f"{n_items:,}", _relative(held, n_items), told)
+        text = f"the dataset has {held:,} items (declared {n_items:,})" if held != n_items else ""
+        yield Comparison("sizes", "dataset", f"{held:,}", f"{n_items:,}", _relative(held, n_items), text)
     held = facts.n_classes
     if held is not None and n_classes is not None:
-        told = f"it has {held:,} classes (declared {n_classes:,})" if held != n_classes else ""
-        yield Comparison("classes", "dataset", f"{held:,}", f"{n_classes:,}", float(held != n_classes), told)
+        text = f"it has {held:,} classes (declared {n_classes:,})" if held != n_classes else ""
+        yield Comparison("classes", "dataset", f"{held:,}", f"{n_classes:,}", float(held != n_classes), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -325,8 +325,8 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         distance = min(1.0, off.sum() / (number * len(counts) * (1 if facts.has_several else 2)))
         least = "at least " if facts.has_several else ""
         held = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
-        told = f"{_the(part)} has {held} items of a class (declared {least}{number:,})" if off.any() else ""
-        yield Comparison("classes", part, held, f"{least}{number:,}", distance, told)
+        text = f"{_the(part)} has {held} items of a class (declared {least}{number:,})" if off.any() else ""
+        yield Comparison("classes", part, held, f"{least}{number:,}", distance, text)
 
 
 def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -336,25 +336,25 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
             continue
         held = int(np.isin(facts.split[part], official[declared.part]).sum())
         size = facts.sizes[part]
-        told = f"{size - held:,} items of {_the(part)} are not of the official part {declared.part!r}"
-        yield Comparison("official parts", part, f"{held:,}", f"{size:,}", 1 - held / size, told if held < size else "")
+        text = f"{size - held:,} items of {_the(part)} are not of the official part {declared.part!r}"
+        yield Comparison("official parts", part, f"{held:,}", f"{size:,}", 1 - held / size, text if held < size else "")
 
 
 def _recognised(split: Split) -> list[str]:
     """Return a sentence for each partition that has the file names of a list that is known."""
-    ids, told = split.dataset.ids, []
+    ids, text = split.dataset.ids, []
     lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
     for part, items in split.parts.items():
         if ids is None or len(items) not in lengths:
             continue
         own = digest_of_names(ids[items])
         for lists in PUBLISHED:
-            told += [
+            text += [
                 f"The {part} list has the {len(items):,} file names of the {listed} list in {lists.name}."
                 for listed, digest in lists.digests.items()
                 if digest == own
             ]
-    return told
+    return text
 
 
 def _relative(a: int, b: int) -> float:

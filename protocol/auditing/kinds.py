@@ -167,8 +167,7 @@ KINDS = (
     Kind(
         "size-mismatch",
         "A partition has another size than the protocol declares.",
-        "Another number of items is asked, ranked or learned from than under {protocol}, so numbers are not comparable "
-        "with its.",
+        "The partitions have other sizes than under {protocol}, so numbers are not comparable with its.",
         "Each protocol declares its sizes, or the configuration does: see `protocol list splits` for their sources.",
         "Draw the partition in the declared size, or declare the protocol that was followed.",
     ),
@@ -197,7 +196,7 @@ KINDS = (
     Kind(
         "unused-items",
         "An item of the dataset is in no partition.",
-        "These items are neither asked for, ranked nor learned from, so this is a split of a smaller dataset.",
+        "These items are neither queries, nor ranked, nor learned from, so this is a split of a smaller dataset.",
         f"In the protocols of the papers every item that is not held out is in the database ({_STANDARD}).",
         "Add the items to the database, or state that the dataset is smaller.",
     ),
@@ -252,4 +251,4 @@ KINDS = (
         "Make all files again with the installed version (`snakemake --forceall`).",
     ),
 )
-"""In the order in which they are told: leaks first."""
+"""In the order in which they are reported: leaks first."""

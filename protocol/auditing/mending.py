@@ -118,8 +118,8 @@ def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ())
     files = _files(audit.runs)
     names = [" ".join(str(Path(folder, file.target)) for file in own) for own in files]
     again, keep, removed = _without_faults(audit, names, also)
-    told = zip(audit.runs, again.runs, removed, strict=True)
-    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in told]
+    mended = zip(audit.runs, again.runs, removed, strict=True)
+    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in mended]
     with _filling(Path(folder)) as temporary:
         for run, own, kept in zip(again.runs, files, keep, strict=True):
             for file in own:
@@ -313,7 +313,7 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
     counts: Counter[tuple[str, str]] = Counter()
     for one in removed:
         counts[one.part, one.finding] += len(one.places)
-    told = [f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items()]
+    removals = [f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items()]
     before = {part: len(own) for part, own in old.split.entries.items() if len(own)}
     after = {part: len(new.split.entries[part]) for part in before}
     sizes = [f"{part} {n:,}" + (f" ({before[part]:,} before)" if n < before[part] else "") for part, n in after.items()]
@@ -321,8 +321,8 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
         f"{one.name} ({one.severity})" for _, one in ordered({"": left}) if one.severity != "information"
     )
     return (
-        f"{new.file}: removed {', '.join(told) or 'nothing'}. Sizes: {', '.join(sizes)}"
-        + (", so results are not comparable with those on the lists as they came. " if told else ". ")
+        f"{new.file}: removed {', '.join(removals) or 'nothing'}. Sizes: {', '.join(sizes)}"
+        + (", so results are not comparable with those on the lists as they came. " if removals else ". ")
         + f"Audited again: {summary({new.file: left})}"
         + (
             f"; left, since removing items does not mend them or was not requested: {', '.join(kinds)}."

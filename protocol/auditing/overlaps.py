@@ -39,11 +39,11 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
     if not protocol.overlaps("train", "database"):
         return []
     outside = np.setdiff1d(split["train"], split["database"], assume_unique=True)
-    told = np.concatenate([split[part] for part in ("query", *VALIDATION)])
+    reported = np.concatenate([split[part] for part in ("query", *VALIDATION)])
     severity = "error"
     if protocol.listed:
         severity = "warning" if len(outside) < len(split["train"]) else "information"
-    return split.found("train-not-in-database", severity, outside[~np.isin(outside, told)])
+    return split.found("train-not-in-database", severity, outside[~np.isin(outside, reported)])
 
 
 def is_complete(split: Split, protocol: SplitProtocol) -> bool:

@@ -65,13 +65,13 @@ def _joining(parts: Mapping[str, NDArray[np.int64]], torn: NDArray[np.int64]) ->
     )  # (n_parts, 2, n_pairs)
     together, any_half = held.all(axis=1), held.any(axis=1)
     query = names.index("query")
-    asked = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
-    keeper = np.where(together.any(axis=0) & ~asked, together, any_half).argmax(axis=0)
+    divided = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
+    keeper = np.where(together.any(axis=0) & ~divided, together, any_half).argmax(axis=0)
     removals = []
     for number, part in enumerate(names):
         for half, other in ((0, 1), (1, 0)):
             alone = ~held[number, other] & (keeper != number)
-            leaves = held[number, half] & np.where(asked, ~held[query, half], alone)
+            leaves = held[number, half] & np.where(divided, ~held[query, half], alone)
             for kept in np.unique(keeper[leaves]):
                 pairs = torn[leaves & (keeper == kept)]
                 removals.append(Removal(part, pairs[:, half], names[kept], pairs[:, other]))

@@ -94,13 +94,13 @@ class Audit:
 
     def to_text(self, *, colour: bool = False) -> str:
         """Return the findings as the command prints them, with or without the colours of a terminal."""
-        told = [one.to_text() for one in self.differences.values()]
-        return "\n\n".join([*told, writing.text(self.findings, self.about, colour=colour)])
+        differences = [one.to_text() for one in self.differences.values()]
+        return "\n\n".join([*differences, writing.text(self.findings, self.about, colour=colour)])
 
     def to_markdown(self) -> str:
         """Return the findings as GitHub's Markdown, a table for each split."""
-        told = [one.to_markdown() for one in self.differences.values()]
-        return "\n\n".join([writing.markdown(self.findings, self.about), *told])
+        differences = [one.to_markdown() for one in self.differences.values()]
+        return "\n\n".join([writing.markdown(self.findings, self.about), *differences])
 
     def to_json(self) -> str:
         """Return the findings as a JSON list, an object for each."""
@@ -264,7 +264,10 @@ def audit(
         _check_path(entry.rpartition("=")[2], "against")
     logs = _logs(training_log, reported)
     if logs and not splits and all(given is None for given in named.values()):
-        return Audit({file: made for file, (made, _) in logs.items()}, {file: told for file, (_, told) in logs.items()})
+        return Audit(
+            {file: made for file, (made, _) in logs.items()},
+            {file: sentences for file, (_, sentences) in logs.items()},
+        )
     expected = sizes_from(sizes)
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
@@ -276,24 +279,24 @@ def audit(
     def check(runs: Sequence[Run]) -> Audit:
         findings = audit_splits(runs, copies, known_pairs, expected)
         n_runs = Counter(run.name for run in runs)
-        told, affected, differences = {}, {}, {}
+        sentences_by_file, affected, differences = {}, {}, {}
         for run in runs:
             judged = known_pairs_for(known_pairs, run.split.dataset)
             own_given = given if judged is None else given | {"known_pairs"}
-            told[run.file] = about(run, n_runs=n_runs[run.name], given=own_given)
+            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=own_given)
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
             if groups is not None:
                 own = groups_from(groups, run.split.dataset, n_listed)
                 findings[run.file] += audit_groups(run.split, own)
-                told[run.file].append(about_groups(run.split, own))
+                sentences_by_file[run.file].append(about_groups(run.split, own))
             if judged is not None:
                 affected[run.file] = affected_queries(run.split, judged)
             if label_issues is not None:
                 issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=label_agreement)
                 findings[run.file] += audit_label_issues(run.split, issues)
-                told[run.file].append(about_label_issues(run.split, issues))
+                sentences_by_file[run.file].append(about_label_issues(run.split, issues))
                 affected[run.file] = np.union1d(
                     affected.get(run.file, np.empty(0, dtype=np.int64)), doubtful_places(run.split, issues)
                 )
@@ -301,10 +304,10 @@ def audit(
                 differences[run.file] = difference_from(run.split, run.file, against, dataset)
                 findings[run.file] += differences[run.file].findings()
         findings |= {file: list(made) for file, (made, _) in logs.items()}
-        told |= {file: list(sentences) for file, (_, sentences) in logs.items()}
+        sentences_by_file |= {file: list(sentences) for file, (_, sentences) in logs.items()}
         return Audit(
             {file: tuple(made) for file, made in findings.items()},
-            {file: tuple(sentences) for file, sentences in told.items()},
+            {file: tuple(sentences) for file, sentences in sentences_by_file.items()},
             differences,
             affected,
             tuple(runs),

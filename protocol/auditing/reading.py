@@ -163,10 +163,10 @@ def _parts(split: Any, name: str) -> dict[str, NDArray]:
 
 
 def _run(
-    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], asked: str | None
+    name: str, parts: Mapping[str, NDArray], dataset: Dataset, provenance: Mapping[str, Any], requested: str | None
 ) -> Run:
     declared = str(provenance.get("maker", "")).removeprefix("split").strip() or UNDECLARED
-    protocol = asked or declared
+    protocol = requested or declared
     registry.get("split", protocol)
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
     whole = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}

@@ -44,11 +44,11 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, sp
 
 def conventions_of_undefined() -> str:
     """Return what each convention does with a query whose mAP is 0/0, in words."""
-    told = []
+    parts = []
     for rule, what in _WHAT.items():
         names = [one.name for one in CONVENTIONS if any(one.empty(metric) == rule for metric in one.called_map)]
-        told.append(f"{what} {', '.join(names)}")
-    return "; ".join(told)
+        parts.append(f"{what} {', '.join(names)}")
+    return "; ".join(parts)
 
 
 def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64]:

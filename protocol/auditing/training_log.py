@@ -220,9 +220,11 @@ def about_log(log: Log, reported: Reported | None) -> list[str]:
     """Return sentences about what a log holds, and what could not be checked."""
     tests = [series for series in log.series if series.role == "test"]
     tests = tests or [series for series in log.series if series.role == "best"]
-    told = [_described(log, series) for series in tests[:_NAMED]]
-    told += [f"and {len(tests) - _NAMED:,} other scores"] if len(tests) > _NAMED else []
-    sentences = [f"Training log; test scores: {'; '.join(told)}"] if told else ["Training log without test scores"]
+    described = [_described(log, series) for series in tests[:_NAMED]]
+    described += [f"and {len(tests) - _NAMED:,} other scores"] if len(tests) > _NAMED else []
+    sentences = (
+        [f"Training log; test scores: {'; '.join(described)}"] if described else ["Training log without test scores"]
+    )
     validation = [series.name for series in log.series if series.role == "validation"]
     if validation:
         sentences.append(f"Taken as scores on a validation set, by their names: {', '.join(validation[:_NAMED])}")

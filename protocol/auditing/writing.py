@@ -91,7 +91,7 @@ def text(
 
     parts = []
     for file, made in findings.items():
-        lines = [_paragraph(line, 2) for line in _told(made, about.get(file, ()))]
+        lines = [_paragraph(line, 2) for line in _sentences(made, about.get(file, ()))]
         if _is_clean(made):
             lines[-1] = lines[-1].replace(_CLEAN, painted(_CLEAN, _COLOURS["clean"]), 1)
         parts += [painted(printable(file), _BOLD), *lines]
@@ -107,7 +107,10 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
     """Return findings for a pull request: a table a file, the sum at the end; parameters as `text`."""
     parts = []
     for file, made in findings.items():
-        parts += [f"### `{printable(file)}`\n", *(f"{printable(line)}\n" for line in _told(made, about.get(file, ())))]
+        parts += [
+            f"### `{printable(file)}`\n",
+            *(f"{printable(line)}\n" for line in _sentences(made, about.get(file, ()))),
+        ]
         if not made:
             continue
         rows = [_cells(one, f"`{one.name}`") for _, one in ordered({file: made})]
@@ -120,7 +123,7 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     parts = []
     for file, made in findings.items():
         parts.append(_element("p", _element("b", escape(printable(file)))))
-        parts += [_element("p", escape(printable(line))) for line in _told(made, about.get(file, ()))]
+        parts += [_element("p", escape(printable(line))) for line in _sentences(made, about.get(file, ()))]
         rows = [_cells(one, one.name) for _, one in ordered({file: made})]
         head = _element("tr", "".join(_element("th", name) for name in _HEADER))
         body = [_element("tr", "".join(_element("td", escape(printable(cell))) for cell in row)) for row in rows]
@@ -128,7 +131,7 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
     return _element("div", "\n".join([*parts, _element("p", summary(findings))]))
 
 
-def _told(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
+def _sentences(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
     """Return the sentences about a split; the last one says what was not checked, and whether the rest is clean."""
     if not _is_clean(made):
         return list(about)

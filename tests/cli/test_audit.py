@@ -349,7 +349,7 @@ BAD = {
     "negative": ("rows", array([-1, 2]), "query.npy: expected row numbers .* got -1 to 2"),
     "not whole": ("rows", array([0.5]), "query.npy: expected integers, got 0.5"),
     "NaN rows": ("rows", array([np.nan]), "query.npy: expected integers, got nan"),
-    "matrix": ("rows", array([[1, 2]]), r"query.npy: wanted row numbers \(n,\), came shape \(1, 2\)"),
+    "matrix": ("rows", array([[1, 2]]), r"query.npy: expected row numbers or ids, shape \(n,\), got shape \(1, 2\)"),
     "no row": ("rows", array(np.arange(0)), "query.npy: expected an array of numbers, got an empty one"),
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: expected integers, got nan"),

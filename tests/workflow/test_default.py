@@ -9,7 +9,7 @@ import pytest
 import yaml
 from project import Project
 
-from protocol import configuration, registry, storage
+from protocol import configuration, storage
 
 pytestmark = pytest.mark.workflow
 
@@ -35,17 +35,22 @@ def test_every_cell_of_the_grid_is_there_once(default, metrics):
     columns = ["feature", "ground_truth", "split", "run", "hasher", "n_bits", "extension", "extension_bits", "metric"]
     gist = metrics[metrics["feature"] == "gist"]
     extensions = [("none", 0), *itertools.product(("same", "different"), config["extension_bits"])]
-    wanted = itertools.product(
+    cells = itertools.product(
         ["gist"],
         config["ground_truths"],
         config["splits"],
         range(10),
-        [name for name in registry.names("hasher") if registry.get("hasher", name).supervision is None],
+        config["hashers"],
         config["n_bits"],
         extensions,
         config["metrics"],
     )
-    assert {(*cell[:6], *cell[6], cell[7]) for cell in wanted} == set(gist[columns].itertuples(index=False, name=None))
+    expected, found = (
+        {(*cell[:6], *cell[6], cell[7]) for cell in cells},
+        set(gist[columns].itertuples(index=False, name=None)),
+    )
+    # A few cells only: the difference of two sets of this size would keep pytest busy for hours.
+    assert (sorted(expected - found)[:5], sorted(found - expected)[:5]) == ([], [])
     assert not metrics.duplicated(columns).any()
     assert metrics["value"].between(0, 1).all()
 

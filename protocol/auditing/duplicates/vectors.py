@@ -191,9 +191,9 @@ def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tu
     if sides.same:
         in_turn, places = order, np.arange(len(order))
     else:
-        asked = _keys(sides.query, sides.query_lengths, sides.centre, planes, threads)
-        in_turn = np.argsort(asked, kind="stable")
-        places = np.searchsorted(keys[order], asked[in_turn])
+        query_keys = _keys(sides.query, sides.query_lengths, sides.centre, planes, threads)
+        in_turn = np.argsort(query_keys, kind="stable")
+        places = np.searchsorted(keys[order], query_keys[in_turn])
 
     def compare(start: int) -> _Best:
         rows = in_turn[start : start + _BLOCK]
