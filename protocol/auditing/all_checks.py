@@ -72,7 +72,7 @@ def audit_splits(
     return findings
 
 
-def about(run: Run, *, n_runs: int, given: Collection[str]) -> list[str]:
+def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[str] = ()) -> list[str]:
     """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why.
 
     Parameters
@@ -82,16 +82,19 @@ def about(run: Run, *, n_runs: int, given: Collection[str]) -> list[str]:
         Of this protocol, in this audit.
     given : collection of str
         The arguments of `audit` that were given, by name.
+    sizes : collection of str
+        The partitions whose sizes the caller expects.
     """
     held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
     split, dataset = run.split, run.split.dataset
     absent = [part for part in PARTITIONS if not len(split[part])]
     unlabelled = [part for part in split.parts if len(split[part]) and dataset.class_labels(split[part]) is None]
+    unsized = [part for part in split.parts if len(split[part]) and part not in sizes]
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
         f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
-        "size-mismatch (needs protocol or sizes)": run.name == UNDECLARED and "sizes" not in given,
+        f"size-mismatch{_of(unsized, split)} (needs protocol or sizes)": run.name == UNDECLARED and bool(unsized),
         "class-imbalance (needs protocol)": run.name == UNDECLARED,
         f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
         "near-duplicate (needs features)": "features" not in given,
@@ -101,7 +104,7 @@ def about(run: Run, *, n_runs: int, given: Collection[str]) -> list[str]:
         "group-split (needs groups)": "groups" not in given,
         "doubtful-label (needs label issues)": "label_issues" not in given,
         "selection-on-test (needs a training log)": "training_log" not in given,
-        "unused-items (needs ids or labels, and all partitions)": not complete,
+        "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,

@@ -37,7 +37,7 @@ def audit_sizes(
     given = {part: sizes.get(part) or held.get(part) for part in protocol.open}
     known = all(given.values())
     declared = protocol.sizes(
-        {part: size or 1 for part, size in given.items()},  # an unknown size is not held against anything
+        {part: size or 1 for part, size in given.items()},  # an unknown size is not compared
         n_items=(split.dataset.n_items or protocol.n_items) if known else None,
         n_classes=protocol.n_classes or n_classes(split.dataset.y),
     )
@@ -51,8 +51,8 @@ def audit_sizes(
         for part, size in expected.items()
         if held.get(part, 0) != size
     ]
-    than = name if wrong else "the expected sizes"
-    return found("size-mismatch", "error", len(wrong + other), wrong + other, protocol=than)
+    than = [f"{name} declares"] * bool(wrong) + ["expected"] * bool(other)
+    return found("size-mismatch", "error", len(wrong + other), wrong + other, than=" and than ".join(than))
 
 
 def sizes_from(values: Any) -> dict[str, int]:

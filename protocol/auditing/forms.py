@@ -1,4 +1,4 @@
-"""Ids that two lists write in different forms: no overlap is found by exact ids, though the lists may share items."""
+"""Ids that two lists write in different forms: exact ids show no overlap, though the lists may share items."""
 
 import itertools
 import unicodedata
@@ -17,7 +17,7 @@ _IMAGES = frozenset([".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", "
 
 
 def audit_forms(split: Split) -> list[Finding]:
-    """Return a finding for each two lists that share no id, but would if their ids were written in one form.
+    """Return a finding for each two lists with ids that only one of them has, but that are alike in one form.
 
     Exact ids are what counts as the same item. Ids are alike if they differ only in case, Unicode normalisation, blanks
     or quotes around them, the direction of slashes, an image's extension, the zeros before a number, or leading folders
@@ -27,21 +27,21 @@ def audit_forms(split: Split) -> list[Finding]:
     ids = split.dataset.ids
     if ids is None or split.dataset.n_items is not None:
         return []
-    pairs = [
-        (a, b)
-        for a, b in itertools.combinations(PARTITIONS, 2)
-        if len(split[a]) and len(split[b]) and not split.shared(a, b).size
-    ]
+    pairs = [(a, b) for a, b in itertools.combinations(PARTITIONS, 2) if len(split[a]) and len(split[b])]
     keys = _keys(ids) if pairs else np.empty(0, dtype=np.int64)
     made = []
     for a, b in pairs:
-        few, many = (split[part] for part in (a, b))
+        few, many = _only_in(split, a, b), _only_in(split, b, a)
         few = few[np.isin(keys[few], keys[many])]
         if few.size:
             many = many[np.isin(keys[many], keys[few])]
             items, partners = _alike(few, many, ids)
             made += split.found("ids-differ-in-form", "warning", items, partners=partners, a=a, b=b)
     return made
+
+
+def _only_in(split: Split, part: str, other: str) -> NDArray[np.int64]:
+    return split[part][~np.isin(split[part], split[other])]
 
 
 def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:

@@ -68,7 +68,7 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
     """Return a finding for each two partitions that groups are divided between; see `STRADDLED`.
 
     An item that is itself in both partitions divides no group, as it is a finding of its own; nor does the database
-    divide a group of which it has training items only. What is guessed is a warning at the most.
+    divide a group of which it has training items only. A guessed group is never more than a warning.
     ``count`` is the number of groups, and ``items`` has each with its number of items in both partitions.
     """
     made = []

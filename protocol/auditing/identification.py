@@ -98,7 +98,7 @@ class Match:
             return f"is {self.name} by {self.by}"
         text = f"is like {self.name} by {self.by}"
         if self.open:
-            text += f", which leaves the size of {_joined(map(_the, self.open))} open"
+            text += f" (it leaves the size of {_joined(map(_the, self.open))} open)"
         return f"{text}, but {_joined(self.differences)}" if self.differences else text
 
 

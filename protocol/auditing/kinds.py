@@ -103,9 +103,9 @@ KINDS = (
     ),
     Kind(
         "ids-differ-in-form",
-        "Two lists share no id, but would if their ids were written in one form.",
-        "No id of {a} is in {b} exactly, but these are alike except for case, folders, extension, leading zeros, "
-        "quotes, blanks or Unicode normalisation, so an overlap may be hidden.",
+        "Two lists have ids that would be the same if they were written in one form.",
+        "These ids of {a} and {b} are alike except for case, folders, extension, leading zeros, quotes, blanks or "
+        "Unicode normalisation, so an overlap may be hidden.",
         "Not treated in the papers; the published lists of one dataset hold the paths of different machines.",
         "Write the ids of all lists in one form, and audit them again.",
     ),
@@ -167,9 +167,9 @@ KINDS = (
     Kind(
         "size-mismatch",
         "A partition has another size than the protocol declares.",
-        "The partitions have other sizes than under {protocol}, so numbers are not comparable with its.",
+        "The partitions have other sizes than {than}, so the numbers are not comparable.",
         "Each protocol declares its sizes, or the configuration does: see `protocol list splits` for their sources.",
-        "Draw the partition in the declared size, or declare the protocol that was followed.",
+        "Draw the partitions in these sizes, or declare the protocol that was followed.",
     ),
     Kind(
         "class-imbalance",

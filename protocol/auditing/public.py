@@ -163,7 +163,7 @@ def audit(
     known_pairs: Any = None,
     groups: Any = None,
     label_issues: Any = None,
-    label_agreement: float = AGREEMENT,
+    label_agreement: float | None = None,
     training_log: Any = None,
     reported: float | str | None = None,
     protocol: str | None = None,
@@ -208,8 +208,8 @@ def audit(
     label_issues : path or array_like, optional
         Doubts about labels: how many annotators gave each class (n, n_classes), or a table of suggested labels. See
         `protocol.auditing.label_issues`.
-    label_agreement : float, default=0.5
-        The share of annotators below which a label is doubtful.
+    label_agreement : float, optional
+        The share of annotators below which a label is doubtful; by default 0.5.
     training_log : path or sequence of path, optional
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
         `protocol.auditing.log_formats`.
@@ -263,12 +263,18 @@ def audit(
     for entry in str(against).split(",") if is_file(against) else ():
         _check_path(entry.rpartition("=")[2], "against")
     logs = _logs(training_log, reported)
+    if label_agreement is not None and label_issues is None:
+        raise ProtocolError(f"label_agreement: expected label issues (label_issues), got only {label_agreement!r}.")
     if logs and not splits and all(given is None for given in named.values()):
+        of_splits = {"protocol": protocol, "sizes": sizes, "against": against, "distance": distance}
+        for name, value in of_splits.items():
+            if value is not None:
+                raise ProtocolError(f"{name}: expected a split, got only a training log.")
         return Audit(
             {file: made for file, (made, _) in logs.items()},
             {file: sentences for file, (_, sentences) in logs.items()},
         )
-    expected = sizes_from(sizes)
+    expected, agreement = sizes_from(sizes), AGREEMENT if label_agreement is None else label_agreement
     dataset = known_dataset(ids, labels)
     runs = _runs(splits, {part: items for part, items in lists.items() if items is not None}, dataset, protocol)
     copies = _copies(features, distance, runs[0])
@@ -283,7 +289,7 @@ def audit(
         for run in runs:
             judged = known_pairs_for(known_pairs, run.split.dataset)
             own_given = given if judged is None else given | {"known_pairs"}
-            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=own_given)
+            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=own_given, sizes=expected)
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
@@ -294,7 +300,7 @@ def audit(
             if judged is not None:
                 affected[run.file] = affected_queries(run.split, judged)
             if label_issues is not None:
-                issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=label_agreement)
+                issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=agreement)
                 findings[run.file] += audit_label_issues(run.split, issues)
                 sentences_by_file[run.file].append(about_label_issues(run.split, issues))
                 affected[run.file] = np.union1d(

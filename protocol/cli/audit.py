@@ -29,9 +29,14 @@ def _audit(arguments: argparse.Namespace) -> int:
 
         check_writable(path.parent)
     if arguments.write_fixed:
+        if not (arguments.splits or arguments.query):
+            raise ProtocolError("--write-fixed: expected a split, got none.")
         from protocol.auditing.mending import check_folder
 
         check_folder(arguments.write_fixed)
+    for name in (*_FILES, *_LISTS, "against"):
+        if getattr(arguments, name) == "":
+            raise ProtocolError(f"--{name.replace('_', '-')}: expected a file, got an empty name.")
     audited = audit(*arguments.splits, **{name: getattr(arguments, name) for name in (*_LISTS, *_KNOWN)})
     if arguments.json:
         from protocol.auditing import write_json
@@ -53,9 +58,9 @@ def _write_affected(path: Path, audited: "Audit") -> None:
     """Write the places of the affected queries of one split, whose codes are in the order of its query list."""
     from protocol.auditing import write_affected
 
-    if len(audited.findings) > 1:
+    if len(audited.runs) > 1:
         raise ProtocolError(
-            f"--write-affected: expected one split, since each has queries of its own, got {len(audited.findings)}."
+            f"--write-affected: expected one split, since each has queries of its own, got {len(audited.runs)}."
         )
     if not audited.affected:
         raise ProtocolError(
@@ -88,8 +93,8 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         epilog=textwrap.dedent(
             """\
             splits:
-              SPLITS.h5 as the pipeline leaves it, .npz (row numbers by partition) or .csv (lines `partition,id`).
-              Several are runs of one protocol, and held against each other.
+              SPLITS.h5 as the pipeline writes it, .npz (row numbers by partition) or .csv (lines `partition,id`).
+              Several are runs of one protocol, and are compared with each other.
             lists, one for each partition:
               text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
               F.npz:key, F.h5:dataset; ids (strings) may be F.npy or F.npz:key, too.
@@ -103,7 +108,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             examples:
               protocol audit results/digits/splits/improved/run*/splits.h5   what the pipeline drew, all its runs
               protocol audit --query test.txt --database database.txt --train train.txt
-              ... --protocol cifar10_s1                    hold it to a protocol; `protocol list splits`
+              ... --protocol cifar10_s1                    compare it with a protocol; `protocol list splits`
               ... --ids ids.txt --features gist.npy        copies of an item under another id: equal features
               ... --ids ids.txt --features gist.npy --distance 0.1       or nearly equal ones
               protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
@@ -125,7 +130,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
             """
         ),
     )
-    command.add_argument("splits", nargs="*", metavar="SPLITS", help="whole splits")
+    command.add_argument("splits", nargs="*", metavar="SPLITS", help="complete splits")
     for part in _LISTS:
         command.add_argument(
             f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')} items"
@@ -156,7 +161,6 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     command.add_argument(
         "--label-agreement",
         type=_share,
-        default=0.5,
         metavar="S",
         help="share of annotators below which a label is doubtful (0.5)",
     )

@@ -75,7 +75,15 @@ def read_labels(file: str | Path) -> NDArray:
         if not words:
             raise
         return text.string_array(words, str(file))
-    return array if array.dtype.kind in "US" and array.size else _numbers(array, file)
+    return _strings(array, file) if array.dtype.kind in "US" and array.size else _numbers(array, file)
+
+
+def _strings(array: NDArray, file: str | Path) -> NDArray:
+    try:
+        array.tolist()
+    except ValueError as error:
+        raise ProtocolError(f"{file}: expected strings, got characters that do not exist ({error}).") from error
+    return array
 
 
 def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:

@@ -46,12 +46,21 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     for name, part in protocol.listed.items():
         given = files.get(name)
         if given is None and part.required:
-            raise ProtocolError(f"wanted a list of the {name}, split_options: {{from_lists: {{{name}: FILE}}}}")
+            raise ProtocolError(
+                f"split_options: expected a list of the {name}, {{from_lists: {{{name}: FILE}}}}, got none."
+            )
         if given is not None:
             found[name] = path_of(given)
             if not found[name].is_file():
                 raise ProtocolError(f"the list of the {name}: no such file: {given!r} (looked in {Path.cwd()})")
     return found
+
+
+def _decoded(array: NDArray[np.bytes_], name: str) -> NDArray[np.str_]:
+    try:
+        return np.char.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"{name}: expected ids in UTF-8, got other bytes ({error}).") from error
 
 
 def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
@@ -84,7 +93,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         if array.dtype == bool:
             raise ProtocolError(f"{file}: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.")
         if array.dtype.kind == "S":
-            array = np.char.decode(array, "utf-8")
+            array = _decoded(array, str(file))
         return (array if array.dtype.kind == "U" else as_integers(array, str(file))), None
     plain = read_plain(path, _delimiter, _HEADER)
     if plain is not None:
@@ -94,12 +103,12 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
     for number, (name, *values) in _lines(path):
         joined = "".join(values)
         if len(joined) != len(values) or joined.strip("01") or (flags and len(joined) != len(flags[0])):
-            wanted = f"{len(flags[0])} labels" if flags else "labels"
-            raise ProtocolError(f"{path}: line {number}: wanted an id and {wanted}, 0 or 1, came {name!r} {values}")
+            labels = f"{len(flags[0])} labels" if flags else "labels"
+            raise ProtocolError(f"{path}: line {number}: expected an id and {labels}, 0 or 1, got {name!r} {values}.")
         ids.append(name)
         flags.append(joined)
     if not ids:
-        raise ProtocolError(f"{path}: wanted an item a line, came none")
+        raise ProtocolError(f"{path}: expected an item a line, got none.")
     width = len(flags[0])
     matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), width) == ord("1")
     return string_array(ids, str(path)), matrix if width else None
@@ -254,7 +263,7 @@ def read_lists(
     for name, file in files.items():
         items, flags = read_list(file)
         if n_classes is not None and flags is not None and flags.shape[1] != n_classes:
-            raise ProtocolError(f"{file}: wanted labels for {n_classes} classes, came {flags.shape[1]}")
+            raise ProtocolError(f"{file}: expected labels for {n_classes} classes, got {flags.shape[1]}.")
         found[name] = rows_of(items, ids, f"{file}")
     return found
 
@@ -328,7 +337,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
                 writer.writerow(_HEADER)
                 writer.writerows((name, item) for name, part in parts.items() for item in ids[part].tolist())
         case other:
-            raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
@@ -355,7 +364,7 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
         case ".csv":
             found = _table(path)
         case other:
-            raise ProtocolError(f"{path}: wanted a split as .h5, .npz or .csv, came extension {other!r}")
+            raise ProtocolError(f"{path}: expected a split as .h5, .npz or .csv, got extension {other!r}.")
     for name in found:
         one_of(name, PARTITIONS, f"partition in {path}")
     return found
@@ -379,8 +388,8 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
     items: dict[str, list[str]] = {}
     for number, fields in _lines(path):
         if len(fields) != len(_HEADER):
-            raise ProtocolError(f"{path}: line {number}: wanted a partition and an id, came {len(fields)} fields")
+            raise ProtocolError(f"{path}: line {number}: expected a partition and an id, got {len(fields)} fields.")
         items.setdefault(fields[0], []).append(fields[1])
     if not items:
-        raise ProtocolError(f"{path}: wanted a line partition,id for each item, came none")
+        raise ProtocolError(f"{path}: expected a line partition,id for each item, got none.")
     return {name: string_array(own, f"{path}: {name}") for name, own in items.items()}

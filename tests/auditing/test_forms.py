@@ -45,8 +45,12 @@ def test_a_line_end_in_an_id_is_no_end_of_the_id():
     assert audited(["a\nB", "c"], ["d", "A\nb"]) == [("ids-differ-in-form", "warning", ("a\nB ~ A\nb",))]
 
 
-def test_lists_that_share_an_id_and_ids_of_a_dataset_have_one_form():
-    assert [name for name, *_ in audited(["a", "b"], ["a", "B"])] == ["query-in-database"]
+def test_lists_that_share_some_ids_may_share_others_in_another_form():
+    assert [name for name, *_ in audited(["a", "b"], ["a", "B"])] == ["query-in-database", "ids-differ-in-form"]
+    assert [name for name, *_ in audited(["a", "A"], ["a", "A"])] == ["query-in-database"]
+
+
+def test_ids_of_a_dataset_and_row_numbers_have_one_form():
     (made,) = hp.audit(query=["a"], database=["A"], ids=["a", "A"]).findings.values()
     assert made == ()
     assert audited([1, 2], [10, 20]) == []

@@ -172,7 +172,7 @@ def test_a_declared_protocol_is_only_told_of_a_nearer_one():
 def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}
     assert told(Split(parts, Dataset())) == (
-        "like nuswide_81 by sizes and overlaps, which leaves the size of the database open"
+        "like nuswide_81 by sizes and overlaps (it leaves the size of the database open)"
     )
     query_alone = Split({"query": parts["query"], "database": parts["train"]}, Dataset())
     assert told(query_alone).startswith("near none of")

@@ -234,6 +234,8 @@ def test_a_file_that_is_compared_with_is_no_place_for_the_json(folder, capsys):
 
 def test_expected_sizes_need_no_protocol(folder, capsys):
     assert names(*LISTS, "--sizes", "query=20,train=40") == (0, [])
+    assert "size-mismatch of database (needs" in capsys.readouterr().out
+    assert names(*LISTS, "--sizes", "query=20,train=40,database=300") == (0, [])
     assert "size-mismatch" not in capsys.readouterr().out
     assert names(*LISTS, "--sizes", "query=21,train=40") == (1, [("size-mismatch", "error", 1)])
 
@@ -324,13 +326,13 @@ def array(values):
 
 BAD = {
     "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
-    "empty": ("query.txt", text(""), "query.txt: wanted an item a line, came none"),
+    "empty": ("query.txt", text(""), "query.txt: expected an item a line, got none"),
     "labels": (
         "query.txt",
         text("a 0 2\n"),
-        r"query.txt: line 1: wanted an id and labels, 0 or 1, came 'a' \['0', '2'\]",
+        r"query.txt: line 1: expected an id and labels, 0 or 1, got 'a' \['0', '2'\]",
     ),
-    "ragged": ("train.txt", text("a 0 1\nb 0\n"), "train.txt: line 2: wanted an id and 2 labels, 0 or 1, came 'b'"),
+    "ragged": ("train.txt", text("a 0 1\nb 0\n"), "train.txt: line 2: expected an id and 2 labels, 0 or 1, got 'b'"),
     "width": (
         "train.txt",
         text("a 0 1\n"),
@@ -392,7 +394,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
         ("short.h5", "short.h5: altered since it was written (expected sha256 "),
         ("none.npz", "none.npz: expected a query and a database partition, got an empty query"),
         ("odd.csv", "validation_database or validation_query, got 'test'"),
-        ("split.txt", "wanted a split as .h5, .npz or .csv, came extension '.txt'"),
+        ("split.txt", "expected a split as .h5, .npz or .csv, got extension '.txt'"),
     ):
         assert main(["audit", path]) == 2
         said = capsys.readouterr()

@@ -159,17 +159,17 @@ def test_unknown_and_doubled_items_are_refused():
 
 def test_a_list_with_labels_for_other_classes_is_refused(tmp_path):
     write_list(tmp_path / "q.txt", np.array([1]), PLAIN, SEVERAL)
-    with pytest.raises(ProtocolError, match=r"q.txt: wanted labels for 3 classes, came 4$"):
+    with pytest.raises(ProtocolError, match=r"q.txt: expected labels for 3 classes, got 4\.$"):
         read_lists({"query": tmp_path / "q.txt"}, PLAIN, n_classes=3)
 
 
 LISTS = {
-    "other width": (b"a 0 1\nb 1\n", "line 2: wanted an id and 2 labels, 0 or 1, came 'b' \\['1'\\]"),
-    "no labels": (b"a 0 1\nb\n", "line 2: wanted an id and 2 labels"),
-    "labels later": (b"a\nb 1\n", "line 2: wanted an id and 0 labels"),
-    "class numbers": (b"a 7\n", "line 1: wanted an id and labels, 0 or 1, came 'a' \\['7'\\]"),
-    "two digits": (b"a 0 1\nb 10\n", "line 2: wanted an id and 2 labels, 0 or 1, came 'b' \\['10'\\]"),
-    "blank": (b"\n \n", "wanted an item a line, came none"),
+    "other width": (b"a 0 1\nb 1\n", "line 2: expected an id and 2 labels, 0 or 1, got 'b' \\['1'\\]"),
+    "no labels": (b"a 0 1\nb\n", "line 2: expected an id and 2 labels"),
+    "labels later": (b"a\nb 1\n", "line 2: expected an id and 0 labels"),
+    "class numbers": (b"a 7\n", "line 1: expected an id and labels, 0 or 1, got 'a' \\['7'\\]"),
+    "two digits": (b"a 0 1\nb 10\n", "line 2: expected an id and 2 labels, 0 or 1, got 'b' \\['10'\\]"),
+    "blank": (b"\n \n", "expected an item a line, got none"),
     "bytes": (b"\xff\xfe\x00", "expected a list of items, got a file that can't be read"),
 }
 
@@ -219,7 +219,7 @@ def test_commas_are_part_of_an_id_only_where_blanks_divide_the_line(tmp_path):
     (tmp_path / "q.txt").write_text("a,b.png 1 0\nc.png 0 1\n")
     assert read_list(tmp_path / "q.txt")[0].tolist() == ["a,b.png", "c.png"]
     (tmp_path / "q.txt").write_text("a,b.png\n")
-    with pytest.raises(ProtocolError, match=r"line 1: wanted an id and labels, 0 or 1, came 'a' \['b.png'\]"):
+    with pytest.raises(ProtocolError, match=r"line 1: expected an id and labels, 0 or 1, got 'a' \['b.png'\]"):
         read_list(tmp_path / "q.txt")
     (tmp_path / "q.txt").write_text("c.png\na,1\n")
     with pytest.raises(ProtocolError, match=r"line 2: expected an id without commas and semicolons, .*got 'a,1'"):
@@ -249,9 +249,9 @@ def test_damaged_and_missing_files_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_split_of_another_kind_is_refused(tmp_path):
-    with pytest.raises(ProtocolError, match=r"wanted a split as .h5, .npz or .csv, came extension '.pkl'"):
+    with pytest.raises(ProtocolError, match=r"expected a split as .h5, .npz or .csv, got extension '.pkl'"):
         write_split(tmp_path / "s.pkl", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"came extension '.pkl'"):
+    with pytest.raises(ProtocolError, match=r"got extension '.pkl'"):
         read_split(tmp_path / "s.pkl", IDS)
     with pytest.raises(ProtocolError, match=r"partition: expected .*, got 'test'"):
         write_split(tmp_path / "s.npz", {"test": np.array([0])}, IDS)
@@ -259,10 +259,10 @@ def test_a_split_of_another_kind_is_refused(tmp_path):
     with pytest.raises(ProtocolError, match=r"partition in .*s.npz: expected .*, got 'quary'.*Did you mean 'query'"):
         read_split(tmp_path / "s.npz", IDS)
     (tmp_path / "s.csv").write_text("partition,id\nquery,a,b\n")
-    with pytest.raises(ProtocolError, match="line 2: wanted a partition and an id, came 3 fields"):
+    with pytest.raises(ProtocolError, match="line 2: expected a partition and an id, got 3 fields"):
         read_split(tmp_path / "s.csv", IDS)
     (tmp_path / "s.csv").write_text("partition,id\n")
-    with pytest.raises(ProtocolError, match="wanted a line partition,id for each item, came none"):
+    with pytest.raises(ProtocolError, match="expected a line partition,id for each item, got none"):
         read_split(tmp_path / "s.csv", IDS)
     np.savez(tmp_path / "p.npz", query=np.array([{}], dtype=object))
     with pytest.raises(ProtocolError, match="never loaded"):
@@ -276,7 +276,7 @@ def test_the_lists_of_a_split_are_found_or_missed_by_name(tmp_path, monkeypatch)
         Path(file).write_text("x")
     files = {"query": "q.txt", "train": "t.npz:rows", "database": "q.txt", "validation_query": None}
     assert list_paths(protocol, files) == {"query": Path("q.txt"), "train": Path("t.npz"), "database": Path("q.txt")}
-    with pytest.raises(ProtocolError, match=r"wanted a list of the train, split_options: \{from_lists: \{train: FILE"):
+    with pytest.raises(ProtocolError, match=r"expected a list of the train, \{from_lists: \{train: FILE"):
         list_paths(protocol, {"query": "q.txt"})
     with pytest.raises(ProtocolError, match=r"the list of the database: no such file: 'd.txt' \(looked in "):
         list_paths(protocol, files | {"database": "d.txt"})
