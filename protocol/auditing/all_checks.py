@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from protocol.auditing.classes import audit_classes
 from protocol.auditing.copies import Copied, audit_copies
@@ -55,16 +54,16 @@ def audit_split(
 def audit_splits(
     runs: Sequence[Run],
     copies: Mapping[str, Copied] | None = None,
-    known_pairs: Any = None,
+    known_pairs: Mapping[str, KnownPairs | None] | None = None,
     expected: Mapping[str, int] = _NO_SIZES,
 ) -> Findings:
     """Return the findings on several splits of one dataset, each on its own and those of one protocol together.
 
-    `known_pairs` are given as to `known_pairs_from`; by default those that are shipped for the dataset, if there are.
+    `known_pairs` are the judged pairs by file; by default those that are shipped for the dataset, if there are.
     """
-    findings = {
-        run.file: audit_split(run, copies, known_pairs_for(known_pairs, run.split.dataset), expected) for run in runs
-    }
+    if known_pairs is None:
+        known_pairs = {run.file: known_pairs_for(None, run.split.dataset) for run in runs}
+    findings = {run.file: audit_split(run, copies, known_pairs[run.file], expected) for run in runs}
     for protocol in {run.name: run.protocol for run in runs}.values():
         own = {run.file: run.split for run in runs if run.protocol is protocol}
         for file, made in audit_runs(own, protocol).items():

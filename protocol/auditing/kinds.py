@@ -126,7 +126,7 @@ KINDS = (
     Kind(
         "known-near-duplicate",
         "A test query has a near-duplicate in the database or the training set, by a list of pairs that people judged.",
-        "By the pairs of {source} {judged} in the {part} ({exact}){similar}{limits}.",
+        "By the pairs of {source}, {judged} in the {part} ({exact}){similar}{limits}.",
         "Not treated in the papers; ciFAIR replaces the duplicates in the test sets of CIFAR (Barz and Denzler 2020).",
         "Report every metric without these queries as well (`--write-affected`, then `evaluate --exclude-queries`).",
     ),

@@ -19,7 +19,7 @@ from protocol.auditing.difference import Difference, ProtocolDifference, differe
 from protocol.auditing.findings import SEVERITIES, Finding
 from protocol.auditing.groups import about_groups, audit_groups, groups_from
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
-from protocol.auditing.known_pairs import affected_queries, known_pairs_for
+from protocol.auditing.known_pairs import about_known_pairs, affected_queries, known_pairs_for
 from protocol.auditing.label_issues import (
     AGREEMENT,
     about_label_issues,
@@ -200,7 +200,7 @@ def audit(
         Pairs of (near-)duplicates that people judged: ``cifar10`` or ``cifar100`` for those that are shipped, or a CSV
         file with the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very
         similar) or with those of ciFAIR, or row numbers and judgements. Splits of the pipeline on these datasets find
-        theirs by themselves.
+        theirs by themselves. Without ids, row numbers are taken as CIFAR's training images, then its test images.
     groups : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``, optional
         What items belong together (a video, patient, scene or product), in the order of the row numbers or by id; a
         file has lines ``id,group`` (``.csv``) or a group a line. ``"auto"`` proposes groups from the names of files.
@@ -283,11 +283,12 @@ def audit(
     n_listed = max(map(_n_listed, runs))
 
     def check(runs: Sequence[Run]) -> Audit:
-        findings = audit_splits(runs, copies, known_pairs, expected)
+        judged_by_file = {run.file: known_pairs_for(known_pairs, run.split.dataset, n_listed) for run in runs}
+        findings = audit_splits(runs, copies, judged_by_file, expected)
         n_runs = Counter(run.name for run in runs)
         sentences_by_file, affected, differences = {}, {}, {}
         for run in runs:
-            judged = known_pairs_for(known_pairs, run.split.dataset)
+            judged = judged_by_file[run.file]
             own_given = given if judged is None else given | {"known_pairs"}
             sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=own_given, sizes=expected)
             findings[run.file] += audit_relevance(run.split)
@@ -299,6 +300,7 @@ def audit(
                 sentences_by_file[run.file].append(about_groups(run.split, own))
             if judged is not None:
                 affected[run.file] = affected_queries(run.split, judged)
+                sentences_by_file[run.file].append(about_known_pairs(run.split, judged))
             if label_issues is not None:
                 issues = label_issues_from(label_issues, run.split.dataset, n_listed, agreement=agreement)
                 findings[run.file] += audit_label_issues(run.split, issues)

@@ -11,10 +11,13 @@ from protocol.cli._progress import stages
 
 
 def _find_duplicates(arguments: argparse.Namespace) -> None:
-    from protocol.auditing.duplicates import contact_sheet, find_duplicates
+    from protocol.auditing.duplicates import contact_sheet, find_duplicates, image_files
 
     outputs = {"--csv": arguments.csv, "--sheet": arguments.sheet}
-    check_outputs(outputs, [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids])
+    inputs = [arguments.query, arguments.database, arguments.query_ids, arguments.database_ids]
+    if not arguments.vectors and any(path is not None and path.exists() for path in outputs.values()):
+        inputs += [file for images in inputs[:2] if images is not None for file in image_files(images)]
+    check_outputs(outputs, inputs)
     for path in filter(None, outputs.values()):
         from protocol.storage import check_writable
 

@@ -125,6 +125,31 @@ class TestOrder:
             (0, 7, 2, 2),  # 0.8 is more than 0.05 below 0.9
         ]
 
+    @pytest.mark.parametrize("seed", range(5))
+    def test_the_pairs_of_one_set_are_those_of_a_loop_in_any_order(self, seed):
+        rng = np.random.default_rng(seed)
+        n = 40
+        scores = np.triu(np.round(rng.uniform(size=(n, n)), 4), 1)
+        scores[rng.uniform(size=(n, n)) < 0.6] = 0
+        scores += scores.T
+        expected = set()
+        for item in range(n):
+            partners = sorted(np.flatnonzero(scores[item]).tolist(), key=lambda other: (-scores[item, other], other))
+            near = [other for other in partners[:5] if scores[item, other] >= scores[item, partners[0]] - 0.05]
+            expected |= {frozenset((item, other)) for other in near}
+        none = np.empty(0)
+        for order in (np.arange(n), rng.permutation(n)):
+            low, high = np.nonzero(np.triu(scores[np.ix_(order, order)]))
+            pairs = Pairs(low, high, scores[order[low], order[high]], none, none, none.astype(bool))
+            found, rank, choice = ordered(pairs, n, same=True)
+            named = [
+                frozenset((int(order[a]), int(order[b]))) for a, b in zip(found.query, found.database, strict=True)
+            ]
+            assert len(named) == len(set(named))
+            assert set(named) == expected
+            assert len(set(zip(rank.tolist(), choice.tolist(), strict=True))) == len(named)
+            assert len(np.unique(found.query)) == rank.max()
+
     def test_a_pair_of_one_set_is_one_pair_in_either_order(self):
         none = np.empty(0)
         pairs = Pairs(np.array([3, 1]), np.array([1, 3]), np.array([0.8, 0.9]), none, none, none.astype(bool))
@@ -208,6 +233,33 @@ class TestVectors:
         np.testing.assert_array_equal(found.pairs.database[first], best.indices[query])
         np.testing.assert_array_equal(found.pairs.score[first], 1 - best.distances[query])
 
+    @pytest.mark.parametrize("turned", [1, -1])
+    def test_a_partner_is_found_whatever_the_order(self, turned):
+        angles = np.deg2rad([0, 5, -20][::turned])
+        X = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        found = find_duplicates(X, kind="vectors", least=0.93)
+        pairs = {
+            frozenset(pair) for pair in zip(found.pairs.query.tolist(), found.pairs.database.tolist(), strict=True)
+        }
+        assert (
+            pairs == {frozenset((0, 1)), frozenset((0, 2))} if turned == 1 else {frozenset((1, 2)), frozenset((0, 2))}
+        )
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_every_vector_with_a_partner_is_in_a_pair(self, seed):
+        X = np.random.default_rng(seed).normal(size=(300, 5))
+        unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, 0)
+        expected = np.flatnonzero(cosines.max(axis=1) >= 0.9)
+        for rows in (np.arange(300), np.arange(300)[::-1]):
+            found = find_duplicates(X[rows], kind="vectors", least=0.9, most=10_000)
+            listed = rows[np.concatenate([found.pairs.query, found.pairs.database])]
+            np.testing.assert_array_equal(np.unique(listed), expected)
+            best = cosines.argmax(axis=1)
+            pairs = {frozenset(pair) for pair in listed.reshape(2, -1).T.tolist()}
+            assert {frozenset((int(item), int(best[item]))) for item in expected} <= pairs
+
     @pytest.mark.parametrize(("cosine", "least"), [(0.99, 0.99), (0.95, 0.97), (0.9, 0.85)])
     @pytest.mark.parametrize("same", [True, False])
     def test_keys_find_nearly_all_pairs_of_the_exact_search(self, cosine, least, same):
@@ -286,6 +338,23 @@ def test_ids_of_another_number_of_items_are_refused(sets):
         find_duplicates(sets[1], database_ids=["a"])
 
 
+def test_ids_are_distinct_and_of_both_sides(sets):
+    query, database = sets
+    with pytest.raises(ProtocolError, match=r"^query_ids: expected distinct ids, got 'a' 3 times\.$"):
+        find_duplicates(query, query_ids=["a", "b", "a", "a"])
+    numbers = list(range(40))
+    with pytest.raises(ProtocolError, match=r"^database_ids: expected distinct ids, got '7' 2 times\.$"):
+        find_duplicates(query, database, query_ids=[50, 51, 52, 53], database_ids=[*numbers[:-1], 7])
+    message = r"^database_ids: expected a list of the ids of database next to query_ids, got none\.$"
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(query, database, query_ids=["a", "b", "c", "d"])
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(X, X, kind="vectors", query_ids=["a", "b", "c", "d"])
+    message = r"^query_ids: expected a list of the ids of query next to database_ids, got none\.$"
+    with pytest.raises(ProtocolError, match=message):
+        find_duplicates(query, database, database_ids=numbers)
+
+
 def first_pairs(found, n=3):
     return {(row["query"], row["database"]) for row in found.records() if row["rank"] <= n and row["choice"] == 1}
 
@@ -358,6 +427,8 @@ X = np.eye(4)
         ((pictures(2),), {"threads": 1.5}, r"^threads: expected an integer >= 1, got 1\.5\.$"),
         ((pictures(2),), {"least": 1.5}, r"^least: expected a score from 0 to 1, got 1\.5\.$"),
         ((pictures(2),), {"least": float("nan")}, r"^least: expected a finite number >= 0, got nan\.$"),
+        ((pictures(2),), {"mirror": "no"}, r"^mirror: expected True or False, got 'no'\.$"),
+        ((X,), {"kind": "vectors", "exact": 1}, r"^exact: expected None, True or False, got 1\.$"),
         ((pictures(2),), {"exact": True}, r"^exact: expected None for images, got True\."),
         ((X, X[:, :3]), {"kind": "vectors"}, r"^query: expected 3 features as in database, got 4\.$"),
         ((X, X * np.nan), {"kind": "vectors"}, r"^database row 0: expected finite numbers, got nan\.$"),
@@ -395,6 +466,35 @@ class TestCommand:
             rows = list(csv.DictReader(file))
         assert [{name: str(value) for name, value in row.items()} for row in found.records()] == rows
         assert json.loads(found.to_json()) == found.records() == found.to_frame().to_dict("records")
+
+    @pytest.mark.parametrize("option", ["--csv", "--sheet"])
+    @pytest.mark.parametrize("output", ["folder/a0.png", "link.png"])
+    def test_an_image_of_a_folder_is_never_replaced(self, files, sets, option, output, capsys):
+        (files / "folder").mkdir()
+        for number, image in enumerate(sets[0]):
+            assert cv2.imwrite(f"folder/a{number}.png", image)
+        (files / "link.png").symlink_to("folder/a0.png")
+        before = (files / "folder" / "a0.png").read_bytes()
+        for sides in (["--query", "folder"], ["--query", "q.npy", "--database", "folder"]):
+            assert main(["find-duplicates", *sides, option, output]) == 2
+            message = f"{option}: expected a file that is not an input, got {output}, which would be replaced.\n"
+            assert capsys.readouterr().err.endswith(message)
+        assert (files / "folder" / "a0.png").read_bytes() == before
+        for _ in range(2):  # another file of the folder may be replaced
+            assert main(["find-duplicates", "--query", "folder", "--csv", "folder/pairs.csv"]) == 0
+
+    def test_the_ids_of_a_dataset_are_never_replaced(self, files, capsys):
+        for name in ("content.h5", "items.h5"):
+            (files / name).touch()
+        assert main(["find-duplicates", "--query", "content.h5", "--csv", "items.h5"]) == 2
+        assert "--csv: expected a file that is not an input, got items.h5" in capsys.readouterr().err
+
+    def test_one_of_a_kind_is_in_the_singular(self, files, sets, capsys):
+        np.save("one.npy", sets[0][:1])
+        assert main(["find-duplicates", "--query", "one.npy", "--database", "d.npy", "--most", "1"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("one.npy: 1 image, compared with d.npy: 40\n")
+        assert "\n1 proposal, 1 pair with the further partners of their queries\n" in out
 
     def test_vectors(self, files, capsys):
         np.save("x.npy", planted(400, 8, 0.99, 50))

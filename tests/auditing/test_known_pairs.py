@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 import protocol as hp
 from protocol import datasets, storage
-from protocol.auditing import SHIPPED, Dataset, Run, Split, affected_queries, audit_splits, known_pairs_from
+from protocol.auditing import (
+    SHIPPED,
+    Dataset,
+    Run,
+    Split,
+    affected_queries,
+    audit_splits,
+    known_pairs,
+    known_pairs_for,
+    known_pairs_from,
+)
 from protocol.auditing.known_pairs import EXACT, NEAR, SIMILAR, KnownPairs
 from protocol.checks import ProtocolError
 from protocol.cli import main
@@ -113,7 +123,8 @@ def test_the_closest_pair_of_each_query_is_that_of_a_loop():
 
 def findings(parts, values=None, name=None):
     run = Run("x", Split({part: np.array(items) for part, items in parts.items()}, Dataset(n_items=60_000, name=name)))
-    return [one for one in audit_splits([run], known_pairs=values)["x"] if one.name == "known-near-duplicate"]
+    known = None if values is None else {"x": known_pairs_for(values, run.split.dataset)}
+    return [one for one in audit_splits([run], known_pairs=known)["x"] if one.name == "known-near-duplicate"]
 
 
 def test_a_finding_for_the_database_and_one_for_the_training_set():
@@ -122,9 +133,9 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert (of_database.severity, of_database.count) == (of_train.severity, of_train.count) == ("warning", 1)
     assert (of_database.items, of_database.partners) == ((str(QUERY),), (str(TRAIN),))
     assert of_database.consequence == (
-        "By the pairs of ciFAIR (Barz and Denzler 2020) 1 of 3 queries has a near-duplicate in the database (0 of them "
-        "an exact copy); 1 more has a very similar item, not counted; only pairs of an official test and an official "
-        "training image were judged."
+        "By the pairs of ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (0 of "
+        "them an exact copy); 1 more has a very similar item, not counted; only pairs of an official test and an "
+        "official training image were judged."
     )
     assert "in the training set (0 of them an exact copy); only pairs" in of_train.consequence
     turned = {"query": [TRAIN], "database": [QUERY, 7]}
@@ -229,6 +240,13 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
         ("cifar", Dataset(), r"^known_pairs: expected cifar10, cifar100 or the path of a file, got 'cifar'\.$"),
         ("cifar10", Dataset(n_items=100), r"^cifar10: expected row numbers of 60,000 images, .*, got 100 items\.$"),
         ("cifar10", Dataset(ids=np.array(["a"])), r"^cifar10: expected ids such as 'test_batch/00000', got 'a'\."),
+        ("", Dataset(), r"^known_pairs: expected cifar10, cifar100 or the path of a file, got ''\.$"),
+        (
+            "cifar100",
+            Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"),
+            r"^known_pairs: expected pairs of cifar10, the dataset of the split, got 'cifar100'\.$",
+        ),
+        (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected a judged pair a row, got none\.$"),
         ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),
         ([[1, 2, 5]], Dataset(), r"^known_pairs: expected judgements 0, 1 or 2, got 5\.$"),
         ([[1, -2, 1]], Dataset(), r"^known_pairs: expected row numbers >= 0, got -2 to 1\.$"),
@@ -237,6 +255,40 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
 def test_wrong_names_and_arrays(values, dataset, message):
     with pytest.raises(ProtocolError, match=message):
         known_pairs_from(values, dataset)
+
+
+ASSUMED = "row numbers taken as the 50,000 training images, then the 10,000 test images"
+
+
+def test_the_audit_says_how_row_numbers_are_taken_and_how_many_pairs_are_in_the_split(tmp_path):
+    found = hp.audit(query=np.arange(50_000, 60_000), database=np.arange(50_000), known_pairs="cifar10")
+    (about,) = found.about.values()
+    assert (
+        f"Judged pairs (ciFAIR (Barz and Denzler 2020)): {ASSUMED}; 286 of 286 pairs have both items in this split."
+        in about
+    )
+    few = hp.audit(query=[QUERY, 3], database=[TRAIN], known_pairs="cifar10")
+    assert any(f"{ASSUMED}; 1 of 286 pairs has both items" in sentence for sentence in few.about["query database"])
+    (tmp_path / "pairs.csv").write_text(f"{OWN}a,b,1\nb,c,0\nx,y,2\n")
+    lists = {"query": ["a"], "database": ["c", "d"], "ids": ["a", "b", "c", "d"]}
+    none = hp.audit(**lists, known_pairs=tmp_path / "pairs.csv")
+    expected = f"Judged pairs ({tmp_path / 'pairs.csv'}): 0 of 3 pairs have both items in this split."
+    assert expected in none.about["query database"]
+
+
+def test_row_numbers_beyond_the_dataset_are_refused():
+    lists = {"query": np.arange(60_000, 71_000), "database": np.arange(50_000)}
+    message = r"^cifar10: expected row numbers of 60,000 images, the training images first, up to 59999, got 70999\.$"
+    with pytest.raises(ProtocolError, match=message):
+        hp.audit(**lists, known_pairs="cifar10")
+
+
+def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
+    (tmp_path / "pairs.csv").write_text(f"{OWN}1,2,1\n")
+    opened, read = [], known_pairs._read
+    monkeypatch.setattr(known_pairs, "_read", lambda path: opened.append(path) or read(path))
+    assert hp.audit(query=[1], database=[2, 3], known_pairs=tmp_path / "pairs.csv").n_warnings == 1
+    assert len(opened) == 1
 
 
 @pytest.fixture

@@ -88,8 +88,8 @@ def _range(own: pd.DataFrame, truth: str, split: str) -> str:
     relative = largest["difference"] / largest["all_queries"]
     return (
         f"- {TRUTHS[truth]}, `{split}`: from {here['difference'].min():+.5f} to {here['difference'].max():+.5f}; the "
-        f"largest change is that of {largest['hasher']} at {largest['n_bits']} bits, {largest['all_queries']:.4f} to "
-        f"{largest['without']:.4f} ({relative:+.2%})."
+        f"largest change is that of {largest['hasher']} at {largest['n_bits']} bits, {largest['all_queries']:.5f} to "
+        f"{largest['without']:.5f} ({relative:+.2%})."
     )
 
 

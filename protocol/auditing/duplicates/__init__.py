@@ -1,7 +1,8 @@
 """Near-duplicates among anyone's images or vectors: candidates, their verification, and a sheet to judge them by."""
 
 from protocol.auditing.duplicates.finder import find_duplicates
+from protocol.auditing.duplicates.inputs import image_files
 from protocol.auditing.duplicates.proposals import Pairs, Proposals
 from protocol.auditing.duplicates.sheet import contact_sheet
 
-__all__ = ["Pairs", "Proposals", "contact_sheet", "find_duplicates"]
+__all__ = ["Pairs", "Proposals", "contact_sheet", "find_duplicates", "image_files"]

@@ -12,6 +12,7 @@ from protocol.auditing.duplicates.inputs import Items, called, opened_images, ve
 from protocol.auditing.duplicates.proposals import Pairs, Proposals, ordered
 from protocol.auditing.duplicates.vectors import is_small, n_steps, similar_vectors
 from protocol.auditing.duplicates.verification import correlations
+from protocol.auditing.groups import counted
 from protocol.checks import ProtocolError, integer, number, one_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.groundtruth import check_rows
@@ -49,8 +50,9 @@ def find_duplicates(
         file. Without a database, the queries are compared with each other.
     kind : {"images", "vectors"}, default="images"
     query_ids, database_ids : path or array_like, shape (n,), optional
-        What the items are called: the ids, or row numbers in a dataset, of the lists that `protocol.audit` takes. By
-        default the names of files, or row numbers in `query` and in `database`.
+        What the items are called: the ids, or row numbers in a dataset, of the lists that `protocol.audit` takes, each
+        once. By default the names of files, or row numbers in `query` and in `database`. If one side is an array and
+        the other side has a list, both need one.
     most : int, default=1000
         The number of queries to propose, each with its best partner and up to four others that are about as similar.
     least : float, optional
@@ -94,6 +96,9 @@ def find_duplicates(
     one_of(kind, ("images", "vectors"), "kind")
     integer(most, "most")
     integer(threads, "threads")
+    _check_bool(mirror, "mirror")
+    if exact is not None:
+        _check_bool(exact, "exact", "None, True or False")
     least = LEAST[kind] if least is None else number(least, "least")
     if least > 1:
         raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
@@ -111,6 +116,7 @@ def find_duplicates(
         if not same:
             right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
             right = called(right, database_ids, "database_ids")
+            _check_both_named(left, right, query_ids, database_ids)
         _check_pairs(left, same)
         n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
         add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
@@ -121,8 +127,27 @@ def find_duplicates(
     n_candidates, of = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
     candidates = f"candidates: the {n_candidates} most similar items of each {of}; other pairs are not checked"
     return Proposals(
-        *ordered(pairs, most), left.ids, right.ids, (_sizes(left, right, same, "images"), candidates), "images"
+        *ordered(pairs, most, same=same),
+        left.ids,
+        right.ids,
+        (_sizes(left, right, same, "image"), candidates),
+        "images",
     )
+
+
+def _check_bool(value: Any, name: str, allowed: str = "True or False") -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ProtocolError(f"{name}: expected {allowed}, got {value!r}.")
+
+
+def _check_both_named(left: Items, right: Items, query_ids: Any, database_ids: Any) -> None:
+    """Raise ProtocolError if a list names the items of one side, and the other side has only row numbers."""
+    for own, role, other, is_given in (
+        (left, "query_ids", "database_ids", database_ids is not None),
+        (right, "database_ids", "query_ids", query_ids is not None),
+    ):
+        if is_given and own.ids is None:
+            raise ProtocolError(f"{role}: expected a list of the ids of {own.name} next to {other}, got none.")
 
 
 def _check_pairs(items: Items, same: bool) -> None:
@@ -132,8 +157,8 @@ def _check_pairs(items: Items, same: bool) -> None:
 
 def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
     if same:
-        return f"{left.name}: {len(left):,} {kind}, compared with each other"
-    return f"{left.name}: {len(left):,} {kind}, compared with {right.name}: {len(right):,}"
+        return f"{left.name}: {counted(len(left), kind)}, compared with each other"
+    return f"{left.name}: {counted(len(left), kind)}, compared with {right.name}: {len(right):,}"
 
 
 def _similar_images(
@@ -175,6 +200,8 @@ def _among_vectors(
     left = called(vectors_from(query, "query"), ids[0], "query_ids")
     same = database is None
     right = left if same else called(vectors_from(database, "database"), ids[1], "database_ids")
+    if not same:
+        _check_both_named(left, right, *ids)
     _check_pairs(left, same)
     X, Z = np.asarray(left.rows), np.asarray(right.rows)
     if X.shape[1] != Z.shape[1]:
@@ -186,8 +213,8 @@ def _among_vectors(
     pairs = similar_vectors(X, Z, least, same=same, exact=exact, threads=threads, done=add)
     candidates = "all pairs" if exact else "items with similar random-hyperplane keys; other pairs are not checked"
     about = (
-        _sizes(left, right, same, "vectors"),
+        _sizes(left, right, same, "vector"),
         f"candidates: {candidates}",
         f"proposed: pairs with a cosine of at least {least:g}",
     )
-    return Proposals(*ordered(pairs.once(same=same), most), left.ids, right.ids, about, "vectors")
+    return Proposals(*ordered(pairs.once(same=same), most, same=same), left.ids, right.ids, about, "vectors")

@@ -63,7 +63,7 @@ def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]
     """
     name = name_of(values, role)
     if is_file(values) and Path(values).is_dir():
-        data = registry.get("dataset", "image_folder")({}, folder=str(values), image_size=image_size)
+        data = _folder(values, image_size)
         yield Items(data.images, name, data.ids)
     elif is_file(values) and Path(values).name == _CONTENT:
         with storage.streamed(values, "images") as images:
@@ -75,23 +75,40 @@ def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]
         yield Items(images, name)
 
 
+def _folder(path: Any, image_size: int) -> Any:
+    return registry.get("dataset", "image_folder")({}, folder=str(path), image_size=image_size)
+
+
+def image_files(path: str | Path) -> list[Path]:
+    """Return the files that `opened_images` reads next to the one that is named: those of a folder or a dataset."""
+    given = Path(path)
+    if given.is_dir():
+        return [given / name for name in _folder(given, 1).ids.tolist()]
+    return [given.with_name("items.h5")] if given.name == _CONTENT else []
+
+
 def called(items: Items, ids: Any, role: str) -> Items:
     """Return items under the ids, or row numbers, of a list, as `protocol.audit` takes the list of a partition.
 
     Raises
     ------
     ProtocolError
-        If the list can't be read, or does not have one for each item.
+        If the list can't be read, does not have one for each item, or has one twice.
     """
     if ids is None:
         return items
     listed, _ = items_from(ids, role)
+    name = name_of(ids, role)
     if len(listed) != len(items):
-        name = name_of(ids, role)
         raise ProtocolError(
             f"{name}: expected {len(items):,} ids, one for each item of {items.name}, got {len(listed):,}."
         )
-    return replace(items, ids=listed.astype(np.str_))
+    names = listed.astype(np.str_)
+    distinct, counts = np.unique(names, return_counts=True)
+    if len(distinct) < len(names):
+        most = counts.argmax()
+        raise ProtocolError(f"{name}: expected distinct ids, got {str(distinct[most])!r} {counts[most]:,} times.")
+    return replace(items, ids=names)
 
 
 def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:

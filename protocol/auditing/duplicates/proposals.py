@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.duplicates import measured
+from protocol.auditing.groups import counted
 from protocol.checks import need
 from protocol.tables import text, write_csv
 
@@ -63,8 +64,8 @@ class Pairs:
         Parameters
         ----------
         same : bool
-            Whether queries and database are the same items: then a pair is one in either order, and its first item
-            becomes the query.
+            Whether queries and database are the same items: then a pair is one in either order, and the item with the
+            lower row number becomes the query.
         """
         pairs = self
         if same:
@@ -88,7 +89,8 @@ class Proposals:
     rank : ndarray of int64, shape (n,)
         1 for the most suspicious query, 2 for the next one, and so on.
     choice : ndarray of int64, shape (n,)
-        1 for the best partner of the query, 2 and more for partners that are about as similar.
+        1 for the best partner of the query, 2 and more for partners that are about as similar. In one set compared with
+        itself, every pair is listed once, so the best partner may be listed as a query with this one as its partner.
     query_ids, database_ids : ndarray of str, or None
         The names of all items; None where they are known by their row numbers.
     about : tuple of str
@@ -150,7 +152,8 @@ class Proposals:
     def to_text(self) -> str:
         """Return what was compared, the first proposals, and what is known of the precision and recall."""
         n_pairs, n = len(self.pairs), len(self)
-        lines = [*self.about, f"{n:,} proposals, {n_pairs:,} pairs with the further partners of their queries"]
+        count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} with the further partners of their queries"
+        lines = [*self.about, count]
         if n:
             lines += ["", *self._table()]
         return "\n".join([*lines, "", *measured.text(self.kind)])
@@ -180,7 +183,7 @@ def _named(rows: NDArray[np.int64], ids: NDArray[np.str_] | None) -> list[str]:
     return [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
 
 
-def ordered(pairs: Pairs, most: int) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
+def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
     """Return the pairs of the most suspicious queries in order, with their ranks and choices.
 
     Parameters
@@ -189,22 +192,50 @@ def ordered(pairs: Pairs, most: int) -> tuple[Pairs, NDArray[np.int64], NDArray[
         Every pair once.
     most : int
         The number of queries.
+    same : bool, default=False
+        Whether queries and database are the same items.
 
     Notes
     -----
-    A query has up to `FURTHER` more partners whose scores are at most `GAP` below that of the first. Ties are in the
-    order of the row numbers.
+    A query has up to `FURTHER` more partners whose scores are at most `GAP` below that of the first. If both sides are
+    the same items, a pair is kept if either of its items has the other one among these partners. So every item with a
+    partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
+    row number where that item has the other one among its partners. Ties are in the order of the row numbers.
     """
-    by_query = np.lexsort((pairs.database, -pairs.score, pairs.query))
-    pairs = pairs.where(by_query)
-    starts = np.flatnonzero(np.diff(pairs.query, prepend=-1))
-    sizes = np.diff(np.append(starts, len(pairs)))
-    best = pairs.score[starts]
+    pairs = _of_either_item(pairs) if same else pairs.where(_among_best(pairs.query, pairs.database, pairs.score))
+    pairs = pairs.where(np.lexsort((pairs.database, -pairs.score, pairs.query)))
+    starts, sizes = _groups(pairs.query)
     choice = np.arange(len(pairs)) - np.repeat(starts, sizes) + 1
     rank = np.empty(len(starts), dtype=np.int64)
-    rank[np.lexsort((pairs.query[starts], -best))] = np.arange(1, len(starts) + 1)
+    rank[np.lexsort((pairs.query[starts], -pairs.score[starts]))] = np.arange(1, len(starts) + 1)
     ranks = np.repeat(rank, sizes)
-    kept = (ranks <= most) & (choice <= FURTHER + 1) & (pairs.score >= np.repeat(best, sizes) - GAP)
-    order = np.flatnonzero(kept)
+    order = np.flatnonzero(ranks <= most)
     order = order[np.lexsort((choice[order], ranks[order]))]
     return pairs.where(order), ranks[order], choice[order]
+
+
+def _of_either_item(pairs: Pairs) -> Pairs:
+    """Return the pairs in which one item is among the best partners of the other, which becomes the query."""
+    low, high = pairs.query, pairs.database
+    is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2))
+    of_low, of_high = np.split(is_best, 2)
+    query, database = np.where(of_low, low, high), np.where(of_low, high, low)
+    turned = Pairs(query, database, pairs.score, pairs.cosine, pairs.correlation, pairs.mirrored)
+    return turned.where(of_low | of_high)
+
+
+def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which partners are the best one of their item, or among `FURTHER` more and at most `GAP` below it."""
+    order = np.lexsort((partners, -score, items))
+    starts, sizes = _groups(items[order])
+    place = np.arange(len(order)) - np.repeat(starts, sizes)
+    near = score[order] >= np.repeat(score[order][starts], sizes) - GAP
+    is_best = np.empty(len(order), dtype=np.bool_)
+    is_best[order] = near & (place <= FURTHER)
+    return is_best
+
+
+def _groups(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each group of equal numbers starts, and its size."""
+    starts = np.flatnonzero(np.diff(ascending, prepend=-1))
+    return starts, np.diff(np.append(starts, len(ascending)))

@@ -10,7 +10,7 @@ set and within the training set were not judged, so a split that is drawn from a
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -67,12 +67,18 @@ class KnownPairs:
         `EXACT`, `NEAR` or `SIMILAR`.
     limits : str
         What was not judged, or "".
+    n_unlisted : int
+        Further pairs that were judged, of which an item is not in the dataset.
+    assumed : str
+        What row numbers are taken to be, where nothing records it, or "".
     """
 
     source: str
     pairs: NDArray[np.int64]
     judgement: NDArray[np.int64]
     limits: str = ""
+    n_unlisted: int = 0
+    assumed: str = ""
 
     def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the queries of a split that have a judged pair in some partitions, ascending.
@@ -92,14 +98,17 @@ class KnownPairs:
         return queries[order][first], partners[order][first], judged[order][first]
 
 
-def known_pairs_for(values: Any, dataset: Dataset) -> KnownPairs | None:
-    """Return the pairs that were given, or those that are shipped for the dataset; None if there are neither."""
+def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
+    """Return the pairs that were given, or those that are shipped for the dataset; None if there are neither.
+
+    The parameters are those of `known_pairs_from`.
+    """
     if values is not None:
-        return known_pairs_from(values, dataset)
-    return shipped(dataset.name, dataset) if dataset.name in SHIPPED else None
+        return known_pairs_from(values, dataset, n_listed)
+    return shipped(dataset.name, dataset, n_listed) if dataset.name in SHIPPED else None
 
 
-def known_pairs_from(values: Any, dataset: Dataset) -> KnownPairs:
+def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
     """Return judged pairs as item numbers.
 
     Parameters
@@ -110,6 +119,8 @@ def known_pairs_from(values: Any, dataset: Dataset) -> KnownPairs:
         are ignored. Or row numbers and judgements in these three columns. A judgement is 0 (exact copy), 1
         (near-duplicate) or 2 (very similar). Rows that were judged different (3) or not at all are left out.
     dataset : Dataset
+    n_listed : int, default=0
+        One more than the largest row number in the lists, which tells whether they can be of this dataset.
 
     Raises
     ------
@@ -117,14 +128,14 @@ def known_pairs_from(values: Any, dataset: Dataset) -> KnownPairs:
         If the file can't be read or has other columns, a line is no judged pair, or no pair is of the dataset.
     """
     if isinstance(values, str) and values in SHIPPED:
-        return shipped(values, dataset)
+        return shipped(values, dataset, n_listed)
     if not is_file(values):
         return KnownPairs("known_pairs", *_of_array(values, dataset))
     path = Path(values)
-    if not path.suffix and not path.exists():
+    if not str(values) or (not path.suffix and not path.exists()):
         expected = f"{', '.join(SHIPPED)} or the path of a file"
         raise ProtocolError(f"known_pairs: expected {expected}, got {str(values)[:80]!r}.")
-    return _of_file(path, dataset)
+    return _of_file(path, dataset, n_listed=n_listed)
 
 
 def known_pairs_sha256(name: str) -> str:
@@ -136,18 +147,28 @@ def _table(name: str) -> Path:
     return Path(__file__).with_name(f"{one_of(name, SHIPPED, 'known_pairs')}.csv")
 
 
-def shipped(name: str, dataset: Dataset) -> KnownPairs:
+def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
     """Return the pairs that are shipped for a dataset.
 
     Raises
     ------
     ProtocolError
-        If there are none for this name, or the ids or the size are not those of the dataset.
+        If there are none for this name, or the name, the ids or the size are not those of the dataset.
     """
-    known = _of_file(_table(name), dataset, name=name)
-    source = "ciFAIR (Barz and Denzler 2020)"
+    if dataset.name in SHIPPED and dataset.name != name:
+        raise ProtocolError(f"known_pairs: expected pairs of {dataset.name}, the dataset of the split, got {name!r}.")
+    known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
-    return KnownPairs(source, known.pairs, known.judgement, limits)
+    return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
+
+
+def about_known_pairs(split: Split, known: KnownPairs) -> str:
+    """Return a sentence about where the pairs are from, and how many of them are pairs of items of the split."""
+    listed = np.concatenate(list(split.parts.values()))
+    n_inside, n_pairs = int(np.isin(known.pairs, listed).all(axis=1).sum()), len(known.pairs) + known.n_unlisted
+    assumed = f"{known.assumed}; " if known.assumed else ""
+    have = "pair has" if n_pairs == 1 else "pairs has" if n_inside == 1 else "pairs have"
+    return f"Judged pairs ({known.source}): {assumed}{n_inside:,} of {n_pairs:,} {have} both items in this split."
 
 
 def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
@@ -207,6 +228,8 @@ def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray
             f"{array.dtype}."
         )
     rows = as_integers(array, name)
+    if not len(rows):
+        raise ProtocolError(f"{name}: expected a judged pair a row, got none.")
     judgement = rows[:, 2]
     if not np.isin(judgement, (EXACT, NEAR, SIMILAR)).all():
         wrong = judgement[~np.isin(judgement, (EXACT, NEAR, SIMILAR))][0]
@@ -214,8 +237,9 @@ def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray
     return _in_range(rows[:, :2], dataset, name), judgement
 
 
-def _of_file(path: Path, dataset: Dataset, name: str | None = None) -> KnownPairs:
+def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
     """Return the pairs of a file; `name` is that of the dataset, where it is known."""
+    assumed = ""
     columns, rows = _read(path)
     judgement = np.array([int(row[2]) for _, row in rows], dtype=np.int64)
     if not rows:
@@ -223,7 +247,9 @@ def _of_file(path: Path, dataset: Dataset, name: str | None = None) -> KnownPair
     if columns == _CIFAIR:
         _check_numbers(path, rows)
         official = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
-        pairs = _official_rows(official, dataset, name, path)
+        pairs = _official_rows(official, dataset, name, path, n_listed)
+        if dataset.ids is None and not _has_parts(dataset):
+            assumed = f"row numbers taken as the {_TEST:,} training images, then the {_SIZES['test']:,} test images"
     elif dataset.ids is None:
         _check_numbers(path, rows)
         pairs = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
@@ -238,7 +264,8 @@ def _of_file(path: Path, dataset: Dataset, name: str | None = None) -> KnownPair
             f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first is "
             f"of {first!r}."
         )
-    return KnownPairs(str(path), pairs[listed], judgement[listed])
+    n_unlisted = int((~listed).sum())
+    return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=n_unlisted, assumed=assumed)
 
 
 def _looked_up(rows: Iterable[Iterable[str]], places: Mapping[str, int]) -> NDArray[np.int64]:
@@ -254,14 +281,20 @@ def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[
     return pairs
 
 
-def _official_rows(official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path) -> NDArray[np.int64]:
+def _has_parts(dataset: Dataset) -> bool:
+    return {"test", "train"} <= set(dataset.official)
+
+
+def _official_rows(
+    official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
+) -> NDArray[np.int64]:
     """Return the item numbers of pairs that count within the official test and training sets; -1 for an unlisted item.
 
     The dataset's own parts say which items these are; without them, the ids that `protocol.datasets` gives the items,
     or, where items are row numbers, its order: the 50,000 training images first.
     """
     test, train = official.T
-    has_parts = {"test", "train"} <= set(dataset.official)
+    has_parts = _has_parts(dataset)
     sizes = {part: len(rows) for part, rows in dataset.official.items()} if has_parts else _SIZES
     for part, numbers in (("test", test), ("train", train)):
         if numbers.max() >= sizes[part]:
@@ -276,6 +309,11 @@ def _official_rows(official: NDArray[np.int64], dataset: Dataset, name: str | No
             raise ProtocolError(
                 f"{name or path}: expected row numbers of {_SIZE:,} images, the training images first, got "
                 f"{dataset.n_items:,} items."
+            )
+        if n_listed > _SIZE:
+            raise ProtocolError(
+                f"{name or path}: expected row numbers of {_SIZE:,} images, the training images first, up to "
+                f"{_SIZE - 1}, got {n_listed - 1}."
             )
         return rows
     places = {str(own): number for number, own in enumerate(dataset.ids)}
