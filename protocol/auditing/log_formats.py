@@ -439,8 +439,11 @@ def _printed(path: Path) -> Log:
             step, stated = float(match[2]), _stated(line[: match.start()], rest)
             if (step, stated) != before:
                 taken = set()
-        scores = [(name.strip(), role_of(name), float(value)) for name, value in _PRINTED.findall(rest)]
-        known = [(name, role, value) for name, role, value in scores if role and (match or name not in taken)]
+        scores = [(name.strip(), role_of(name), value) for name, value in _PRINTED.findall(rest)]
+        known = [(name, role, float(value)) for name, role, value in scores if role]
+        if match is None:  # an integer is an option, such as how often to evaluate
+            is_score = {name for name, _, value in scores if not value.isdecimal()} - taken
+            known = [one for one in known if one[0] in is_score]
         if not known or step is None:
             continue
         if on_one_line is None:

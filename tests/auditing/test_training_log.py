@@ -399,6 +399,11 @@ def test_a_score_without_an_epoch_at_the_end_is_not_the_last_evaluation(tmp_path
         assert severities(written(tmp_path, text, "log.txt"), 0.797) == ["error"]
 
 
+def test_options_are_not_scores(tmp_path):
+    file = written(tmp_path, "epoch: 150\ntest_map: 15\nepoch 1\nMAP: 0.5\nepoch 2\nMAP: 0.4\n", "log.txt")
+    assert [(one.name, one.values.tolist()) for one in read_log(file).series] == [("MAP", [0.5, 0.4])]
+
+
 # What is not there
 
 
