@@ -5,43 +5,55 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.auditing.groups import counted
 from protocol.checks import ProtocolError
 from protocol.formats.text import lines
 
 _EXPECTED = "a training log"
 _DOCUMENT = 256 << 20  # bytes of one JSON document; JSON lines and tables are read line by line
 _NAMED = 10  # columns in a message
-RUN = ", run "
-"""Stands before the number of a run in the name of a series, where a log has several."""
 _LONGEST = 4096  # characters of a printed line that holds scores
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Series:
     """One score as it changed during training.
 
     Parameters
     ----------
     name : str
-        The column, or for printed text the score with the method, code length and dataset of its line.
+        The column, or the score of printed text, with what it belongs to and its run.
     role : {"test", "validation", "best"}
         What it was measured on; ``"best"`` is the best test score until then, which the log keeps itself.
-    steps, values : array of float
-        The epoch (or step) and the score of each evaluation, without those that are no finite number.
+    steps, values : ndarray of float64, shape (n,)
+        The epoch (or step) and the score of each evaluation in the order of the steps, without those that are no
+        finite number.
     n_missing : int
         How many were no finite number.
+    ends_missing : bool
+        Whether the last one was no finite number.
+    owner : str
+        The method, code length, dataset and seed that the log states with the score; empty if it states none.
+    run : int
+        Counted from 1; a log that was appended to has several.
     """
 
     name: str
     role: str
-    steps: array = field(default_factory=lambda: array("d"))
-    values: array = field(default_factory=lambda: array("d"))
+    steps: NDArray[np.float64]
+    values: NDArray[np.float64]
     n_missing: int = 0
+    ends_missing: bool = False
+    owner: str = ""
+    run: int = 1
 
 
 @dataclass
@@ -69,6 +81,17 @@ _SCORE = re.compile(
 )
 _VALIDATION = {"val", "valid", "validate", "validation", "dev"}
 _NO_SCORE = {"loss", "error", "err", "lr", "time", "train", "training"}
+_EXTREME = re.compile(r"__(?:min|max)$", re.IGNORECASE)  # of a group of runs, next to each column that wandb exports
+_OWNERS = {
+    "method": "{}",
+    "bit": "{} bits",
+    "bits": "{} bits",
+    "n_bits": "{} bits",
+    "dataset": "{}",
+    "seed": "seed {}",
+    "run": "run {}",
+}
+"""Columns that state what a score belongs to, and how they are written."""
 
 
 def role_of(name: str) -> str | None:
@@ -81,17 +104,27 @@ def role_of(name: str) -> str | None:
     >>> [role_of(name) for name in ("mAP", "test_map@5000", "val/mAP", "Best MAP", "train_map", "loss")]
     ['test', 'test', 'validation', 'best', None, None]
     """
-    words = [word for word in re.split(r"[^a-z0-9@]+", name.lower()) if word]
-    for word in list(words):
-        prefix = _PREFIX.match(word)
-        if prefix and _SCORE.fullmatch(word, prefix.end()):
-            words += [prefix[0], word[prefix.end() :]]
-    found = set(words)
-    if found & _NO_SCORE or not any(_SCORE.fullmatch(word) for word in words):
+    found = _words(name)
+    if found & _NO_SCORE or _EXTREME.search(name) or not any(map(_SCORE.fullmatch, found)):
         return None
     if found & _VALIDATION:
         return None if "best" in found or "max" in found else "validation"
     return "best" if "best" in found or "max" in found else "test"
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name; those of ``testmap`` are ``testmap``, ``test`` and ``map``."""
+    words = {word for word in re.split(r"[^a-z0-9@]+", name.lower()) if word}
+    for word in list(words):
+        prefix = _PREFIX.match(word)
+        if prefix and (_SCORE.fullmatch(word, prefix.end()) or word[prefix.end() :] in _NO_SCORE):
+            words |= {prefix[0], word[prefix.end() :]}
+    return words
+
+
+def _owner(stated: Iterable[tuple[str, Any]]) -> str:
+    """Return what a score belongs to, from the names in `_OWNERS` and what the log states."""
+    return ", ".join(_OWNERS[name].format(" ".join(str(value).split())[:60]) for name, value in stated)
 
 
 # Reading
@@ -105,16 +138,27 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
     file : path
         ``.csv`` or ``.tsv`` with a header (TensorBoard's export ``Wall time,Step,Value`` among them); ``.json`` with a
         list of records, lists by name, or a record a line (also ``.jsonl``); any other name is printed text, with an
-        epoch and scores such as ``MAP:0.782, Best MAP: 0.797`` on one line, as DeepHash-pytorch prints them. Also
-        packed as ``.gz``.
+        epoch and scores such as ``MAP:0.782, Best MAP: 0.797`` on one line, as DeepHash-pytorch prints them, or with
+        the scores on a line that follows the epoch's. Also packed as ``.gz``.
     column : str or None
-        The column that holds the test scores, whatever its name; not for printed text.
+        The column that holds the test scores; not for printed text. Higher values must be better.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, has no column of scores or not the one that is named, or a score is no number.
+        If the file can't be read, has no column of scores or not the one that is named, a score is no number, or none
+        is finite.
     """
+    log = _read(file, column)
+    if not any(len(series.values) for series in log.series):
+        names = ", ".join(dict.fromkeys(series.name for series in log.series[:_NAMED]))
+        got = f"none in {names}" if names else "no evaluation"
+        raise ProtocolError(f"{file}: expected at least one finite score, got {got}.")
+    return log
+
+
+def _read(file: str | Path, column: str | None) -> Log:
+    """Return a log, perhaps without any score. Parameters and errors as of `read_log`."""
     path = Path(file)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     kind = suffixes[-1] if suffixes else ""
@@ -224,25 +268,32 @@ def _record(value: Any, where: str) -> Mapping[str, Any]:
 
 def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column: str | None) -> Log:
     """Return the series of the columns that hold scores."""
-    collector = _Collector(path)
+    collector = _Collector()
     roles: dict[str, str | None] = {}
     scored: list[tuple[str, str]] = []
+    owners: list[tuple[str, str]] = []
     step: str | None = None
-    number = 0
+    number, at = 0, 0.0
     for where, row in rows:
         if not row.keys() <= roles.keys():
             roles |= {name: _role(name, column) for name in row if name not in roles}
             scored = [(name, role) for name, role in roles.items() if role]
+            owners = [(key, name) for key in _OWNERS for name in roles if name.lower() == key and name != column]
             step = min((name for name in roles if name.lower() in _STEPS), key=_rank, default=None)
-        scores = [(name, role, row[name]) for name, role in scored if not _empty(row.get(name))]
+        scores = [
+            (name, role, _number(row[name], path, where, name)) for name, role in scored if not _empty(row.get(name))
+        ]
         if not scores:
             continue
         number += 1
-        at = math.nan if step is None or _empty(row.get(step)) else _number(row[step], path, where, step)
-        for name, role, value in scores:
-            collector.add(name, role, at if math.isfinite(at) else float(number), _number(value, path, where, name))
+        if step is None:
+            at = float(number)
+        elif not _empty(row.get(step)):  # otherwise that of the row before
+            stated = _number(row[step], path, where, step)
+            at = stated if math.isfinite(stated) else at
+        collector.add(_owner((key, row[name]) for key, name in owners if not _empty(row.get(name))), at, scores)
     _check_columns(roles, path, column)
-    return Log(collector.series, "row" if step is None else "epoch" if step.lower().startswith("epoch") else "step")
+    return Log(collector.series(), "row" if step is None else "epoch" if step.lower().startswith("epoch") else "step")
 
 
 def _rank(step: str) -> int:
@@ -265,6 +316,8 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
     names = ", ".join(list(roles)[:_NAMED]) + (", ..." if len(roles) > _NAMED else "") or "none"
     if column is not None and column not in roles:
         raise ProtocolError(f"{path}: expected a column {column!r}, got {names}.")
+    if column is not None and _words(column) & _NO_SCORE:
+        raise ProtocolError(f"{path}: expected a column of test scores that are better if higher, got {column!r}.")
     if not any(roles.values()):
         raise ProtocolError(
             f"{path}: expected a column of scores such as test_map or map, got {names}. Name it: {path.name}:COLUMN"
@@ -286,64 +339,130 @@ def _number(value: Any, path: Path, where: str, name: str) -> float:
 
 
 class _Collector:
-    """Puts scores into series; where the steps start again, so does a series: logs are appended to."""
+    """Puts scores into series: one for each name, for each owner, for each run of a log that was appended to."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.series: list[Series] = []
-        self._current: dict[tuple[str, str], Series] = {}
-        self._runs: dict[tuple[str, str], int] = {}
+    def __init__(self) -> None:
+        self._series: dict[tuple[str, str, str, int], _Evaluations] = {}
+        self._runs: dict[str, int] = {}
 
-    def add(self, name: str, role: str, step: float, value: float) -> None:
+    def add(self, owner: str, step: float, scores: Sequence[tuple[str, str, float]]) -> None:
+        """Append the evaluations of one step: the name, role and value of each score.
+
+        Logs may be in any order, so a run ends only where a score has a step again that it had before in this run.
+        """
+        run = self._runs.setdefault(owner, 1)
+        present = (self._series.get((name, role, owner, run)) for name, role, _ in scores)
+        if any(one is not None and one.returns_to(step) for one in present):
+            run = self._runs[owner] = run + 1
+        for name, role, value in scores:
+            key = (name, role, owner, run)
+            if key not in self._series:
+                self._series[key] = _Evaluations()
+            self._series[key].append(step, value)
+
+    def series(self) -> list[Series]:
+        """Return the series in the order of their first evaluations."""
+        return [one.series(*key) for key, one in self._series.items()]
+
+
+class _Evaluations:
+    """The steps and values of a series as they are read, with those that are no finite number."""
+
+    def __init__(self) -> None:
+        self.steps, self.values = array("d"), array("d")
+        self._largest = -math.inf
+        self._seen: set[float] | None = None  # the steps, once one is less than another before it
+
+    def returns_to(self, step: float) -> bool:
+        """Return whether a step is one of these, but not that of the evaluation before."""
+        if step > self._largest or step == self.steps[-1]:
+            return False
+        if self._seen is None:
+            self._seen = set(self.steps)
+        return step in self._seen
+
+    def append(self, step: float, value: float) -> None:
         """Append one evaluation."""
-        key = (name, role)
-        current = self._current.get(key)
-        if current is None or (current.steps and step < current.steps[-1]):
-            run = self._runs[key] = self._runs.get(key, 0) + 1
-            current = self._current[key] = Series(name if run == 1 else f"{name}{RUN}{run} of the log", role)
-            self.series.append(current)
-        if math.isfinite(value):
-            current.steps.append(step)
-            current.values.append(value)
-        else:
-            current.n_missing += 1
+        self.steps.append(step)
+        self.values.append(value)
+        self._largest = max(self._largest, step)
+        if self._seen is not None:
+            self._seen.add(step)
+
+    def series(self, name: str, role: str, owner: str, run: int) -> Series:
+        """Return the evaluations in the order of their steps."""
+        steps, values = np.array(self.steps), np.array(self.values)
+        order = np.argsort(steps, kind="stable")
+        finite = np.isfinite(values[order])
+        kept = order[finite]
+        title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
+        missing = len(values) - len(kept)
+        return Series(title, role, steps[kept], values[kept], missing, not finite[-1], owner, run)
 
 
 # Printed text
 
-_STEP = re.compile(r"\b(epoch|iter|iteration|step)\b[\s:=|]*(\d{1,15})\b", re.IGNORECASE)
+_STEP = re.compile(r"\b(epoch|iter|iteration|step)\b[\s:=|#(\[]*(\d{1,15})\b", re.IGNORECASE)
 _PRINTED = re.compile(
-    rf"(?<![\w@'\"-])((?:(?:{_SPLITS})[ _-]*){{0,2}}(?:[a-z]{{1,8}}-)?m?ap(?:@\w{{1,12}})?)\s*[:=]\s*"
-    r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan)",
+    rf"(?<![\w@'\"-])((?:(?:{_SPLITS})[ _-]*){{0,2}}(?:[a-z]{{1,8}}-)?m?ap(?:@\w{{1,12}})?)"
+    r"(?:\s*[:=]\s*|\s+(?=[-+]?\d*\.\d|nan\b))([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|nan)",
     re.IGNORECASE,
 )
-_METHOD = re.compile(r"\[([^\[\]]{1,60})\]\s*-?\s*$")
+_METHOD = re.compile(r"\[([a-z][^\[\]]{0,59})\]\s*-?\s*$", re.IGNORECASE)
+_CLOCK = re.compile(r"\d:\d\d")
 _OPTION = re.compile(r"\b(bits?|dataset)\s*:\s*([^\s,|]{1,60})", re.IGNORECASE)
 
 
 def _printed(path: Path) -> Log:
-    """Return the series of lines that print an epoch and scores, each with the method, code length and dataset."""
-    collector, called, n_lines = _Collector(path), "epoch", 0
+    """Return the series of printed epochs and scores, each with the method, code length and dataset of its line.
+
+    A score on a line without an epoch has the epoch of a line before, unless the log prints both on one line: a score
+    without an epoch at the end of such a log is that of a model that was kept.
+    """
+    collector, called, n_lines = _Collector(), "epoch", 0
+    step: float | None = None
+    stated: dict[str, str] = {}
+    taken: set[str] = set()  # scores at the step
+    on_one_line: bool | None = None
     for line in lines(path, _EXPECTED):
         n_lines += bool(line.strip())
-        step = _STEP.search(line) if len(line) <= _LONGEST else None
-        if step is None:
+        if len(line) > _LONGEST:
             continue
-        called = "epoch" if step[1].lower() == "epoch" else "step"
-        method = _METHOD.search(line[: step.start()])
-        rest = line[step.end() :]
-        options = {name.lower().rstrip("s"): value for name, value in _OPTION.findall(rest)}
-        run = [method[1]] if method else []
-        run += [f"{options['bit']} bits"] if "bit" in options else []
-        run += [options["dataset"]] if "dataset" in options else []
-        for name, value in _PRINTED.findall(rest):
-            role = role_of(name)
-            if role:
-                of = f" ({', '.join(run)})" if run else ""
-                collector.add(f"{name.strip()}{of}", role, float(step[2]), float(value))
-    if not collector.series:
-        got = "an empty file" if not n_lines else f"{n_lines:,} lines without them"
+        match = _STEP.search(line)
+        if match is None and (step is None or on_one_line):
+            continue
+        rest = line
+        if match is not None:
+            called = "epoch" if match[1].lower() == "epoch" else "step"
+            rest = line[match.end() :]
+            before = (step, stated)
+            step, stated = float(match[2]), _stated(line[: match.start()], rest)
+            if (step, stated) != before:
+                taken = set()
+        scores = [(name.strip(), role_of(name), value) for name, value in _PRINTED.findall(rest)]
+        known = [(name, role, float(value)) for name, role, value in scores if role]
+        if match is None:  # an integer is an option, such as how often to evaluate
+            is_score = {name for name, _, value in scores if not value.isdecimal()} - taken
+            known = [one for one in known if one[0] in is_score]
+        if not known or step is None:
+            continue
+        if on_one_line is None:
+            on_one_line = match is not None
+        taken |= {name for name, _, _ in known}
+        collector.add(_owner((stated if match else stated | _stated("", rest)).items()), step, known)
+    series = collector.series()
+    if not series:
+        got = f"{counted(n_lines, 'line')} without them" if n_lines else "an empty file"
         raise ProtocolError(
             f"{path}: expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got {got}."
         )
-    return Log(collector.series, called)
+    return Log(series, called)
+
+
+def _stated(before: str, after: str) -> dict[str, str]:
+    """Return what a line states of its scores, by the names in `_OWNERS`: before and after its epoch."""
+    options = {name.lower().rstrip("s"): value for name, value in _OPTION.findall(after)}
+    method = _METHOD.search(before)
+    if method and not _CLOCK.search(method[1]):
+        options["method"] = method[1]
+    return {name: options[name] for name in _OWNERS if name in options}

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -12,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, found
+from protocol.auditing.groups import counted
 from protocol.auditing.inputs import is_file
-from protocol.auditing.log_formats import RUN, Log, Series, read_log
+from protocol.auditing.log_formats import Log, Series, read_log
 from protocol.checks import ProtocolError
 
 _PERCENT = 100.0
@@ -60,13 +62,26 @@ class Reported:
         values : ndarray of float64, shape (n,)
             All scores of its kind in the log: they show how many decimals it has, and whether they are fractions.
         """
-        largest, scale = float(np.abs(values).max()), 1.0
+        half = 0.5 * max(10.0**-self.decimals, self._scale(values) * 10.0 ** -_decimals(values))
+        return bool(np.any(self._distance(score, values) <= half * (1 + 1e-9)))
+
+    def equals(self, score: float, values: NDArray[np.float64]) -> bool:
+        """Return whether the reported score is one of a log in all its decimals. Parameters as of `matches`."""
+        return bool(self._distance(score, values) <= 1e-9 * max(1, abs(self.value)))
+
+    def is_coarse(self, values: NDArray[np.float64]) -> bool:
+        """Return whether the reported score has no more decimals than the scores of a log."""
+        return 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
+
+    def _distance(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.abs(np.asarray(score) * self._scale(values) - self.value)
+
+    def _scale(self, values: NDArray[np.float64]) -> float:
+        """Return the factor from the scores of a log to the reported one: percent or fractions."""
+        largest = float(np.abs(values).max())
         if largest <= 1 < abs(self.value):
-            scale = _PERCENT
-        elif abs(self.value) <= 1 < largest:
-            scale = 1 / _PERCENT
-        half = 0.5 * max(10.0**-self.decimals, scale * 10.0 ** -_decimals(values))
-        return bool(np.any(np.abs(np.asarray(score) * scale - self.value) <= half * (1 + 1e-9)))
+            return _PERCENT
+        return 1 / _PERCENT if abs(self.value) <= 1 < largest else 1.0
 
 
 def _decimals(values: NDArray[np.float64]) -> int:
@@ -86,6 +101,8 @@ class _Judged:
     best : float
     at : str
         Where the best is, for the reader.
+    series : Series
+        Where it is from.
     """
 
     name: str
@@ -94,11 +111,17 @@ class _Judged:
     values: NDArray[np.float64]
     best: float
     at: str
+    series: Series
+
+    @property
+    def ends_missing(self) -> bool:
+        """Whether the last evaluation has no finite score."""
+        return self.series.ends_missing
 
     @property
     def has_choice(self) -> bool:
         """Whether more than one evaluation could be reported."""
-        return len(self.values) != 1 or self.best > self.values[-1]
+        return len(self.values) != 1 or self.best > self.values[-1] or self.ends_missing
 
     @property
     def what(self) -> str:
@@ -108,9 +131,10 @@ class _Judged:
         n, last = len(self.values), float(self.values[-1])
         times = "once" if n == 1 else f"{n:,} times"
         end, gap = f"{self.step} {self.steps[-1]:.15g}", _text(self.best - last)
+        which = "last with a finite score" if self.ends_missing else "last"
         return (
             f"{self.name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} "
-            f"({self.at}), the last {_text(last)} ({end}), a gap of {gap}"
+            f"({self.at}), the {which} {_text(last)} ({end}), a gap of {gap}"
         )
 
     def found(self, severity: str, verdict: str) -> list[Finding]:
@@ -131,40 +155,73 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
     -------
     list of Finding
         An error where the reported score is the best and not the last. A warning where it can't be told: no score is
-        given and the last is not the best, or the given one is neither, or the log has the best only. Nothing for a
-        single evaluation, where the reported score is the last one, or that of the step which is best on the validation
-        set.
+        given and the last is not the best or not finite, the given one is neither, it has too few decimals, or the log
+        has the best only. Nothing for a single evaluation, where the reported score is the last one, or that of the
+        step which is best on the validation set.
     """
     judged = _judged(log)
     if reported is None:
-        return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log))]
-    honest = [one for one in judged if _is_honest(one, log, reported)]
-    best = [one for one in judged if one not in honest and len(one.values) and reported.matches(one.best, one.values)]
-    verdict = f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
-    if honest:
-        verdict += ", unless it is the last of another score: name the column"
-    if best:
-        return [finding for one in best for finding in one.found("warning" if honest else "error", verdict)]
-    verdict = f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
-    others = [] if honest else [one for one in judged if one.has_choice]
+        return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log, one))]
+    compared = [(one, *_compared(one, log, reported)) for one in judged]
+    kinds = {kind for _, kind, _ in compared}
+    is_last = bool(kinds & {"honest", "doubtful"})  # of one of the scores, perhaps
+    severities = {
+        "doubtful": "warning",
+        "best": "warning" if is_last else "error",
+        **({} if is_last or "best" in kinds else {"other": "warning"}),
+    }
+    unless = ", unless it is the last of another score: name the column" if is_last else ""
     return [
-        finding for one in others for finding in one.found("warning", verdict if len(one.values) else _unknown(log))
+        finding
+        for one, kind, verdict in compared
+        if kind in severities and one.has_choice
+        for finding in one.found(severities[kind], verdict + (unless if kind == "best" else ""))
     ]
 
 
 def _undecided(one: _Judged) -> bool:
     """Return whether it makes a difference which evaluation is reported."""
-    return not len(one.values) or one.best > one.values[-1]
+    return not len(one.values) or one.best > one.values[-1] or one.ends_missing
 
 
-def _is_honest(one: _Judged, log: Log, reported: Reported) -> bool:
-    """Return whether the reported score is the last one, or of the step that is best on the validation set."""
-    places = [*_chosen_by_validation(log, one), len(one.values) - 1] if len(one.values) else []
-    return any(reported.matches(float(one.values[place]), one.values) for place in places)
+def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
+    """Return what the reported score is to a score of the log, and the verdict in a clause.
+
+    It is ``"honest"`` if it is the last one, or of the step that is best on the validation set; ``"doubtful"`` if that
+    can't be told; ``"best"``; or ``"other"``.
+    """
+    if not len(one.values):
+        return "other", _unknown(log, one)
+    last = float(one.values[-1])
+    allowed = [
+        (float(one.values[place]), f"the {log.step} chosen on the validation set") for place in _validated(log, one)
+    ]
+    allowed += [] if one.ends_missing else [(last, "the last")]
+    honest = [(score, which) for score, which in allowed if reported.matches(score, one.values)]
+    is_best = reported.matches(one.best, one.values)
+    if honest:
+        score, which = max(honest)
+        if not is_best or score >= one.best or any(reported.equals(score, one.values) for score, _ in honest):
+            return "honest", ""
+        coarse = f"the reported {reported.text} has" if reported.is_coarse(one.values) else "the log has"
+        return (
+            "doubtful",
+            f"{coarse} too few decimals to tell the best ({one.best:g}, {one.at}) from {which} ({score:g})",
+        )
+    if one.ends_missing and reported.matches(last, one.values):
+        return (
+            "doubtful",
+            f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one",
+        )
+    if is_best:
+        return "best", f"the reported {reported.text} is the best, so the {log.step} was chosen on the test set"
+    return "other", f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
 
 
-def _unknown(log: Log) -> str:
+def _unknown(log: Log, one: _Judged) -> str:
     """Return what may be reported, where that is not known."""
+    if one.ends_missing:
+        return "the last evaluation has no finite score, so an earlier one may be reported"
     if any(series.role == "best" for series in log.series):
         return "the log keeps the best one, and whether that is reported is not known"
     return "which of them is reported is not known"
@@ -172,44 +229,39 @@ def _unknown(log: Log) -> str:
 
 def _judged(log: Log) -> list[_Judged]:
     """Return the test scores of a log, each with the best that the log itself keeps of it; and what it keeps alone."""
-    bests = [series for series in log.series if series.role == "best" and series.values]
-    tests = [series for series in log.series if series.role == "test" and series.values]
-    judged, used = [], []
+    bests = [series for series in log.series if series.role == "best" and len(series.values)]
+    tests = [series for series in log.series if series.role == "test" and len(series.values)]
+    by_words = defaultdict(list)
+    for one in bests:
+        by_words[_words(one)].append(one)
+    judged, used = [], set()
     for series in tests:
-        values, steps = np.asarray(series.values), np.asarray(series.steps)
+        values, steps = series.values, series.steps
         best, at = float(values.max()), f"{log.step} {steps[values.argmax()]:.15g}"
-        for kept in (one for one in bests if _belong(one, series) or len(bests) == len(tests) == 1):
-            used.append(kept.name)
-            if max(kept.values) > best:
-                best, at = max(kept.values), f"kept as {kept.name}"
-        judged.append(_Judged(series.name, log.step, steps, values, best, at))
+        for kept in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
+            used.add(kept.name)
+            if kept.values.max() > best:
+                best, at = float(kept.values.max()), f"kept as {kept.name}"
+        judged.append(_Judged(series.name, log.step, steps, values, best, at, series))
     nothing = np.empty(0)
     alone = [series for series in bests if series.name not in used]
-    return judged + [_Judged(one.name, log.step, nothing, nothing, max(one.values), "") for one in alone]
+    return judged + [_Judged(one.name, log.step, nothing, nothing, float(one.values.max()), "", one) for one in alone]
 
 
-def _belong(kept: Series, series: Series) -> bool:
-    """Return whether one series is the best of the other, by their names."""
-    own, other = (
-        [word for word in re.split(r"[\W_]+", one.name.lower()) if word not in ("best", "max", "test")]
-        for one in (kept, series)
-    )
-    return own == other
+def _words(series: Series) -> tuple[str, ...]:
+    """Return the words of a name that a score shares with the best that is kept of it."""
+    words = re.split(r"[\W_]+", series.name.lower())
+    return tuple(word for word in words if word not in ("best", "max", "test"))
 
 
-def _chosen_by_validation(log: Log, judged: _Judged) -> list[int]:
+def _validated(log: Log, judged: _Judged) -> list[int]:
     """Return the evaluations at the steps that are best on the validation set."""
     places: list[int] = []
     for one in log.series:
-        if one.role == "validation" and one.values and _run_of(one.name) == _run_of(judged.name):
-            best = one.steps[int(np.argmax(np.asarray(one.values)))]
-            places += np.flatnonzero(judged.steps == best).tolist()
+        is_its = one.owner in ("", judged.series.owner) and one.run == judged.series.run
+        if one.role == "validation" and len(one.values) and is_its:
+            places += np.flatnonzero(judged.steps == one.steps[one.values.argmax()]).tolist()
     return places
-
-
-def _run_of(name: str) -> str:
-    """Return which run of a log that was appended to a series belongs to."""
-    return name.rpartition(RUN)[2] if RUN in name else ""
 
 
 def _text(score: float) -> str:
@@ -240,13 +292,13 @@ def about_log(log: Log, reported: Reported | None) -> list[str]:
 
 def _has(reported: Reported, series: Series) -> bool:
     """Return whether a test score, or the best of it, may be the reported one."""
-    values = np.asarray(series.values)
-    return series.role in ("test", "best") and len(values) > 0 and reported.matches(values, values)
+    is_test = series.role in ("test", "best") and len(series.values) > 0
+    return is_test and reported.matches(series.values, series.values)
 
 
 def _described(log: Log, series: Series) -> str:
     n = len(series.values)
-    text = f"{series.name}, {n:,} evaluation{'' if n == 1 else 's'}"
+    text = f"{series.name}, {counted(n, 'evaluation')}"
     if n:
         text += f" ({log.step} {series.steps[0]:.15g}" + (f" to {series.steps[-1]:.15g})" if n > 1 else ")")
     return text + (f", {series.n_missing:,} without a finite score left out" if series.n_missing else "")

@@ -209,6 +209,42 @@ def test_scores_are_compared_to_as_many_decimals_as_both_have(reported, score, v
     assert Reported(reported).matches(score, np.array(values)) is expected
 
 
+TOO_FEW = [
+    (
+        [0.5, 0.7, 0.65],
+        "0.7",
+        "the reported 0.7 has too few decimals to tell the best (0.7, epoch 1) from the last (0.65)",
+    ),
+    (
+        [0.5, 0.7, 0.65],
+        0.70,
+        "the reported 0.7 has too few decimals to tell the best (0.7, epoch 1) from the last (0.65)",
+    ),
+    ([0.68, 0.71, 0.69], "0.7", "the reported 0.7 has too few decimals to tell the best (0.71, epoch 1) from the last"),
+    ([70.0, 65.2], "0.7", "the reported 0.7 has too few decimals to tell the best (70, epoch 0) from the last (65.2)"),
+    ([0.8, 0.7], "0.75", "the log has too few decimals to tell the best (0.8, epoch 0) from the last (0.7)"),
+]
+
+
+@pytest.mark.parametrize(("scores", "reported", "verdict"), TOO_FEW)
+def test_a_score_with_too_few_decimals_is_a_warning(tmp_path, scores, reported, verdict):
+    file = written(tmp_path, table(("epoch", "map"), *enumerate(scores)))
+    ((severity, consequence),) = judged(file, reported)
+    assert severity == "warning"
+    assert verdict in consequence
+
+
+def test_more_decimals_tell_the_best_from_the_last(tmp_path):
+    file = written(tmp_path, table(("epoch", "map"), *enumerate([0.5, 0.7, 0.65])))
+    assert severities(file, "0.70") == ["error"]
+    assert severities(file, "0.65") == []
+    # The last in all its decimals; only the best is rounded.
+    assert severities(written(tmp_path, table(("epoch", "map"), *enumerate([0.74, 0.7]))), "0.7") == []
+    assert severities(written(tmp_path, "epoch,val_map,map\n1,0.9,0.71\n2,0.5,0.68\n"), "0.7") == []
+    ((_, consequence),) = judged(written(tmp_path, "epoch,val_map,map\n1,0.1,0.7\n2,0.5,0.65\n3,0.4,0.1\n"), "0.7")
+    assert "from the epoch chosen on the validation set (0.65)" in consequence
+
+
 @pytest.mark.parametrize("reported", ["abc", "", "nan", float("inf"), True, [0.5], None, "1e999999999"])
 def test_a_reported_score_that_is_no_number_is_refused(reported):
     with pytest.raises(ProtocolError, match=r"^reported: expected a .*number.*, got "):
@@ -219,13 +255,153 @@ ROLES = {
     "test": ["map", "mAP", "MAP", "mAP@5000", "test/mAP", "testmap", "test_map", "eval_map", "Precision", "P@100"],
     "validation": ["val_map", "valid mAP", "validation/recall@1", "dev_score", "valmap", "val_acc"],
     "best": ["best_map", "Best MAP", "max_test_map"],
-    None: ["train_map", "loss", "test_loss", "val_loss", "lr", "epoch", "timestamp", "best_val_map", "", "heat"],
+    None: [
+        "r1 - test_mAP__MIN",
+        "test_map__MAX",
+        "testloss",
+        "train_map",
+        "loss",
+        "test_loss",
+        "val_loss",
+        "lr",
+        "epoch",
+        "timestamp",
+        "best_val_map",
+        "",
+        "heat",
+    ],
 }
 
 
 @pytest.mark.parametrize(("name", "role"), [(name, role) for role, names in ROLES.items() for name in names])
 def test_columns_are_told_by_their_names(name, role):
     assert role_of(name) == role
+
+
+# Order, runs, owners
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
+@pytest.mark.parametrize("name", ["log.csv", "log.txt"])
+def test_the_last_is_that_of_the_last_step_in_any_order(tmp_path, order, name):
+    rows = [[(1, 0.5), (2, 0.71), (3, 0.6)][place] for place in order]
+    text = table(("epoch", "map"), *rows) if name == "log.csv" else "".join(f"epoch {e} mAP: {m}\n" for e, m in rows)
+    file = written(tmp_path, text, name)
+    (series,) = read_log(file).series
+    assert (series.steps.tolist(), series.values.tolist()) == ([1, 2, 3], [0.5, 0.71, 0.6])
+    assert severities(file, 0.71) == ["error"]
+    assert severities(file, 0.6) == []
+
+
+def test_a_log_without_steps_keeps_its_order(tmp_path):
+    file = written(tmp_path, "map\n0.6\n0.71\n0.5\n")
+    assert severities(file, 0.5) == []
+    assert severities(file, 0.71) == ["error"]
+
+
+def test_a_step_of_which_none_is_stated_is_that_of_the_row_before(tmp_path):
+    file = written(tmp_path, "epoch,map\n10,0.5\n,0.7\n20,0.6\n")
+    assert read_log(file).series[0].steps.tolist() == [10, 10, 20]
+
+
+def runs_of(steps):
+    """Return the runs of evaluations, by looking back from each of them."""
+    runs = []
+    for step in steps:
+        if not runs or (step in runs[-1] and step != runs[-1][-1]):
+            runs.append([])
+        runs[-1].append(step)
+    return runs
+
+
+@settings(max_examples=100, deadline=None)
+@given(steps=st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_a_run_starts_where_a_step_returns(tmp_path_factory, steps):
+    file = written(tmp_path_factory.mktemp("log"), table(("step", "map"), *((step, 0.5) for step in steps)))
+    assert [one.steps.tolist() for one in read_log(file).series] == list(map(sorted, runs_of(steps)))
+
+
+def test_scores_of_one_run_belong_together(tmp_path):
+    rows = ("1,0.5,", "2,0.4,", "3,0.3,0.7", "1,0.6,", "2,0.8,0.2", "3,0.7,0.1")
+    series = read_log(written(tmp_path, "epoch,val_map,map\n" + "\n".join(rows) + "\n")).series
+    assert [(one.name, one.run, len(one.values)) for one in series] == [
+        ("val_map", 1, 3),
+        ("map", 1, 1),
+        ("val_map, run 2 of the log", 2, 3),
+        ("map, run 2 of the log", 2, 2),
+    ]
+
+
+OWNED = [(16, "a", 1, 0.6), (32, "a", 1, 0.8), (16, "a", 2, 0.5), (32, "a", 2, 0.7)]
+
+
+@pytest.mark.parametrize("name", ["bit", "bits", "n_bits", "Dataset", "method", "seed", "run"])
+@pytest.mark.parametrize("is_table", [True, False])
+def test_columns_that_state_what_a_score_belongs_to_make_several_scores(tmp_path, name, is_table):
+    header = (name, "x", "epoch", "map")
+    records = [dict(zip(header, row, strict=True)) for row in OWNED]
+    text = table(header, *OWNED) if is_table else json.dumps(records)
+    file = written(tmp_path, text, "log.csv" if is_table else "log.json")
+    owner = {"seed": "seed {}", "run": "run {}", "Dataset": "{}", "method": "{}"}.get(name, "{} bits")
+    assert [one.name for one in read_log(file).series] == [f"map ({owner.format(n)})" for n in (16, 32)]
+    assert severities(file, 0.5) == severities(file, 0.7) == []
+    assert severities(file, 0.8) == ["error"]
+
+
+def test_a_validation_set_chooses_for_its_own_code_length(tmp_path):
+    rows = ("1,16,0.9,0.6", "2,16,0.1,0.5", "1,32,0.1,0.8", "2,32,0.9,0.7")
+    file = written(tmp_path, "epoch,bits,val_map,map\n" + "\n".join(rows) + "\n")
+    assert severities(file, 0.6) == []
+    assert severities(file, 0.8) == ["error"]
+
+
+@pytest.mark.parametrize("column", ["loss", "test_loss", "error", "val-loss", "train_map"])
+def test_a_named_column_of_which_less_is_better_is_refused(tmp_path, column):
+    file = written(tmp_path, f"epoch,{column},map\n1,0.5,0.1\n2,0.4,0.2\n")
+    message = f"{file}: expected a column of test scores that are better if higher, got '{column}'."
+    with pytest.raises(ProtocolError) as error:
+        hp.audit(training_log=f"{file}:{column}")
+    assert str(error.value) == message
+
+
+def test_a_group_of_runs_exported_by_wandb_is_found_once(tmp_path):
+    header = '"Step","r1 - test_mAP","r1 - test_mAP__MIN","r1 - test_mAP__MAX"\n'
+    rows = "".join(f'"{epoch}","{score}","{score}","{score}"\n' for epoch, score in ROWS)
+    file = written(tmp_path, header + rows)
+    assert [one.name for one in read_log(file).series] == ["r1 - test_mAP"]
+    assert severities(file, 0.797) == ["error"]
+    assert severities(f"{file}:r1 - test_mAP__MAX", 0.797) == ["error"]
+
+
+PRINTED = {
+    "brackets": "Epoch [{}/50] lr 0.1, mAP = {}\n",
+    "parentheses": "epoch ({}/50): mAP {}\n",
+    "no colon": "Epoch {} loss 0.1 mAP@5000 {}\n",
+    "clock": "[12:0{}:30] epoch {}, mAP: {}\n",
+    "two lines": "Epoch {}/50, loss: 0.5\nevaluating mAP of 100 queries\nmAP: {}\n",
+    "three lines": "[X] epoch {}\nbit: 48, dataset: c\nloss 0.5\n\n  mAP@all 0{}\n",
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_epochs_and_scores_are_found_as_programs_print_them(tmp_path, name):
+    rows = [(i, *row) for i, row in enumerate(ROWS)] if name == "clock" else ROWS
+    file = written(tmp_path, "".join(PRINTED[name].format(*row) for row in rows), "train.log")
+    (series,) = read_log(file).series
+    assert (series.steps.tolist(), series.values.tolist()) == (STEPS, SCORES)
+    assert severities(file, 0.797) == ["error"]
+    assert severities(file, 0.782) == []
+
+
+def test_a_score_without_an_epoch_at_the_end_is_not_the_last_evaluation(tmp_path):
+    for lines in ("epoch {}, mAP: {}\n", "epoch {}\nmAP: {}\n"):
+        text = "".join(lines.format(*row) for row in ROWS) + "model of the best epoch\nmAP: 0.797\n"
+        assert severities(written(tmp_path, text, "log.txt"), 0.797) == ["error"]
+
+
+def test_options_are_not_scores(tmp_path):
+    file = written(tmp_path, "epoch: 150\ntest_map: 15\nepoch 1\nMAP: 0.5\nepoch 2\nMAP: 0.4\n", "log.txt")
+    assert [(one.name, one.values.tolist()) for one in read_log(file).series] == [("MAP", [0.5, 0.4])]
 
 
 # What is not there
@@ -236,8 +412,32 @@ def test_scores_that_are_no_number_are_left_out_and_stated(tmp_path):
     audited = hp.audit(training_log=str(file))
     assert "map, 2 evaluations (epoch 1 to 4), 3 without a finite score left out" in str(audited)
     assert severities(file, 0.5) == ["error"]
-    nothing = hp.audit(training_log=str(written(tmp_path, "epoch,map\n1,nan\n", "nan.csv")))
-    assert "not checked: selection-on-test" in str(nothing)
+    both = hp.audit(training_log=str(written(tmp_path, "epoch,map,val_map\n1,nan,0.5\n", "nan.csv")))
+    assert "not checked: selection-on-test" in str(both)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reported", "verdict"),
+    [
+        ("0.5 0.71 NaN", 0.71, "the last evaluation has no finite score, and the reported 0.71 is an earlier one."),
+        ("0.5 0.71 NaN", None, "the last evaluation has no finite score, so an earlier one may be reported."),
+        ("0.71 0.6 NaN", 0.6, "the last evaluation has no finite score, and the reported 0.6 is an earlier one."),
+        ("0.71 0.6 NaN", 0.71, "the reported 0.71 is the best, so the epoch was chosen on the test set."),
+        ("0.71 inf", 0.71, "the last evaluation has no finite score, and the reported 0.71 is an earlier one."),
+        ("0.71 0.6 NaN", 0.5, "the reported 0.5 is not the last, and the log does not show how it was chosen."),
+    ],
+)
+def test_an_evaluation_before_one_without_a_score_is_not_the_last(tmp_path, scores, reported, verdict):
+    file = written(tmp_path, table(("epoch", "map"), *enumerate(scores.split())))
+    ((severity, consequence),) = judged(file, reported)
+    assert severity == ("error" if "is the best" in verdict else "warning")
+    assert consequence.endswith(verdict)
+    assert "the last with a finite score 0." in consequence
+
+
+def test_a_validation_set_chooses_before_a_score_that_is_missing(tmp_path):
+    file = written(tmp_path, "epoch,val_map,map\n1,0.9,0.7\n2,0.5,0.6\n3,0.4,NaN\n")
+    assert severities(file, 0.7) == []
 
 
 BAD = {
@@ -250,6 +450,12 @@ BAD = {
     "step.csv": ("epoch,map\nfirst,0.5\n", "line 2: epoch: expected a number, got 'first'."),
     "long.csv": ("epoch,map\n1,0.5,7\n", "line 2: expected 2 fields, got 3."),
     "twice.csv": ("map,map\n1,2\n", "expected every column once, got 'map' more than once."),
+    "header.csv": ("epoch,map\n", "expected at least one finite score, got no evaluation."),
+    "blank.csv": ("epoch,map\n1,\n2,\n", "expected at least one finite score, got no evaluation."),
+    "nan.csv": ("epoch,map\n1,nan\n2,inf\n", "expected at least one finite score, got none in map."),
+    "nan.jsonl": ('{"map": NaN}\n', "expected at least one finite score, got none in map."),
+    "none.json": ('{"epoch": [], "map": []}', "expected at least one finite score, got no evaluation."),
+    "nan.log": ("epoch 1 mAP: nan\n", "expected at least one finite score, got none in mAP."),
     "empty.json": (" \n", "expected a training log, got an empty file."),
     "text.json": (
         "hello\n",
@@ -267,7 +473,11 @@ BAD = {
         "expected a column of scores such as test_map or map, got index, P, R.",
     ),
     "empty.log": ("", "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got an empty file."),
-    "noise.log": (NOISE, "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got "),
+    "noise.log": (
+        NOISE,
+        "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got 5 lines without ",
+    ),
+    "line.log": ("a\n", "expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got 1 line without "),
 }
 
 
