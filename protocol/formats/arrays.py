@@ -7,6 +7,7 @@ compared with a limit and with the file before any memory is allocated: a few ki
 import contextlib
 import csv
 import re
+import sys
 import textwrap
 import warnings
 import zipfile
@@ -79,10 +80,11 @@ def read_labels(file: str | Path) -> NDArray:
 
 
 def _strings(array: NDArray, file: str | Path) -> NDArray:
-    try:
-        array.tolist()
-    except ValueError as error:
-        raise ProtocolError(f"{file}: expected strings, got characters that do not exist ({error}).") from error
+    """Return strings, or raise ProtocolError if they hold a character that does not exist, which NumPy lets pass."""
+    if array.dtype.kind == "U":
+        points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if points.size and points.max() > sys.maxunicode:
+            raise ProtocolError(f"{file}: expected strings, got a character U+{points.max():X}, which does not exist.")
     return array
 
 

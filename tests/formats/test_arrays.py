@@ -13,7 +13,7 @@ from scipy import sparse
 
 from protocol.checks import ProtocolError
 from protocol.formats import arrays
-from protocol.formats.arrays import array_shape, npz_keys, read_array, read_csr, read_lists
+from protocol.formats.arrays import array_shape, npz_keys, read_array, read_csr, read_labels, read_lists
 
 ARRAY = np.array([[1, 0, 1], [0, 1, 1]], dtype=np.uint8)
 
@@ -390,3 +390,15 @@ def test_a_damaged_header_is_one_line(tmp_path):
         with pytest.raises(ProtocolError) as error:
             array_shape(tmp_path / path)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_characters_that_do_not_exist_are_no_strings(tmp_path, order):
+    """NumPy reads them as strings on which Python's own functions fail."""
+    np.save(
+        tmp_path / "ids.npy", np.frombuffer(np.array([97, 0x110000], dtype=f"{order}u4").tobytes(), dtype=f"{order}U1")
+    )
+    with pytest.raises(
+        ProtocolError, match=r"ids\.npy: expected strings, got a character U\+110000, which does not exist\."
+    ):
+        read_labels(tmp_path / "ids.npy")
