@@ -37,6 +37,17 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u061c\u200e\u200f\u2066-
 """Control characters, those that reorder text among them, and the surrogates that stand for undecodable bytes."""
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(1797, "item")
+    ('1 run', '1,797 items')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def printable(text: str, *, keep: str = "") -> str:
     r"""Return text with control characters escaped: names in a file may hold codes that steer a terminal.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from protocol.auditing.findings import Finding, Removal, found
 from protocol.auditing.inputs import array_from, is_file, name_of, numbers_of
 from protocol.auditing.split import Dataset, Split
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.formats.arrays import read_labels
 from protocol.formats.text import lines
 
@@ -93,11 +93,6 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
             source="a guess from file names" if groups.guessed else groups.source,
         )
     return made
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number of things in words: ``1 group``, ``2,525 groups``."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def _sizes(groups: Groups, items: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.auditing.groups import counted
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.formats.text import lines
 
 _EXPECTED = "a training log"

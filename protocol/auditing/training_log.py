@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.findings import Finding, found
-from protocol.auditing.groups import counted
 from protocol.auditing.inputs import is_file
 from protocol.auditing.log_formats import Log, Series, read_log
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 
 _PERCENT = 100.0
 _DECIMALS = 6  # at the most, to which scores of a log are compared

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
 
 if TYPE_CHECKING:
@@ -90,11 +90,6 @@ def _features(experiment: "Experiment") -> list[str]:
             + (f"; finished codes: {', '.join(finished)}" if finished else "")
         )
     return rows
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is right."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _files(experiment: "Experiment") -> list[str]:

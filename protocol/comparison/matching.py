@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, counted, one_of
 from protocol.comparison.reading import Score, named_by_method
 from protocol.identity import PROTOCOL
-from protocol.report.figure import counted, listed
+from protocol.report.figure import listed
 
 NOT_RECORDED = "not recorded"
 """The value of a field that no file records and that is assumed to be equal."""

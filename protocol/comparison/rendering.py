@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from protocol import tables
+from protocol.checks import counted
 from protocol.comparison.differences import Difference, Differences
 from protocol.comparison.matching import NOT_RECORDED, OF_METRIC, Assumed
 from protocol.comparison.reading import Score
@@ -20,7 +21,6 @@ from protocol.report.figure import (
     Section,
     Table,
     between,
-    counted,
     listed,
     rows_chart,
     spread,

@@ -216,17 +216,6 @@ def spread(mean: float, std: float) -> str:
     return f"{number(mean)} ± {f'{std:.4f}' if abs(mean) >= _SMALL else number(std)}"
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    Examples
-    --------
-    >>> counted(1, "run"), counted(1797, "item")
-    ('1 run', '1,797 items')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def between(values: Collection[int]) -> str:
     """Return the least and the greatest of whole numbers in words, or the one that all of them are.
 

@@ -12,8 +12,7 @@ from protocol.auditing.duplicates.inputs import Items, called, opened_images, ve
 from protocol.auditing.duplicates.proposals import Pairs, Proposals, ordered
 from protocol.auditing.duplicates.vectors import is_small, n_steps, similar_vectors
 from protocol.auditing.duplicates.verification import correlations
-from protocol.auditing.groups import counted
-from protocol.checks import ProtocolError, integer, number, one_of
+from protocol.checks import ProtocolError, counted, integer, number, one_of
 from protocol.evaluation.progress import Progress, stage
 from protocol.groundtruth import check_rows
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.auditing.duplicates import measured
-from protocol.auditing.groups import counted
-from protocol.checks import need
+from protocol.checks import counted, need
 from protocol.tables import text, write_csv
 
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from protocol.report.figure import ABSENT, Section, Table, counted, number
+from protocol.checks import counted
+from protocol.report.figure import ABSENT, Section, Table, number
 from protocol.report.results import PLACE, Results
 
 _TITLE = "Without the queries that have a near-duplicate"

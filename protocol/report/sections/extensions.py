@@ -4,7 +4,8 @@ from typing import Any
 
 import altair as alt
 
-from protocol.report.figure import ABSENT, Figure, Section, Table, counted, number, rows_chart, tooltips
+from protocol.checks import counted
+from protocol.report.figure import ABSENT, Figure, Section, Table, number, rows_chart, tooltips
 from protocol.report.identities import check_identities
 from protocol.report.results import Results
 

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, Section, Table, between, counted, listed, spread
+from protocol.checks import counted
+from protocol.report.figure import ABSENT, Section, Table, between, listed, spread
 from protocol.report.results import PLACE, Results
 
 

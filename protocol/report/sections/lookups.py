@@ -4,8 +4,9 @@ from typing import Any
 
 import altair as alt
 
+from protocol.checks import counted
 from protocol.report.display import LOOKUP_QUERIES
-from protocol.report.figure import Figure, Section, counted, hasher_colour, hasher_shape, rows_chart, tooltips
+from protocol.report.figure import Figure, Section, hasher_colour, hasher_shape, rows_chart, tooltips
 from protocol.report.results import Results
 
 _FEW = alt.Axis(tickCount=4, format="~g")

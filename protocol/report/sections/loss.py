@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from protocol.checks import counted
 from protocol.report.figure import (
     ABSENT,
     Figure,
     Section,
     Table,
-    counted,
     hasher_colour,
     hasher_shape,
     listed,

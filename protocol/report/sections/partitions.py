@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from protocol.report.figure import ABSENT, Section, Table, counted
+from protocol.checks import counted
+from protocol.report.figure import ABSENT, Section, Table
 from protocol.report.layout import class_balances, layouts
 from protocol.report.results import Results
 

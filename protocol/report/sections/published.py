@@ -1,6 +1,7 @@
 """Our figures beside published ones of the same cell."""
 
-from protocol.report.figure import Section, Table, counted, spread
+from protocol.checks import counted
+from protocol.report.figure import Section, Table, spread
 from protocol.report.results import Results
 
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]

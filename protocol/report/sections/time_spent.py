@@ -2,7 +2,8 @@
 
 import altair as alt
 
-from protocol.report.figure import Figure, Section, counted, rows_chart, tooltips
+from protocol.checks import counted
+from protocol.report.figure import Figure, Section, rows_chart, tooltips
 from protocol.report.results import Results
 
 
