@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from protocol.formats import text
 
 _BLOCK_BYTES = 4 << 20
-_ARRAY_BYTES = 64 << 20  # of the ids of a block: one long id makes room for as much in every line
+_ARRAY_BYTES = 64 << 20  # of the ids of a block: one long id takes as much in every line
 _BOM = b"\xef\xbb\xbf"
 _VISIBLE = bytes(range(33, 127))
 
@@ -82,6 +82,8 @@ class _Form:
             raise _OtherForm
         width = self._width
         lines = [line for line in block.split(b"\n") if line]
+        if max(map(len, lines), default=0) >= text.LINE_BYTES:
+            raise _OtherForm  # which the other reader refuses
         ids = [line[:-width] for line in lines] if width else lines
         if not all(ids) or self._mark in b"".join(ids) or max(map(len, ids), default=0) * len(ids) > _ARRAY_BYTES:
             raise _OtherForm
