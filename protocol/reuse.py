@@ -57,7 +57,7 @@ def unchanged(paths: Sequence[str | Path], made_of: Mapping[int, Mapping[str, An
     if not all(file.exists() for file in files):
         return {}
     try:
-        recorded = [storage.read_passport(file)["fits"] for file in files]
+        recorded = [storage.read_provenance(file)["fits"] for file in files]
         # In every file: a job that was killed between two of them leaves an older one.
         same = [n for n, own in made_of.items() if all(fits.get(str(n), {}).get("made_of") == own for fits in recorded)]
         found = [storage.grouped(storage.read(file)) for file in files] if same else []

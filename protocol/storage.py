@@ -152,7 +152,7 @@ def array_digest(array: NDArray) -> str:
     return digest.of(array)
 
 
-def passport(
+def provenance(
     maker: str,
     *,
     parameters: Mapping[str, Any],
@@ -178,13 +178,13 @@ def passport(
     **more
         What else to say, JSON-able.
     """
-    passports = {name: read_passport(path) for name, path in inputs.items()}
-    inherited = (note for source in passports.values() for note in source["notes"])
+    records = {name: read_provenance(path) for name, path in inputs.items()}
+    inherited = (note for source in records.values() for note in source["notes"])
     return {
         "maker": maker,
         "parameters": dict(parameters),
         "seed": seed,
-        "inputs": {name: source["digest"] for name, source in passports.items()},
+        "inputs": {name: source["digest"] for name, source in records.items()},
         "versions": dict(versions()),
         "notes": list(dict.fromkeys([*inherited, *notes])),
         **more,
@@ -248,20 +248,20 @@ class Writer:
             array[-len(rows) :] = rows
             self._growing[name].update(rows)
 
-    def _finish(self, passport: Mapping[str, Any]) -> None:
+    def _finish(self, provenance: Mapping[str, Any]) -> None:
         self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
         for name, digest in self._digests.items():
             self._file[name].attrs["sha256"] = digest
-        self._file.attrs["passport"] = json.dumps(passport, sort_keys=True)
-        self._file.attrs["digest"] = _whole_digest(self._digests, self._file.attrs["passport"])
+        self._file.attrs["provenance"] = json.dumps(provenance, sort_keys=True)
+        self._file.attrs["digest"] = _whole_digest(self._digests, self._file.attrs["provenance"])
 
 
 @contextlib.contextmanager
-def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = False) -> Iterator[Writer]:
+def writing(path: str | Path, provenance: Mapping[str, Any], *, compress: bool = False) -> Iterator[Writer]:
     """Give a writer of one HDF5 file, which appears under `path` only when the block ends without an error.
 
     `compress` suits counts, which are mostly zero; features and codes don't shrink and are slower to read then. The
-    passport is read at the end of the block, so what is learned on the way may still be added to it.
+    provenance is read at the end of the block, so what is learned on the way may still be added to it.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = F
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "x.h5")
-    ...     with writing(path, passport("doctest", parameters={}, inputs={})) as file:
+    ...     with writing(path, provenance("doctest", parameters={}, inputs={})) as file:
     ...         for block in range(3):
     ...             file.append("X", np.full((2, 4), block))
     ...     with streamed(path, "X") as X:
@@ -284,20 +284,22 @@ def writing(path: str | Path, passport: Mapping[str, Any], *, compress: bool = F
         with h5py.File(temporary, "w", userblock_size=checksums.USER_BLOCK) as file:
             writer = Writer(file, compress=compress)
             yield writer
-            writer._finish(passport)
+            writer._finish(provenance)
         checksums.seal(temporary)
 
 
-def write(path: str | Path, arrays: Mapping[str, Any], passport: Mapping[str, Any], *, compress: bool = False) -> None:
-    """Write arrays (names may hold ``/``) and a passport as one HDF5 file; as `writing`, with every array whole."""
-    with writing(path, passport, compress=compress) as file:
+def write(
+    path: str | Path, arrays: Mapping[str, Any], provenance: Mapping[str, Any], *, compress: bool = False
+) -> None:
+    """Write arrays (names may hold ``/``) and a provenance record as one HDF5 file; as `writing`, with whole arrays."""
+    with writing(path, provenance, compress=compress) as file:
         for name, values in sorted(arrays.items()):
             file.put(name, values)
 
 
-def _whole_digest(digests: Mapping[str, str], passport: str) -> str:
-    """Return the digest of a file's content: of the digests of its arrays and of its passport."""
-    return hashlib.sha256((json.dumps(digests, sort_keys=True) + passport).encode()).hexdigest()
+def _whole_digest(digests: Mapping[str, str], provenance: str) -> str:
+    """Return the digest of a file's content: of the digests of its arrays and of its provenance record."""
+    return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
 
 def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
@@ -393,11 +395,11 @@ def read_group(path: str | Path, group: str) -> dict[str, NDArray]:
         return {name: stored[...] for name, stored in sorted(groups[group].items())}
 
 
-def read_passport(path: str | Path) -> dict[str, Any]:
-    """Return a file's passport, with the digest of the whole file's content under ``"digest"``; errors as `read`."""
+def read_provenance(path: str | Path) -> dict[str, Any]:
+    """Return a file's provenance record, with the digest of its whole content as ``"digest"``; errors as `read`."""
     with _opened(path) as (file, _):
         try:
-            record = json.loads(file.attrs["passport"])
+            record = json.loads(file.attrs["provenance"])
         except (ValueError, RecursionError) as error:
             raise ProtocolError(f"{path}: provenance record: expected JSON, got {type(error).__name__}.") from error
         if not isinstance(record, dict):

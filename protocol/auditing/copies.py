@@ -126,10 +126,10 @@ def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: 
         ``content.h5`` and each ``features.h5``.
     dataset : Dataset
     """
-    has_images = "images" in storage.read_passport(content)["arrays"]
+    has_images = "images" in storage.read_provenance(content)["arrays"]
     files = {"equal images": (content, "images")} if has_images else {}
     for path in () if has_images else features:
-        name = storage.read_passport(path)["maker"].removeprefix("feature ")
+        name = storage.read_provenance(path)["maker"].removeprefix("feature ")
         files[f"equal features, {name}"] = (path, "X")
     found = {}
     for alike, (path, array) in files.items():

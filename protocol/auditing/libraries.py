@@ -5,7 +5,7 @@ from pathlib import Path
 
 from protocol.auditing.all_checks import Findings
 from protocol.auditing.findings import found
-from protocol.storage import read_passport
+from protocol.storage import read_provenance
 
 _BY_CODE_DIGEST = "hashing-protocol"  # a file whose code changed is made again, so its version may differ
 
@@ -32,7 +32,7 @@ def audit_libraries(files: Iterable[str | Path]) -> Findings:
     """
     made: dict[str, dict[str, list[str]]] = {}
     for file in map(str, files):
-        for library, version in read_passport(file)["versions"].items():
+        for library, version in read_provenance(file)["versions"].items():
             if library != _BY_CODE_DIGEST:
                 made.setdefault(library, {}).setdefault(version, []).append(file)
     findings: Findings = {}

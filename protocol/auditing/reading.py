@@ -66,7 +66,7 @@ def read_dataset(path: str | Path) -> Dataset:
     for name, array in storage.grouped(items).get("partitions", {}).items():
         if array.ndim != 1:
             raise ProtocolError(f"{path}: partition {name!r}: expected row numbers (n,), got {_described(array)}.")
-    y, record = items.get("labels"), storage.read_passport(path)
+    y, record = items.get("labels"), storage.read_provenance(path)
     return Dataset(
         n_items=len(ids),
         ids=ids,
@@ -133,7 +133,7 @@ def _provenance(file: str | Path) -> dict[str, Any]:
     """Return what a file of the pipeline records of its making: checked, since anybody may have written the file."""
     if Path(file).suffix.lower() != ".h5":
         return {}
-    record = storage.read_passport(file)
+    record = storage.read_provenance(file)
     kinds = {"maker": str, "parameters": dict, "inputs": dict}
     for key, kind in kinds.items():
         if not isinstance(record.get(key), kind):
@@ -215,7 +215,7 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
     """Return the ``items.h5`` that a split was drawn from, where a folder above or its ``datasets`` holds it."""
     for folder in splits.parents:
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
-            if path.is_file() and storage.read_passport(path)["digest"] == provenance["inputs"].get("labels"):
+            if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
                 return path
     return None
 

@@ -64,7 +64,7 @@ def write_stored(
     codes: str | Path,
     stored: Mapping[int, Stored],
     image: NDArray[np.int64],
-    passport: Mapping[str, Any],
+    provenance: Mapping[str, Any],
 ) -> None:
     """Write the files of models and codes, each with a second name for later runs (`protocol.reuse`).
 
@@ -75,10 +75,10 @@ def write_stored(
         By code length.
     image : ndarray of int64, shape (n_items,)
         The image that each encoded item comes from.
-    passport : mapping
+    provenance : mapping
     """
     learned = {n_bits: own.model for n_bits, own in stored.items()}
     packed = {n_bits: own.codes for n_bits, own in stored.items()} | {"image": image}
     for path, arrays in ((models, learned), (codes, packed)):
-        storage.write(path, storage.flattened(arrays), passport)
+        storage.write(path, storage.flattened(arrays), provenance)
         keep(path)

@@ -50,4 +50,4 @@ def write_counts(
         The files that the counts were made from.
     """
     parameters = {"extensions": [list(pair) for pair in extensions], "ground_truths": ground_truths}
-    storage.write(path, arrays, storage.passport("counts", parameters=parameters, inputs=inputs), compress=True)
+    storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)

@@ -126,7 +126,7 @@ def leak_text(
     table: "pd.DataFrame",
     summary: "pd.DataFrame",
     *,
-    passport: Mapping[str, Any],
+    provenance: Mapping[str, Any],
     experiment: str,
     study: Mapping[str, Any],
 ) -> str:
@@ -136,7 +136,7 @@ def leak_text(
     ----------
     table, summary : DataFrame
         As `leaks` and `summarise_leaks` make them.
-    passport : mapping
+    provenance : mapping
         Of the dataset's file: its notes and versions.
     experiment : str
     study : mapping
@@ -163,8 +163,8 @@ def leak_text(
         power=_power_table(learners),
         together=_together_table(pooled),
         tables=_tables(summary),
-        versions=", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items())),
-        notes=passport["notes"],
+        versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
+        notes=provenance["notes"],
     )
 
 

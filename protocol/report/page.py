@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
     title = f"{results.setting['experiment']}: how {results.setting['dataset']} is retrieved by binary codes"
-    return render(title, sections(results), notes=results.passport["notes"])
+    return render(title, sections(results), notes=results.provenance["notes"])
 
 
 def render(title: str, parts: Sequence[Section], *, notes: Sequence[str] = ()) -> str:

@@ -40,12 +40,12 @@ def reading(
     import pandas as pd
 
     verify(files["metrics"])  # the page names it
-    passport = storage.read_passport(files["content"])
-    has_images = "images" in passport["arrays"]
+    provenance = storage.read_provenance(files["content"])
+    has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
             setting=config,
-            passport=passport,
+            provenance=provenance,
             items=storage.read(files["labels"]),
             images=images,
             summary=read_table(files["summary"]),
@@ -60,7 +60,7 @@ def reading(
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
-            passports={str(path): storage.read_passport(path) for path in files["provenance"]},
+            records={str(path): storage.read_provenance(path) for path in files["provenance"]},
             claims=json.loads(verified(files["claims"])),
         )
 
@@ -83,7 +83,7 @@ def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     """Return the number of files that were made with each version, by library."""
     made: dict[str, dict[str, int]] = {}
     for path in dict.fromkeys(map(str, paths)):
-        for library, version in storage.read_passport(path)["versions"].items():
+        for library, version in storage.read_provenance(path)["versions"].items():
             of_library = made.setdefault(library, {})
             of_library[version] = of_library.get(version, 0) + 1
     return made

@@ -113,7 +113,7 @@ class Results:
     ----------
     setting : mapping
         The checked configuration, every default filled in.
-    passport : mapping
+    provenance : mapping
         Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
         ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` where the dataset has them.
@@ -143,7 +143,7 @@ class Results:
         Of every job: ``stage``, ``hasher`` where it has one, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
         By library, the number of files that were made with each version.
-    passports : mapping of str to mapping
+    records : mapping of str to mapping
         Of the files of run 0, by path.
     claims : sequence of mapping
         The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
@@ -151,7 +151,7 @@ class Results:
     """
 
     setting: Mapping[str, Any]
-    passport: Mapping[str, Any]
+    provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
     images: Any
     summary: "pd.DataFrame"
@@ -166,7 +166,7 @@ class Results:
     displayed: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
-    passports: Mapping[str, Mapping[str, Any]]
+    records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
 
     @cached_property

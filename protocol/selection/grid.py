@@ -59,7 +59,7 @@ def best(scores: ArrayLike) -> int:
     return int(np.nanargmax(values))
 
 
-def selection_passport(
+def selection_provenance(
     hasher: Callable[..., Any],
     grid: Sequence[Mapping[str, Any]],
     scores: Mapping[int, ArrayLike],
@@ -88,7 +88,7 @@ def selection_passport(
     inputs : mapping of str to path
     """
     defaults = hasher().get_params()
-    return storage.passport(
+    return storage.provenance(
         "selection",
         parameters={**place, "n_bits": sorted(scores), "options": dict(options)},
         inputs=inputs,
@@ -110,10 +110,10 @@ def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
 
 
 def _rows(path: str | Path) -> Iterator[tuple[Any, ...]]:
-    passport, found = storage.read_passport(path), storage.grouped(storage.read(path))
-    parameters = passport["parameters"]
+    provenance, found = storage.read_provenance(path), storage.grouped(storage.read(path))
+    parameters = provenance["parameters"]
     cell = tuple(parameters[name] for name in _CELL)
     for n_bits, arrays in found.items():
-        for point, score in zip(passport["points"], arrays["scores"], strict=True):
-            marks = (point == passport["default"], point == passport["chosen"][n_bits])
+        for point, score in zip(provenance["points"], arrays["scores"], strict=True):
+            marks = (point == provenance["default"], point == provenance["chosen"][n_bits])
             yield (*cell, int(n_bits), parameters["metric"], described(point), *marks, DIGITS % score)

@@ -327,7 +327,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     path, parts = Path(path), {name: part for name, part in parts.items() if len(part)}
     match path.suffix.lower():
         case ".h5":
-            storage.write(path, parts, storage.passport("split", parameters={}, inputs={}))
+            storage.write(path, parts, storage.provenance("split", parameters={}, inputs={}))
         case ".npz":
             with storage.replacing(path) as temporary, open(temporary, "wb") as stream:
                 np.savez_compressed(stream, **parts)  # type: ignore[arg-type]

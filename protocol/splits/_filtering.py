@@ -73,7 +73,7 @@ def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
         case _:
             note = "entries were removed from this split (protocol audit --write-fixed)"
             arrays = {key or "items": array for key, array in arrays.items()}
-            storage.write(target, arrays, storage.passport("split", parameters={}, inputs={}, notes=[note]))
+            storage.write(target, arrays, storage.provenance("split", parameters={}, inputs={}, notes=[note]))
 
 
 @contextlib.contextmanager

@@ -98,12 +98,12 @@ def load_split(path: str | Path, items: str | Path | None = None) -> Split:
     texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
     if texts:
         raise ProtocolError(f"{path}: {texts[0]}: expected row numbers, got ids; read_split(path, ids) looks them up.")
-    made_from = storage.read_passport(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
+    made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
     if items is None:
         found = _items_of(path, made_from)
     else:
         found = Path(items)
-        if made_from not in (None, storage.read_passport(found)["digest"]):
+        if made_from not in (None, storage.read_provenance(found)["digest"]):
             raise ProtocolError(f"items: expected the items.h5 from which {path} was made, got {str(found)!r}.")
     return Split(**{name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}, path=path, items=found)
 
@@ -114,6 +114,6 @@ def _items_of(path: Path, digest: str | None) -> Path | None:
     if digest is None or len(folders) < 5:
         return None
     for file in sorted((folders[4] / "datasets").glob("*/items.h5")):
-        if storage.read_passport(file)["digest"] == digest:
+        if storage.read_provenance(file)["digest"] == digest:
             return file
     return None

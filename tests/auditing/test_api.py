@@ -151,9 +151,9 @@ class Loaded:
 def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
     items, file = tmp_path / "elsewhere" / "items.h5", tmp_path / "splits.h5"
-    storage.write(items, known, storage.passport("dataset x", parameters={}, inputs={}))
+    storage.write(items, known, storage.provenance("dataset x", parameters={}, inputs={}))
     parameters = {"sizes": SIZES, "lists": {}, "run": 0}
-    made = storage.passport("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
+    made = storage.provenance("split improved", parameters=parameters, inputs={"labels": items}, seed=0)
     storage.write(file, LEAKING, made)
     audited = hp.audit(Loaded(file, items))
     assert list(audited.findings) == [str(file)]

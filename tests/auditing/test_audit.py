@@ -462,18 +462,18 @@ def test_a_split_that_can_not_be_drawn_at_all_is_not_reproducible_either():
 
 def test_a_fit_on_other_data_is_a_leak():
     training = np.arange(6.0).reshape(3, 2)
-    passport = {"maker": "preprocessing", "fitted_on": storage.array_digest(training)}
-    assert audit_fit(passport, training.copy()) == []
-    (finding,) = audit_fit(passport, training[:2])
+    provenance = {"maker": "preprocessing", "fitted_on": storage.array_digest(training)}
+    assert audit_fit(provenance, training.copy()) == []
+    (finding,) = audit_fit(provenance, training[:2])
     assert (finding.name, finding.severity, finding.count) == ("preprocessing-leak", "error", 1)
 
 
 def test_labels_of_other_items_than_the_training_set_are_a_leak():
     digests = {"fitted_on": storage.array_digest(VECTORS["train"]), "fitted_on_labels": storage.array_digest(Y[:2])}
-    passport = {"maker": "supervision labels", **digests}
-    assert audit_learned(passport, VECTORS, Y[:2].copy()) == []
-    assert audit_learned(passport, VECTORS, None) == []
-    (finding,) = audit_learned(passport, VECTORS, Y[:2] + 1)
+    provenance = {"maker": "supervision labels", **digests}
+    assert audit_learned(provenance, VECTORS, Y[:2].copy()) == []
+    assert audit_learned(provenance, VECTORS, None) == []
+    (finding,) = audit_learned(provenance, VECTORS, Y[:2] + 1)
     assert (finding.name, finding.severity) == ("preprocessing-leak", "error")
 
 
@@ -511,8 +511,8 @@ def made_with(tmp_path, monkeypatch):
         paths = {}
         for name, own in versions.items():
             paths[name] = str(tmp_path / f"{name}.h5")
-            passport = storage.passport(name, parameters={}, inputs={})
-            storage.write(paths[name], {"x": np.arange(3)}, passport | {"versions": own})
+            provenance = storage.provenance(name, parameters={}, inputs={})
+            storage.write(paths[name], {"x": np.arange(3)}, provenance | {"versions": own})
         return paths
 
     return write

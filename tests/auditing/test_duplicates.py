@@ -381,7 +381,7 @@ class TestInputs:
 
     def test_a_dataset_of_the_pipeline_with_itself(self, sets, tmp_path):
         query, database = sets
-        made = storage.passport("dataset", parameters={}, inputs={})
+        made = storage.provenance("dataset", parameters={}, inputs={})
         images = np.concatenate([query, database])
         storage.write(tmp_path / "content.h5", {"images": images}, made)
         ids = [f"test/{i}" for i in range(4)] + [f"train/{i}" for i in range(40)]

@@ -295,13 +295,13 @@ def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
 def folder(tmp_path, monkeypatch):
     """A folder as the pipeline leaves it, with a split of CIFAR-10's items whose images nobody needs."""
     monkeypatch.chdir(tmp_path)
-    made = storage.passport("dataset cifar10", parameters={}, inputs={})
+    made = storage.provenance("dataset cifar10", parameters={}, inputs={})
     arrays = {"ids": IDS.astype("S"), "class_names": np.array([b"a"]), "labels": np.zeros(60_000, dtype=np.int64)}
     storage.write("items.h5", arrays | {f"partitions/{name}": rows for name, rows in OFFICIAL.items()}, made)
     parts = {"query": np.array([3, QUERY, SIMILAR_QUERY]), "database": np.arange(20_000, 50_000)}
     parts["train"] = np.arange(20_000, 21_000)
     inputs = {"labels": "items.h5"}
-    storage.write("splits.h5", parts, storage.passport("split from_lists", parameters={}, inputs=inputs))
+    storage.write("splits.h5", parts, storage.provenance("split from_lists", parameters={}, inputs=inputs))
     for name, rows in parts.items():
         write_list(f"{name}.txt", rows, IDS)
     return tmp_path

@@ -105,8 +105,8 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     items, file = tmp_path / "items.h5", tmp_path / "splits.h5"
     known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
     known["partitions/test"] = np.arange(40, 60)
-    storage.write(items, known, storage.passport("dataset x", parameters={}, inputs={}))
-    made = storage.passport("split from_lists", parameters={}, inputs={"labels": items}, seed=None)
+    storage.write(items, known, storage.provenance("dataset x", parameters={}, inputs={}))
+    made = storage.provenance("split from_lists", parameters={}, inputs={"labels": items}, seed=None)
     storage.write(file, dict(LISTS), made)
     np.save(tmp_path / "probs.npy", last / last.sum(axis=1, keepdims=True))
     audited = hp.audit(file, label_issues=tmp_path / "probs.npy")

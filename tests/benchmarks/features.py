@@ -154,7 +154,7 @@ def memory(images, name: str) -> None:
     for n_images in [n for n in (10_000, 20_000, 40_000, 60_000) if n <= len(images)]:
         with tempfile.TemporaryDirectory() as folder:
             content, features = Path(folder, "content.h5"), Path(folder, "features.h5")
-            with storage.writing(content, storage.passport("benchmark", parameters={}, inputs={})) as file:
+            with storage.writing(content, storage.provenance("benchmark", parameters={}, inputs={})) as file:
                 for start in range(0, n_images, 1000):
                     file.append("images", images[start : start + 1000])
             command = [sys.executable, __file__, "--child", name, str(content), str(features)]

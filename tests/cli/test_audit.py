@@ -157,12 +157,14 @@ def test_whole_splits_are_read_in_every_format(folder, extension):
 def pipeline(folder, *, seeds=(0, 1), name="improved"):
     """Leave what the pipeline leaves: the items, and a split for each seed."""
     items = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
-    storage.write("items.h5", items, storage.passport("dataset x", parameters={}, inputs={}))
+    storage.write("items.h5", items, storage.provenance("dataset x", parameters={}, inputs={}))
     for run, seed in enumerate(seeds):
         parts = registry.get("split", name).split(400, Y, sizes=SIZES, seed=seed)
         parameters = {"sizes": SIZES, "lists": {}, "run": run}
-        passport = storage.passport(f"split {name}", parameters=parameters, inputs={"labels": "items.h5"}, seed=seed)
-        storage.write(folder / f"{run}" / "splits.h5", parts, passport)
+        provenance = storage.provenance(
+            f"split {name}", parameters=parameters, inputs={"labels": "items.h5"}, seed=seed
+        )
+        storage.write(folder / f"{run}" / "splits.h5", parts, provenance)
     return [f"{run}/splits.h5" for run in range(len(seeds))]
 
 
@@ -191,7 +193,7 @@ def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
 
 def test_a_split_of_another_seed_than_it_says_is_found(folder):
     (path,) = pipeline(folder, seeds=(0,))
-    storage.write(path, PARTS, storage.read_passport(path) | {"seed": 9})
+    storage.write(path, PARTS, storage.read_provenance(path) | {"seed": 9})
     status, (found,) = audited(path)
     assert (status, found["finding"]) == (1, "not-reproducible")
     assert found["items"] == ["query", "validation_query", "validation_database", "train", "database"]
@@ -202,7 +204,7 @@ def test_items_of_another_dataset_are_not_taken_for_the_splits_own(folder):
     storage.write(
         "items.h5",
         {"ids": np.char.encode(IDS), "class_names": []},
-        storage.passport("dataset y", parameters={}, inputs={}),
+        storage.provenance("dataset y", parameters={}, inputs={}),
     )
     assert names(path) == (0, [])
 

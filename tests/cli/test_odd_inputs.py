@@ -22,7 +22,7 @@ def forge(path, record, attributes=None):
         for name, rows in PARTS.items():
             array = np.array(rows)
             file.create_dataset(name, data=array).attrs["sha256"] = digests[name] = storage.array_digest(array)
-        file.attrs["passport"], file.attrs["digest"] = record, storage._whole_digest(digests, record)
+        file.attrs["provenance"], file.attrs["digest"] = record, storage._whole_digest(digests, record)
         for name, value in (attributes or {}).items():
             file.attrs[name] = value
 
@@ -44,7 +44,7 @@ def test_audit_of_a_split_with_an_odd_record(tmp_path, capsys, place, odd):
 
 
 @pytest.mark.parametrize("value", [1, 1.5, [0, 1], b"x", ""], ids=repr)
-@pytest.mark.parametrize("name", ["digest", "passport"])
+@pytest.mark.parametrize("name", ["digest", "provenance"])
 def test_audit_of_a_split_with_an_odd_attribute(tmp_path, capsys, name, value):
     forge(tmp_path / "splits.h5", json.dumps(RECORD), {name: value})
     ends_in_a_line(capsys, ["audit", tmp_path / "splits.h5"], [2])

@@ -274,7 +274,7 @@ def check_a_file_keeps_the_model(make):
         hasher = make(n_bits=np.int64(n_bits), seed=3).fit(X)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.h5")
-            storage.write(path, hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+            storage.write(path, hasher.to_arrays(), storage.provenance("test", parameters={}, inputs={}))
             back = type(hasher).from_arrays(storage.read(path))
         assert back.get_params() == hasher.get_params()
         assert learned(back) == learned(hasher)

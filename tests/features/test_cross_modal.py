@@ -22,7 +22,7 @@ def left(folder, feature):
         fitted = Preprocessing.fit(modality, raw[TRAIN], STEPS[place], seed=0)
         learned |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
     for name, content in (("features", arrays), ("preprocessing", learned)):
-        storage.write(folder / f"{name}.h5", content, storage.passport("test", parameters={}, inputs={}))
+        storage.write(folder / f"{name}.h5", content, storage.provenance("test", parameters={}, inputs={}))
     return folder / "features.h5", folder / "preprocessing.h5"
 
 

@@ -42,7 +42,7 @@ def content(tmp_path):
 
     def write(arrays):
         storage.write(
-            tmp_path / "content.h5", arrays, storage.passport("dataset", parameters={}, inputs={}, notes=["made up"])
+            tmp_path / "content.h5", arrays, storage.provenance("dataset", parameters={}, inputs={}, notes=["made up"])
         )
         return tmp_path / "content.h5"
 
@@ -56,7 +56,7 @@ def extract(script, content, tmp_path):
     def run(feature, arrays, **options):
         source, features = content(arrays), tmp_path / "features.h5"
         script("feature", output=features, params={"feature": feature, "options": options}, content=source, parts=[])
-        return storage.read(features), storage.read_passport(features), storage.read_passport(source)
+        return storage.read(features), storage.read_provenance(features), storage.read_provenance(source)
 
     return run
 
@@ -91,14 +91,14 @@ IMAGES[100:500] = 50  # no keypoint in any image of a block
     [("gist", {"image_size": 16, "border": 4}), ("sift", {"items": "local"}), ("bow", {"grid": 2}), ("pixels", {})],
 )
 def test_a_file_is_what_the_feature_gives(extract, name, options):
-    arrays, passport, content = extract(name, {"images": IMAGES}, **options)
+    arrays, provenance, content = extract(name, {"images": IMAGES}, **options)
     X, image = whole(registry.get("feature", name)(**options), IMAGES)
     assert arrays["X"].dtype == X.dtype
     np.testing.assert_array_equal(arrays["X"], X)
     np.testing.assert_array_equal(arrays["image"], image)
-    assert passport["maker"] == f"feature {name}"
-    assert passport["inputs"] == {"content": content["digest"]}
-    assert passport["notes"] == ["made up"]
+    assert provenance["maker"] == f"feature {name}"
+    assert provenance["inputs"] == {"content": content["digest"]}
+    assert provenance["notes"] == ["made up"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_file_is_what_the_feature_gives(extract, name, options):
 def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, tmp_path, name, options, several):
     """601 images in three parts of 200, 200 and 201, whose blocks begin at other images than those of one job."""
     images = np.concatenate([IMAGES, IMAGES[:1]])
-    one, passport, _ = extract(name, {"images": images}, **options)
+    one, provenance, _ = extract(name, {"images": images}, **options)
     joined, parts = extract_in_parts(name, {"images": images}, 3, **options)
     three = storage.read(joined)
     assert list(three) == list(one)
@@ -120,7 +120,7 @@ def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, t
         assert three[array].dtype == one[array].dtype
         assert three[array].shape == one[array].shape
         assert three[array].tobytes() == one[array].tobytes(), array
-    assert storage.read_passport(joined) == passport  # the digest of the whole file, too
+    assert storage.read_provenance(joined) == provenance  # the digest of the whole file, too
     assert joined.read_bytes() == (tmp_path / "features.h5").read_bytes()
     bounds = [0, 200, 400, 601]
     for part, first, last in zip(parts, bounds, bounds[1:], strict=False):
@@ -134,12 +134,12 @@ def test_parts_of_two_modalities_are_put_together(extract, extract_in_parts):
     rng = np.random.default_rng(0)
     arrays = {"vectors/image": rng.random((50, 4)), "vectors/text": rng.random((50, 3))}
     options = {"name": "image", "database_name": "text"}
-    one, passport, _ = extract("image_to_text", arrays, **options)
+    one, provenance, _ = extract("image_to_text", arrays, **options)
     joined, _ = extract_in_parts("image_to_text", arrays, 3, **options)
     assert set(one) == {"X", "image", "database/X", "database/image"}
     for array, rows in storage.read(joined).items():
         np.testing.assert_array_equal(rows, one[array])
-    assert storage.read_passport(joined)["digest"] == passport["digest"]
+    assert storage.read_provenance(joined)["digest"] == provenance["digest"]
 
 
 def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):

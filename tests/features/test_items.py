@@ -48,7 +48,7 @@ def test_rows_far_apart_are_not_read_with_all_between():
 def test_what_was_extracted_is_found_by_image(tmp_path):
     X, image = np.arange(24).reshape(6, 4), np.array([0, 0, 1, 3, 3, 3])
     path = tmp_path / "features.h5"
-    storage.write(path, {"X": X, "image": image}, storage.passport("test", parameters={}, inputs={}))
+    storage.write(path, {"X": X, "image": image}, storage.provenance("test", parameters={}, inputs={}))
     fitted = Preprocessing.fit(Precomputed(), X[:3], ["centre"], seed=0)
     with extracted(path) as items:
         np.testing.assert_array_equal(items.raw(np.array([1, 3]))[:], X[2:])

@@ -8,7 +8,7 @@ import pytest
 from protocol import registry, storage
 from protocol.groundtruth import Items, write_among
 
-PASSPORT = storage.passport("test", parameters={}, inputs={})
+PROVENANCE = storage.provenance("test", parameters={}, inputs={})
 
 
 def made(n, d=3):
@@ -21,7 +21,7 @@ def made(n, d=3):
 def test_blocks_say_what_the_whole_says(tmp_path, name, block):
     items, rule = made(81), registry.get("ground_truth", name)
     options = {"seed": 3} | ({"n_neighbours": 5} if name == "nearest_neighbours" else {})
-    with storage.writing(tmp_path / "y.h5", PASSPORT) as file:
+    with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
         write_among(file, rule, items, block=block, **options)
     found, whole = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
     assert found.keys() == whole.keys()
@@ -34,7 +34,7 @@ def test_blocks_say_what_the_whole_says(tmp_path, name, block):
 def test_the_pairs_need_not_fit_in_memory(tmp_path):
     items, rule = made(1500, d=2), registry.get("ground_truth", "graded_distance")
     options = {"seed": 3, "percentiles": (60, 5), "levels": (1, 2), "n_sample": 100}
-    with storage.writing(tmp_path / "y.h5", PASSPORT) as file:
+    with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
         tracemalloc.start()
         write_among(file, rule, items, block=1 << 16, **options)
         peak = tracemalloc.get_traced_memory()[1]

@@ -32,8 +32,10 @@ def run(folder, wanted, *, hasher=ITQ):
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
     checkpoint = "{}.checkpoint".format
     stored = trained(noted, wanted, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
-    passport = storage.passport("hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()})
-    write_stored(*paths, stored, IMAGE, passport)
+    provenance = storage.provenance(
+        "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
+    )
+    write_stored(*paths, stored, IMAGE, provenance)
     return sorted(kept), fitted, stored
 
 
@@ -86,7 +88,7 @@ def test_of_a_damaged_earlier_file_nothing_is_kept(tmp_path, damage, caplog):
     if damage == "cut":
         path.write_bytes(before[: len(before) // 2])
     elif damage == "altered":
-        storage.write(path, {"image": IMAGE}, storage.passport("else", parameters={}, inputs={}))
+        storage.write(path, {"image": IMAGE}, storage.provenance("else", parameters={}, inputs={}))
     with caplog.at_level("INFO"):
         assert run(tmp_path, made_of(4))[:2] == ([], [4])
     assert ("can be kept" in caplog.text) == (damage != "missing")

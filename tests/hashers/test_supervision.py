@@ -81,7 +81,7 @@ def test_a_ground_truth_among_training_rows_supervises_from_its_file(tmp_path):
     train = Items(rng.normal(size=(80, 3)).astype(np.float32), rng.integers(0, 3, 80))
     for truth in ("class_label", "graded_distance", "epsilon_ball"):
         built = registry.get("ground_truth", truth)(train, train, train, seed=0)
-        with storage.writing(tmp_path / "y.h5", storage.passport("test", parameters={}, inputs={})) as file:
+        with storage.writing(tmp_path / "y.h5", storage.provenance("test", parameters={}, inputs={})) as file:
             write_among(file, registry.get("ground_truth", truth), train, block=1000, seed=0)
         y = supervision_from_file(tmp_path / "y.h5")
         found = TrainingSet(train.X, y).affinities.among(np.arange(80))

@@ -62,8 +62,8 @@ is in `summary.csv`, of the extension codes (standard split) in `extensions.csv`
 `utilisation` is relative to min(2^bits, database), 59,000 items in `standard` and 46,000 in `improved`. The run
 recorded it relative to 2^bits with six digits, from which it was re-expressed; where these do not determine the number
 of codes in use, the value keeps their rounding error, at most 5 in a million."""
-PASSPORT = """\
-## Passport
+PROVENANCE = """\
+## Provenance
 
 - experiment: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as ITQ's in run 0: {seeds}
 - features: digest `{features}`, options {options}
@@ -95,7 +95,7 @@ def _page(summary: pd.DataFrame, per_run: pd.DataFrame) -> list[str]:
     for truth, name in TRUTHS.items():
         parts += [f"## mAP, {name}"]
         parts += [f"{split.capitalize()} split:\n\n{_by_length(scores.loc['mAP', truth, split])}" for split in SPLITS]
-    return [*parts, _improved(per_run), _twelve_bits(per_run), _published(scores), _passport()]
+    return [*parts, _improved(per_run), _twelve_bits(per_run), _published(scores), _provenance()]
 
 
 def _by_length(scores: pd.DataFrame) -> str:
@@ -147,11 +147,11 @@ def _published(scores: pd.DataFrame) -> str:
     return "\n\n".join(parts)
 
 
-def _passport() -> str:
-    codes = storage.read_passport(RUN / "gist" / "thesis" / "run0" / "itq" / "codes.h5")
-    extracted = map(storage.read_passport, (ROOT / "results" / "datasets").glob("*/*/features.h5"))
-    features = next(passport for passport in extracted if passport["digest"] == codes["inputs"]["features"])
-    return PASSPORT.format(
+def _provenance() -> str:
+    codes = storage.read_provenance(RUN / "gist" / "thesis" / "run0" / "itq" / "codes.h5")
+    extracted = map(storage.read_provenance, (ROOT / "results" / "datasets").glob("*/*/features.h5"))
+    features = next(provenance for provenance in extracted if provenance["digest"] == codes["inputs"]["features"])
+    return PROVENANCE.format(
         seeds=json.dumps({n_bits: fit["made_of"]["seed"] for n_bits, fit in codes["fits"].items()}),
         features=features["digest"],
         options=json.dumps(features["parameters"]),

@@ -171,7 +171,7 @@ def _markdown(scores: dict[Cell, NDArray[np.float64]], wiki: Wiki) -> str:
     libraries = ("numpy", "scikit-learn", "scipy", "hashing-protocol")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries)
     return "\n".join(lines) + (
-        "\n\n## Passport\n\n"
+        "\n\n## Provenance\n\n"
         "- made by `python tests/reference/cross_modal_table.py FOLDER`, one thread\n"
         f"- data: Wiki, 2,866 pairs; SHA-256 of the vectors: {digests}\n"
         f"- splits: standard and improved: {sizes}; wiki_official: 693 queries, 2,173 to train on and to rank\n"

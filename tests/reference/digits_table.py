@@ -34,9 +34,9 @@ SETTING = yaml.safe_load((ROOT / "workflow" / "config" / "digits.yaml").read_tex
 N_RUNS = 50
 N_BITS = (16, 32)
 STATISTICS = ("mean", "std", "min", "max")
-PASSPORT = """
+PROVENANCE = """
 
-## Passport
+## Provenance
 
 - made by `python tests/reference/digits_table.py`, one thread
 - data: scikit-learn's 1,797 digits, GIST (512), {steps}; SHA-256 of the features `{digest}`
@@ -123,7 +123,7 @@ def _markdown(scores: dict[tuple[str, int], NDArray[np.float64]]) -> str:
     seed = f'derive({SETTING["seed"]}, "digits"'
     libraries = ("numpy", "scikit-learn", "scipy", "hashing-protocol")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries)
-    return "\n".join(lines) + PASSPORT.format(
+    return "\n".join(lines) + PROVENANCE.format(
         steps=steps,
         digest=array_digest(digits()[0]),
         sizes=sizes,

@@ -68,7 +68,7 @@ def main() -> None:
         (header, *_), *_ = tables = [(run / name).read_text().splitlines(keepends=True) for run in RUNS]
         (FOLDER / name).write_text("".join([header, *(row for table in tables for row in table[1:])]))
     metrics, summary = (pd.read_csv(FOLDER / name) for name in ("metrics.csv", "summary.csv"))
-    parts = [*_ramap(metrics, summary), *_mlgap(summary), *_without_empty_balls(), *_times(), *_passport()]
+    parts = [*_ramap(metrics, summary), *_mlgap(summary), *_without_empty_balls(), *_times(), *_provenance()]
     (FOLDER / "README.md").write_text("\n\n".join([_introduction(metrics), *parts]) + "\n")
 
 
@@ -210,12 +210,12 @@ def _times() -> list[str]:
     return ["## Training", explained, _table(header, rows)]
 
 
-def _passport() -> list[str]:
-    passport = storage.read_passport(_of_draw(RAMAP, "gist") / "run0" / "deep_squared" / "codes.h5")
-    versions = ", ".join(f"{name} {version}" for name, version in sorted(passport["versions"].items()))
-    notes = "\n".join(f"- {note}" for note in passport["notes"])
+def _provenance() -> list[str]:
+    provenance = storage.read_provenance(_of_draw(RAMAP, "gist") / "run0" / "deep_squared" / "codes.h5")
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items()))
+    notes = "\n".join(f"- {note}" for note in provenance["notes"])
     configurations = "- configurations: " + ", ".join(f"`workflow/config/{run.name}.yaml`" for run in RUNS) + ", seed 0"
-    return ["## Passport", f"{configurations}\n- versions: {versions}\n{notes}"]
+    return ["## Provenance", f"{configurations}\n- versions: {versions}\n{notes}"]
 
 
 def _of_draw(run: Path, feature: str) -> Path:
@@ -236,7 +236,7 @@ def _options(run: Path, feature: str, hasher: str) -> dict:
 
 
 def _fits(folder: Path) -> dict:
-    return storage.read_passport(folder / "models.h5")["fits"]
+    return storage.read_provenance(folder / "models.h5")["fits"]
 
 
 def _both(cell: pd.Series) -> str:

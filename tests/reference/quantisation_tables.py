@@ -79,7 +79,7 @@ def results_of(name: str, folder: Path) -> Results:
     experiment = configuration.load(configuration.read(ROOT / "workflow" / "config" / f"{name}.yaml"))
     return Results(
         setting=experiment.config,
-        passport={},
+        provenance={},
         items={},
         images=None,
         summary=pd.read_csv(folder / name / "summary.csv"),
@@ -93,7 +93,7 @@ def results_of(name: str, folder: Path) -> Results:
         displayed={},
         times=pd.DataFrame(),
         libraries={},
-        passports={},
+        records={},
         claims=[],
     )
 
@@ -119,7 +119,7 @@ def published() -> str:
 
 def provenance(folder: Path) -> str:
     """Return the versions of the libraries that counted, and what the experiments note about their data."""
-    records = [storage.read_passport(next((folder / name).glob("*/*/run0/itq/counts.h5"))) for name in EXPERIMENTS]
+    records = [storage.read_provenance(next((folder / name).glob("*/*/run0/itq/counts.h5"))) for name in EXPERIMENTS]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(records[0]["versions"].items()))
     notes = dict.fromkeys(note for record in records for note in record["notes"])
     return "\n".join(f"- {line}" for line in (f"versions: {versions}", *notes))

@@ -86,7 +86,7 @@ end. The learning rate is the default everywhere, and a larger alpha also makes 
 
 {alpha}
 
-## Passport
+## Provenance
 
 - made by `python tests/reference/talr_table.py`, one thread; on CIFAR-10 after `snakemake --cores all --configfile
   workflow/config/cifar10_talr.yaml -- features`

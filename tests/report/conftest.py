@@ -93,10 +93,11 @@ def results():
     labels = rng.integers(0, 3, N)
     summary, scores, displayed, parts = made(labels)
     near = (scores["extension"] == "none") & (scores["ground_truth"] == "nearest_neighbours")
-    passport = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
+    provenance = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
     return Results(
         setting=SETTING,
-        passport=passport | {"versions": {"numpy": "2"}, "notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
+        provenance=provenance
+        | {"versions": {"numpy": "2"}, "notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
         items={
             "ids": np.array([f"i{i}".encode() for i in range(N)]),
             "labels": labels,
@@ -147,7 +148,7 @@ def results():
         displayed=displayed,
         times=pd.DataFrame([["codes", 2.0, 50.0], ["counts", 1.0, 60.0]], columns=["stage", "seconds", "megabytes"]),
         libraries={"numpy": {"2": 7}},
-        passports={"results/made/content.h5": passport | {"versions": {"numpy": "2"}}},
+        records={"results/made/content.h5": provenance | {"versions": {"numpy": "2"}}},
         claims=[],
     )
 
@@ -166,7 +167,7 @@ def bare(results):
     return dataclasses.replace(
         results,
         setting=setting | {"n_bits": [8], "metrics": ["precision@r2"]},
-        passport=results.passport | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
+        provenance=results.provenance | {"arrays": {"vectors/x": [N, 4]}, "notes": []},
         items={"ids": results.items["ids"], "class_names": np.array([], dtype="S1")},
         images=None,
         summary=kept(results.summary[results.summary["metric"] == "precision@r2"]).assign(std=np.nan, n_runs=1),

@@ -96,7 +96,7 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("score_without", root / "workflow" / "scripts" / "score_without.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    made = storage.passport("dataset cifar10", parameters={}, inputs={})
+    made = storage.provenance("dataset cifar10", parameters={}, inputs={})
     storage.write(
         tmp_path / "items.h5", {"ids": np.array([b"a", b"b", b"c", b"d", b"e"]), "class_names": np.array([b"k"])}, made
     )
@@ -105,13 +105,13 @@ def test_the_script_scores_the_other_queries_alone(root, tmp_path, monkeypatch):
     )
     splits = tmp_path / "splits" / "standard" / "run3" / "splits.h5"
     parts = {"query": np.array([0, 1, 2]), "database": np.array([3, 4]), "train": np.array([], dtype=np.int64)}
-    storage.write(splits, parts, storage.passport("split standard", parameters={}, inputs={}))
+    storage.write(splits, parts, storage.provenance("split standard", parameters={}, inputs={}))
     retrieved, relevant = np.array([[1, 1, 0], [0, 2, 0], [2, 0, 0]]), np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0]])
     packed = pack_counts({"class_label": HammingCounts.from_histograms(retrieved, relevant)})
     arrays = {f"standard/{place}/{name}": own for place in ("2 none 0", "2 same 1") for name, own in packed.items()}
     described = {"standard": {"class_label": {"relevance": "class labels", "items": "x"}}}
     counts = tmp_path / "gist" / "thesis" / "run3" / "itq" / "counts.h5"
-    storage.write(counts, arrays, storage.passport("counts", parameters={"ground_truths": described}, inputs={}))
+    storage.write(counts, arrays, storage.provenance("counts", parameters={"ground_truths": described}, inputs={}))
     job = SimpleNamespace(
         wildcards=SimpleNamespace(feature="gist", hasher="itq"),
         params=SimpleNamespace(dataset="cifar10", metrics=["mAP", "precision_micro@r0"], empty="zero"),

@@ -11,7 +11,7 @@ from protocol.studies import COLUMNS, write_scores
 
 RUNS, LEAK = 12, 0.003
 STUDY = {"query_per_class": 5, "outside_per_class": 5, "train_per_class": [20, "all"], "controls": ["lsh"]}
-PASSPORT = {"versions": {"numpy": "2.0"}, "notes": ["made by hand"]}
+PROVENANCE = {"versions": {"numpy": "2.0"}, "notes": ["made by hand"]}
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_together_takes_the_mean_of_a_run_first(table):
 
 
 def test_the_text_says_what_was_found(table, summary):
-    text = leak_text(table, summary, passport=PASSPORT, experiment="made", study=STUDY)
+    text = leak_text(table, summary, provenance=PROVENANCE, experiment="made", study=STUDY)
     assert conclusion(summary, together(table, ["lsh"])) in text
     assert "2 of 4 cells differ from zero" in text
     assert f"Experiment `made`, {RUNS} runs." in text

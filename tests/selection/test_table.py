@@ -6,7 +6,7 @@ from protocol.selection import COLUMNS, write_table
 
 def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50}), chosen=1):
     cell = {"dataset": "digits", "feature": "gist", "draw": "thesis", "run": run, "hasher": hasher}
-    passport = storage.passport(
+    provenance = storage.provenance(
         "selection",
         parameters=cell | {"ground_truth": "class_label", "metric": "mAP"},
         inputs={},
@@ -15,7 +15,7 @@ def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50})
         chosen=dict.fromkeys((8, 16), points[chosen]),
     )
     scores = {8: [1 / 3, float("nan")], 16: [0.25, 0.5]}
-    storage.write(path, {f"{n_bits}/scores": own for n_bits, own in scores.items()}, passport)
+    storage.write(path, {f"{n_bits}/scores": own for n_bits, own in scores.items()}, provenance)
     return path
 
 

@@ -29,11 +29,11 @@ def arrays():
 
 
 def write_hdf5(path):
-    storage.write(path, arrays(), storage.passport("test", parameters={"a": 1}, inputs={}, seed=7))
+    storage.write(path, arrays(), storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7))
 
 
 def write_packed(path):
-    storage.write(path, arrays(), storage.passport("test", parameters={}, inputs={}), compress=True)
+    storage.write(path, arrays(), storage.provenance("test", parameters={}, inputs={}), compress=True)
 
 
 def write_scores(path):
@@ -60,7 +60,7 @@ def read_json(path):
 FILES = {
     "codes.h5": (write_hdf5, storage.read),
     "counts.h5": (write_packed, storage.read),
-    "draw.h5": (write_hdf5, storage.read_passport),
+    "draw.h5": (write_hdf5, storage.read_provenance),
     "scores.csv": (write_scores, lambda path: collect([path])),
     "audit.csv": (write_audit, tables.read_table),
     "summary.csv": (write_summary, tables.read_table),

@@ -11,10 +11,10 @@ from protocol import storage
 from protocol.checks import ProtocolError
 
 ALTERED = r"altered since it was written \(expected sha256 [0-9a-f]{64}, got [0-9a-f]{64}\). Delete it and run again."
-PASSPORT = storage.passport("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
+PROVENANCE = storage.provenance("test", parameters={"a": 1}, inputs={}, seed=7, notes=["rebuilt"])
 
 
-def test_round_trip_keeps_arrays_and_passport(tmp_path):
+def test_round_trip_keeps_arrays_and_provenance(tmp_path):
     arrays = {
         "a": np.arange(6).reshape(2, 3),
         "g/b": np.array([True, False]),
@@ -22,36 +22,36 @@ def test_round_trip_keeps_arrays_and_passport(tmp_path):
         "e": np.zeros((0, 2)),
     }
     path = tmp_path / "deep" / "file.h5"
-    storage.write(path, arrays, PASSPORT)
+    storage.write(path, arrays, PROVENANCE)
     read = storage.read(path)
     assert set(read) == set(arrays)
     assert (read["a"] == arrays["a"]).all()
     assert read["g/b"].dtype == bool
     assert [name.decode() for name in read["names"]] == ["x", "yé"]
     assert read["e"].shape == (0, 2)
-    passport = storage.read_passport(path)
-    assert passport["seed"] == 7
-    assert passport["versions"]["numpy"] == np.__version__
+    provenance = storage.read_provenance(path)
+    assert provenance["seed"] == 7
+    assert provenance["versions"]["numpy"] == np.__version__
     assert os.listdir(path.parent) == ["file.h5"]
 
 
 def test_same_content_same_bytes_and_digest(tmp_path):
     for name in ("a.h5", "b.h5"):
-        storage.write(tmp_path / name, {"x": np.arange(3)}, PASSPORT)
+        storage.write(tmp_path / name, {"x": np.arange(3)}, PROVENANCE)
     assert (tmp_path / "a.h5").read_bytes() == (tmp_path / "b.h5").read_bytes()
-    storage.write(tmp_path / "c.h5", {"x": np.arange(4)}, PASSPORT)
-    digests = [storage.read_passport(tmp_path / name)["digest"] for name in ("a.h5", "b.h5", "c.h5")]
+    storage.write(tmp_path / "c.h5", {"x": np.arange(4)}, PROVENANCE)
+    digests = [storage.read_provenance(tmp_path / name)["digest"] for name in ("a.h5", "b.h5", "c.h5")]
     assert digests[0] == digests[1] != digests[2]
 
 
 def test_compressed_reads_the_same(tmp_path):
-    storage.write(tmp_path / "a.h5", {"x": np.zeros(10_000), "scalar": np.float64(3)}, PASSPORT, compress=True)
+    storage.write(tmp_path / "a.h5", {"x": np.zeros(10_000), "scalar": np.float64(3)}, PROVENANCE, compress=True)
     assert (tmp_path / "a.h5").stat().st_size < 20_000
     assert storage.read(tmp_path / "a.h5")["scalar"] == 3
 
 
 def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
-    storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PASSPORT)
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PROVENANCE)
     assert list(storage.read(tmp_path / "a.h5", ["y", "x"])) == ["y", "x"]
     with pytest.raises(ProtocolError, match="has no array 'z'; it has: x, y"):
         storage.read(tmp_path / "a.h5", ["z"])
@@ -59,30 +59,30 @@ def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
 
 def test_altered_array_is_refused(tmp_path):
     path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(3)}, PASSPORT)
+    storage.write(path, {"x": np.arange(3)}, PROVENANCE)
     with h5py.File(path, "r+") as file:
         file["x"][1] = 9
     with pytest.raises(ProtocolError, match=ALTERED):
         storage.read(path)
 
 
-@pytest.mark.parametrize("harm", ["passport", "array"])
-def test_an_altered_passport_or_a_lost_array_is_refused(tmp_path, harm):
+@pytest.mark.parametrize("harm", ["provenance", "array"])
+def test_an_altered_provenance_record_or_a_lost_array_is_refused(tmp_path, harm):
     path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(3), "y": np.arange(3)}, PASSPORT)
+    storage.write(path, {"x": np.arange(3), "y": np.arange(3)}, PROVENANCE)
     with h5py.File(path, "r+") as file:
-        if harm == "passport":
-            file.attrs["passport"] = file.attrs["passport"].replace("7", "8")
+        if harm == "provenance":
+            file.attrs["provenance"] = file.attrs["provenance"].replace("7", "8")
         else:
             del file["y"]
-    for read in (storage.read, storage.read_passport):
+    for read in (storage.read, storage.read_provenance):
         with pytest.raises(ProtocolError, match=ALTERED):
             read(path)
 
 
 def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
     path = tmp_path / "a.h5"
-    storage.write(path, {"x": np.arange(30_000)}, PASSPORT)
+    storage.write(path, {"x": np.arange(30_000)}, PROVENANCE)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ProtocolError, match=rf"a\.h5: {ALTERED}"):
@@ -148,28 +148,28 @@ def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
     assert all(name.endswith(".part") for name in os.listdir(tmp_path))
 
 
-def test_a_passport_has_the_digests_of_its_inputs_and_hands_on_their_notes(tmp_path):
-    storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PASSPORT)
-    storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PASSPORT)
-    made = storage.passport("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
+def test_a_provenance_record_has_the_digests_of_its_inputs_and_hands_on_their_notes(tmp_path):
+    storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PROVENANCE)
+    storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PROVENANCE)
+    made = storage.provenance("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
     assert made["notes"] == ["rebuilt", "own"]
-    assert made["inputs"] == {n: storage.read_passport(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
+    assert made["inputs"] == {n: storage.read_provenance(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
 
 
 def test_growing_by_any_blocks_leaves_the_same_file_as_putting_it_whole(tmp_path):
     X = np.arange(60, dtype=np.float32).reshape(20, 3)
-    told = PASSPORT
+    told = PROVENANCE
     storage.write(tmp_path / "whole.h5", {"X": X}, told)
     for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
         with storage.writing(tmp_path / f"{name}.h5", told) as file:
             for start in range(0, len(X), size):
                 file.append("X", X[start : start + size])
-        assert storage.read_passport(tmp_path / f"{name}.h5") == storage.read_passport(tmp_path / "whole.h5")
+        assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "whole.h5")
         np.testing.assert_array_equal(storage.read(tmp_path / f"{name}.h5")["X"], X)
 
 
 def test_an_array_of_no_rows_may_grow_to_none(tmp_path):
-    with storage.writing(tmp_path / "x.h5", PASSPORT) as file:
+    with storage.writing(tmp_path / "x.h5", PROVENANCE) as file:
         file.append("X", np.empty((0, 128), dtype=np.uint8))
     assert storage.read(tmp_path / "x.h5")["X"].shape == (0, 128)
 
@@ -177,7 +177,7 @@ def test_an_array_of_no_rows_may_grow_to_none(tmp_path):
 @pytest.mark.parametrize("rows", [np.zeros((2, 4)), np.zeros((2, 3), dtype=np.float32)])
 def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
     def grow():
-        with storage.writing(tmp_path / "x.h5", PASSPORT) as file:
+        with storage.writing(tmp_path / "x.h5", PROVENANCE) as file:
             file.append("X", np.zeros((2, 3)))
             file.append("X", rows)
 
@@ -188,7 +188,7 @@ def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
 
 def test_streaming_checks_what_it_reads(tmp_path):
     path = tmp_path / "x.h5"
-    storage.write(path, {"X": np.arange(10)}, PASSPORT)
+    storage.write(path, {"X": np.arange(10)}, PROVENANCE)
     with storage.streamed(path, "X") as X:
         assert X[3:5].tolist() == [3, 4]
     with pytest.raises(ProtocolError, match="has no array 'Y'; it has: X"), storage.streamed(path, "Y"):
@@ -201,10 +201,10 @@ def test_streaming_checks_what_it_reads(tmp_path):
 
 def test_a_group_of_one_array_stands_for_it(tmp_path):
     path = tmp_path / "x.h5"
-    storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PASSPORT)
+    storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PROVENANCE)
     with storage.streamed(path, "vectors") as X:
         assert X[:].tolist() == [0, 1, 2, 3]
-    storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PASSPORT)
+    storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PROVENANCE)
     with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
         pass
     assert str(error.value) == f"{path}: has several arrays 'vectors': vectors/image, vectors/text; name one"
@@ -227,7 +227,7 @@ def test_a_link_is_followed_and_what_is_no_file_is_never_replaced(tmp_path):
 def test_a_group_is_read_without_its_name_and_checked(tmp_path):
     path = tmp_path / "x.h5"
     groups = {"a": {"x": np.arange(3), "y/z": np.ones(2)}, "b": {"x": np.zeros(1)}, "c": np.arange(2)}
-    storage.write(path, storage.flattened(groups), storage.passport("test", parameters={}, inputs={}))
+    storage.write(path, storage.flattened(groups), storage.provenance("test", parameters={}, inputs={}))
     found = storage.read_group(path, "a")
     assert sorted(found) == ["x", "y/z"]
     np.testing.assert_array_equal(found["x"], np.arange(3))

@@ -59,7 +59,7 @@ def test_a_split_without_validation_comes_back_with_empty_partitions(tmp_path, e
 
 def test_what_the_pipeline_leaves_is_read_its_empty_partitions_too(tmp_path):
     parts = PARTS | {"validation_query": NONE}
-    storage.write(tmp_path / "splits.h5", parts, storage.passport("split standard", parameters={}, inputs={}))
+    storage.write(tmp_path / "splits.h5", parts, storage.provenance("split standard", parameters={}, inputs={}))
     same(read_split(tmp_path / "splits.h5", IDS), parts)
 
 

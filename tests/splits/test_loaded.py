@@ -16,8 +16,8 @@ PARTS = registry.get("split", "standard").split(
 NAMES = np.array([b"a", b"b", b"c"])
 
 
-def passport(**inputs):
-    return storage.passport("test", parameters={}, inputs=inputs)
+def provenance(**inputs):
+    return storage.provenance("test", parameters={}, inputs=inputs)
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def path(tmp_path):
     """A split where the pipeline writes it, the dataset it was made from, and another dataset."""
     for dataset, labels in (("another", Y[::-1]), ("made", Y)):
         items = tmp_path / "results" / "datasets" / dataset / "items.h5"
-        storage.write(items, {"ids": IDS, "labels": labels, "class_names": NAMES}, passport())
+        storage.write(items, {"ids": IDS, "labels": labels, "class_names": NAMES}, provenance())
     split = tmp_path / "results" / "mine" / "splits" / "standard" / "run0" / "splits.h5"
-    storage.write(split, PARTS, passport(labels=items))
+    storage.write(split, PARTS, provenance(labels=items))
     return split
 
 
@@ -61,8 +61,8 @@ def test_a_relative_path(path, monkeypatch):
 
 
 def test_a_dataset_without_labels(tmp_path):
-    storage.write(tmp_path / "items.h5", {"ids": IDS, "class_names": NAMES[:0]}, passport())
-    storage.write(tmp_path / "splits.h5", PARTS, passport(labels=tmp_path / "items.h5"))
+    storage.write(tmp_path / "items.h5", {"ids": IDS, "class_names": NAMES[:0]}, provenance())
+    storage.write(tmp_path / "splits.h5", PARTS, provenance(labels=tmp_path / "items.h5"))
     split = load_split(tmp_path / "splits.h5", items=tmp_path / "items.h5")
     assert (split.labels, split.class_names, len(split.ids)) == (None, [], 60)
 

@@ -52,7 +52,7 @@ def test_what_comes_from_the_mirror_says_so(cifar10):
     note = f"{ARCHIVE} is not the official file"
     loaded = [cifar10.data / name for name in ("content.h5", "items.h5", "gist/features.h5")]
     for path in (*loaded, results(cifar10) / "gist/thesis/run0/itq/counts.h5"):
-        assert any(note in line for line in storage.read_passport(path)["notes"]), path
+        assert any(note in line for line in storage.read_provenance(path)["notes"]), path
     assert note in (results(cifar10) / "report.html").read_text()
 
 

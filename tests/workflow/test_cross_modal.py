@@ -162,8 +162,10 @@ def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswid
 
 def test_the_options_are_chosen_across_modalities_too(nuswide):
     for direction in DIRECTIONS:
-        passport = storage.read_passport(results(nuswide[0]) / direction / "thesis" / "run0" / "cvh" / "selection.h5")
-        assert passport["chosen"]["16"]["n_anchors"] in (40, 100)
+        provenance = storage.read_provenance(
+            results(nuswide[0]) / direction / "thesis" / "run0" / "cvh" / "selection.h5"
+        )
+        assert provenance["chosen"]["16"]["n_anchors"] in (40, 100)
 
 
 def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
@@ -171,10 +173,10 @@ def test_the_audit_follows_both_modalities_and_finds_no_leak(nuswide):
     findings = pd.read_csv(results(project) / "audit.csv")
     assert not set(findings["finding"]) & {"preprocessing-leak", "selection-leak"}
     for direction in DIRECTIONS:
-        passport = storage.read_passport(results(project) / direction / "thesis" / "run0" / "preprocessing.h5")
+        provenance = storage.read_provenance(results(project) / direction / "thesis" / "run0" / "preprocessing.h5")
         train = read_split(project)["train"]
         both = storage.read(extracted(project, direction), ["X", "database/X"]).values()
-        assert passport["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))
+        assert provenance["fitted_on"] == storage.array_digest(np.hstack([X[train] for X in both]))
 
 
 @pytest.fixture(scope="module")

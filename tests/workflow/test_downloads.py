@@ -99,9 +99,11 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
         path.unlink()
     made.write(config | {"experiment": "later"})
     succeeds(made.run("results/datasets/made/items.h5"))
-    passport = storage.read_passport(made.data / "items.h5")
-    assert [file["source"] for file in passport["sources"]] == [f"{mirror}/{name}" for name in sorted(before)]
-    assert any("recorded.bin has no official checksum, and came from no official" in note for note in passport["notes"])
+    provenance = storage.read_provenance(made.data / "items.h5")
+    assert [file["source"] for file in provenance["sources"]] == [f"{mirror}/{name}" for name in sorted(before)]
+    assert any(
+        "recorded.bin has no official checksum, and came from no official" in note for note in provenance["notes"]
+    )
     assert {name: path.stat().st_mtime_ns for name, path in archives(made).items()} == before
     assert server.requests == []
 

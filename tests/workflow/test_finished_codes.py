@@ -144,12 +144,12 @@ def test_they_are_in_every_table_and_figure(scored, browser):
 
 def test_the_file_of_codes_records_the_files_it_was_made_from(scored):
     path = scored.folder / RESULTS / "gist" / "thesis" / "run1" / "exported_part" / "codes.h5"
-    record = storage.read_passport(path)
+    record = storage.read_provenance(path)
     files = [f"codes/improved/run1/itq/{role}_16.npy" for role in ("database", "query")]
     assert record["parameters"]["files"] == {file: storage.file_sha256(scored.folder / file) for file in files}
     assert any("'exported_part' were made outside this pipeline" in note for note in record["notes"])
     assert set(storage.grouped(storage.read(path))) == {"improved"}
-    counts = storage.read_passport(path.with_name("counts.h5"))
+    counts = storage.read_provenance(path.with_name("counts.h5"))
     assert counts["inputs"]["codes"] == record["digest"]
 
 

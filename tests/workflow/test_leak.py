@@ -65,14 +65,14 @@ def test_what_is_not_the_hasher_is_fitted_outside_both_databases(digits):
     run = digits.folder / "results/digits_leak/leak/run0"
     a, b = (storage.read(run / f"splits_{side}.h5") for side in "ab")
     assert not set(a["train"]) & (set(a["database"]) | set(b["database"]) | set(a["query"]))
-    truth, passports = (
+    truth, records = (
         storage.read(run / "gist/ground_truth.h5"),
-        [storage.read_passport(run / f"gist/{name}.h5") for name in ("ground_truth", "preprocessing")],
+        [storage.read_provenance(run / f"gist/{name}.h5") for name in ("ground_truth", "preprocessing")],
     )
     assert truth["a/epsilon_ball/radius"] == truth["b/epsilon_ball/radius"]
     raw = storage.read(digits.data / "gist/features.h5", ["X"])["X"][a["train"]]
     centred = (raw - raw.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    assert [passport["fitted_on"] for passport in passports] == [storage.array_digest(X) for X in (centred, raw)]
+    assert [provenance["fitted_on"] for provenance in records] == [storage.array_digest(X) for X in (centred, raw)]
     np.testing.assert_array_equal(a["train"], b["train"])
     assert len(np.intersect1d(a["database"], b["database"])) == 0
 

@@ -69,7 +69,7 @@ def test_scores_are_those_of_the_validation_partitions(nested):
     part = prepared(nested)
     (query, y_query), (database, y_database) = part["validation_query"], part["validation_database"]
     validation = Validation(query, database, LabelRelevance(y_query, y_database), "mAP")
-    seed = storage.read_passport(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
+    seed = storage.read_provenance(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     grid = [{"gamma": gamma} for gamma in GRIDS["sklsh"]["gamma"]]
     wanted = search(registry.get("hasher", "sklsh"), grid, part["train"][0], validation, seeds={16: seed}, options={})
     written = storage.read(results(nested) / CELL / "sklsh" / "selection.h5")["16/scores"]
@@ -80,10 +80,10 @@ def test_codes_are_made_with_what_was_chosen(nested):
     part, table = prepared(nested), selection(nested)
     for hasher in GRIDS:
         path = results(nested) / CELL / hasher
-        passport, chosen = storage.read_passport(path / "codes.h5"), storage.read_passport(path / "selection.h5")
-        fit = passport["fits"]["16"]["made_of"]
+        provenance, chosen = storage.read_provenance(path / "codes.h5"), storage.read_provenance(path / "selection.h5")
+        fit = provenance["fits"]["16"]["made_of"]
         assert fit["options"].items() >= chosen["chosen"]["16"].items()
-        assert passport["inputs"]["selection"] == chosen["digest"]
+        assert provenance["inputs"]["selection"] == chosen["digest"]
         own = table[(table["hasher"] == hasher) & (table["run"] == 1)]
         text = " ".join(f"{option}={value}" for option, value in chosen["chosen"]["16"].items())
         assert own.loc[own["chosen"], "options"].tolist() == [text]
@@ -91,7 +91,7 @@ def test_codes_are_made_with_what_was_chosen(nested):
         wanted = model.fit(part["train"][0]).transform(part["query"][0])
         different = codes.unpack(storage.read(path / "codes.h5")["16/query"], 16) != wanted
         assert different.mean() < 1e-3  # a bit on the border may fall otherwise in a product of another shape
-    assert "selection" not in storage.read_passport(results(nested) / CELL / "lsh" / "codes.h5")["inputs"]
+    assert "selection" not in storage.read_provenance(results(nested) / CELL / "lsh" / "codes.h5")["inputs"]
 
 
 class Files(dict):
@@ -113,7 +113,7 @@ def searched(project, tmp_path, **inputs):
         "preprocessing": results(project) / CELL / "preprocessing.h5",
     } | inputs
     wildcards = Files(feature="gist", draw="thesis", run="1", hasher="sklsh")
-    seed = storage.read_passport(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
+    seed = storage.read_provenance(results(project) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     params = SimpleNamespace(
         code="made by hand",
         dataset="digits",
@@ -131,14 +131,14 @@ def searched(project, tmp_path, **inputs):
     )
     output = SimpleNamespace(selection=tmp_path / "selection.h5")
     script.main(SimpleNamespace(input=Files(files), params=params, wildcards=wildcards, output=output))
-    passport = storage.read_passport(tmp_path / "selection.h5")
+    provenance = storage.read_provenance(tmp_path / "selection.h5")
     scores = storage.read(tmp_path / "selection.h5")["16/scores"].tolist()
-    return {key: passport[key] for key in ("points", "chosen", "read")} | {"scores": scores}
+    return {key: provenance[key] for key in ("points", "chosen", "read")} | {"scores": scores}
 
 
 def rewritten(source, path, **changes):
     """Write a file of the pipeline again with some arrays changed."""
-    storage.write(path, storage.read(source) | changes, storage.passport("test", parameters={}, inputs={}))
+    storage.write(path, storage.read(source) | changes, storage.provenance("test", parameters={}, inputs={}))
     return path
 
 

@@ -78,12 +78,12 @@ def test_identities_of_the_extension_codes_hold_on_the_run(small):
     assert (aware["none"] > aware["same"]).any()
 
 
-def test_every_file_has_a_passport_with_its_inputs_seed_and_versions(small):
+def test_every_file_has_a_provenance_record_with_its_inputs_seed_and_versions(small):
     cell = small.folder / RESULTS / "gist" / "thesis" / "run1"
-    features = storage.read_passport(small.data / "gist" / "features.h5")
-    draw = storage.read_passport(small.folder / RESULTS / "draws" / "thesis" / "run1.h5")
-    splits = storage.read_passport(small.folder / RESULTS / "splits" / "standard" / "run1" / "splits.h5")
-    codes, counts = (storage.read_passport(cell / "itq" / name) for name in ("codes.h5", "counts.h5"))
+    features = storage.read_provenance(small.data / "gist" / "features.h5")
+    draw = storage.read_provenance(small.folder / RESULTS / "draws" / "thesis" / "run1.h5")
+    splits = storage.read_provenance(small.folder / RESULTS / "splits" / "standard" / "run1" / "splits.h5")
+    codes, counts = (storage.read_provenance(cell / "itq" / name) for name in ("codes.h5", "counts.h5"))
     assert codes["maker"] == "hasher itq"
     assert codes["inputs"]["features"] == features["digest"]
     assert codes["inputs"]["draw"] == splits["inputs"]["draw"] == draw["digest"]
@@ -240,7 +240,7 @@ def test_everything_is_fitted_on_the_training_set_alone(small):
     np.testing.assert_array_equal(storage.read(cell / "preprocessing.h5")["mean"], mean)
     centred = (X - mean).astype(np.float32)
     model = registry.get("hasher", "itq")(
-        n_bits=16, seed=storage.read_passport(cell / "itq" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
+        n_bits=16, seed=storage.read_provenance(cell / "itq" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     )
     model.fit(centred[split["train"]])
     packed = codes.of_split(storage.read(cell / "itq" / "codes.h5"), split["database"])[16]
@@ -251,7 +251,7 @@ def test_everything_is_fitted_on_the_training_set_alone(small):
         assert different.mean() < 1e-4  # a bit on the border may fall otherwise in a product of another shape
     truth = storage.read(cell / "ground_truth.h5")
     items = {name: Items(centred[split[name]], None) for name in ("query", "database", "train")}
-    seed = storage.read_passport(cell / "ground_truth.h5")["seed"]
+    seed = storage.read_provenance(cell / "ground_truth.h5")["seed"]
     ball = registry.get("ground_truth", "epsilon_ball")(**items, seed=seed)
     np.testing.assert_allclose(truth["improved/epsilon_ball/radius"], ball["radius"], rtol=1e-6)
 

@@ -46,23 +46,23 @@ def test_supervision_is_of_the_training_rows_and_says_so(cell, train):
     assert len(storage.read(cell / "affinities.h5")["indptr"]) == len(X) + 1
     assert (np.diff(radii) < 0).all()
     for kind in ("labels", "affinities"):
-        passport = storage.read_passport(cell / f"{kind}.h5")
-        assert passport["maker"] == f"supervision {kind}"
-        assert passport["fitted_on_labels"] == storage.array_digest(y)
-        assert passport["fitted_on"] == storage.read_passport(cell / "itq" / "codes.h5")["fitted_on"]
+        provenance = storage.read_provenance(cell / f"{kind}.h5")
+        assert provenance["maker"] == f"supervision {kind}"
+        assert provenance["fitted_on_labels"] == storage.array_digest(y)
+        assert provenance["fitted_on"] == storage.read_provenance(cell / "itq" / "codes.h5")["fitted_on"]
 
 
 def test_each_hasher_reads_what_it_needs_and_nothing_else(cell):
     wanted = {"itq": None, "talr_ap": "labels", "talr_ndcg": "affinities"}
     for hasher, kind in wanted.items():
-        inputs = storage.read_passport(cell / hasher / "codes.h5")["inputs"]
+        inputs = storage.read_provenance(cell / hasher / "codes.h5")["inputs"]
         assert "labels" not in inputs
-        assert inputs.get("supervision") == (kind and storage.read_passport(cell / f"{kind}.h5")["digest"])
+        assert inputs.get("supervision") == (kind and storage.read_provenance(cell / f"{kind}.h5")["digest"])
 
 
 def test_codes_are_those_of_a_fit_by_hand(cell, train):
     X, y = train
-    seed = storage.read_passport(cell / "talr_ap" / "codes.h5")["fits"]["8"]["made_of"]["seed"]
+    seed = storage.read_provenance(cell / "talr_ap" / "codes.h5")["fits"]["8"]["made_of"]["seed"]
     model = registry.get("hasher", "talr_ap")(n_bits=8, seed=seed, **STEPS).fit(X, y)
     kept = storage.read(cell / "talr_ap" / "models.h5")
     np.testing.assert_allclose(kept["8/projection_"], model.projection_, atol=1e-3 * np.abs(model.projection_).max())
@@ -71,6 +71,6 @@ def test_codes_are_those_of_a_fit_by_hand(cell, train):
 
 
 def test_options_are_chosen_with_the_same_supervision(cell):
-    chosen = storage.read_passport(cell / "talr_ndcg" / "selection.h5")
-    assert chosen["inputs"]["supervision"] == storage.read_passport(cell / "affinities.h5")["digest"]
+    chosen = storage.read_provenance(cell / "talr_ndcg" / "selection.h5")
+    assert chosen["inputs"]["supervision"] == storage.read_provenance(cell / "affinities.h5")["digest"]
     assert chosen["chosen"]["8"]["n_steps"] in (3, 5)

@@ -11,27 +11,30 @@ def main(job):
     dataset, learned, splits = auditing.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
     runs = auditing.read_runs(job.input.splits, dataset)
     for run in runs:
-        splits[storage.read_passport(run.file)["inputs"]["draw"]][run.name] = run.split
+        splits[storage.read_provenance(run.file)["inputs"]["draw"]][run.name] = run.split
     findings = auditing.audit_splits(runs, auditing.stored_copies(job.input.content, job.input.features, dataset))
     for path in (*job.input.selections, *job.input.supervision):
-        learned[storage.read_passport(path)["inputs"]["preprocessing"]].append(path)
-    features = {storage.read_passport(path)["digest"]: path for path in job.input.features}
+        learned[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
+    features = {storage.read_provenance(path)["digest"]: path for path in job.input.features}
     for fitted, truth in zip(job.input.preprocessing, job.input.ground_truths, strict=True):
-        passport = storage.read_passport(fitted)
-        of_draw, path = splits[passport["inputs"]["draw"]], features[passport["inputs"]["features"]]
-        name, options = storage.read_passport(path)["maker"].removeprefix("feature "), passport["parameters"]["options"]
-        feature, steps = registry.get("feature", name)(**options), passport["parameters"]["steps"]
-        own, drawn = learned[passport["digest"]], next(iter(of_draw.values()))
+        provenance = storage.read_provenance(fitted)
+        of_draw, path = splits[provenance["inputs"]["draw"]], features[provenance["inputs"]["features"]]
+        name, options = (
+            storage.read_provenance(path)["maker"].removeprefix("feature "),
+            provenance["parameters"]["options"],
+        )
+        feature, steps = registry.get("feature", name)(**options), provenance["parameters"]["steps"]
+        own, drawn = learned[provenance["digest"]], next(iter(of_draw.values()))
         with prepared(feature, steps, path, fitted) as items:
-            findings[fitted] = auditing.audit_fit(passport, items.raw(drawn["train"]))
+            findings[fitted] = auditing.audit_fit(provenance, items.raw(drawn["train"]))
             wanted = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
             vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
             queries = items.per_item(drawn["query"], dataset.ids)
             y = None if dataset.y is None else items.per_item(drawn["train"], dataset.y)
-        findings[truth] = auditing.audit_fit(storage.read_passport(truth), vectors["train"])
+        findings[truth] = auditing.audit_fit(storage.read_provenance(truth), vectors["train"])
         for split, rules in storage.grouped(storage.read(truth)).items():
             findings[truth] += auditing.audit_truth(storage.grouped(rules), queries, split=split)
-        findings |= {file: auditing.audit_learned(storage.read_passport(file), vectors, y) for file in own}
+        findings |= {file: auditing.audit_learned(storage.read_provenance(file), vectors, y) for file in own}
     auditing.write_findings(job.output.audit, findings, auditing.audit_libraries(job.input))
 
 

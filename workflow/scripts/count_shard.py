@@ -20,7 +20,7 @@ def main(job):
                     packed = pack_counts(count_in_shards(*extended, truths, **options))
                     arrays |= {f"{split}/{n_bits} {extension} {s}/{name}": array for name, array in packed.items()}
     inputs = {name: job.input[name] for name in ("codes", "ground_truth")}
-    record = storage.passport(
+    record = storage.provenance(
         "counts of a shard",
         parameters={"extensions": [list(pair) for pair in p.extensions], "number": p.number, "n_shards": p.n_shards},
         inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),

@@ -18,10 +18,10 @@ def main(job):
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
     notes = [*data.notes, *(file["note"] for file in fetched if file["note"])]
     shapes = {array: rows.shape for array, rows in data.arrays.items()}
-    passport = storage.passport(
+    provenance = storage.provenance(
         f"dataset {name}", parameters=options, inputs={}, sources=fetched, notes=notes, arrays=shapes
     )
-    with storage.writing(job.output.content, passport) as file:
+    with storage.writing(job.output.content, provenance) as file:
         for array, rows in data.arrays.items():
             with tqdm(total=len(rows), desc=array, unit="item", disable=None) as bar:
                 for block in blocks(rows):
@@ -30,7 +30,7 @@ def main(job):
     items = {"ids": data.ids, "class_names": np.array(data.class_names, dtype=np.str_)}  # texts, even if there are none
     items |= {} if data.labels is None else {"labels": data.labels}
     items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}
-    storage.write(job.output.labels, items, passport)
+    storage.write(job.output.labels, items, provenance)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,13 @@ def main(job):
         official=storage.grouped(items).get("partitions", {}),
         lists=read_lists(files, ids, n_classes=n_classes(y)),
     )
-    passport = storage.passport(
+    provenance = storage.provenance(
         f"draw {job.wildcards.draw}",
         parameters={"sizes": dict(job.params.sizes), "run": int(job.wildcards.run)},
         inputs={"labels": job.input.labels},
         seed=job.params.seed,
     )
-    storage.write(job.output.draw, parts, passport)
+    storage.write(job.output.draw, parts, provenance)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ def main(job):
     """Write what the feature extracts from each of its modalities, before anything is learned from a training set."""
     name, options, parts = job.params.feature, job.params.options, job.input.get("parts", [])
     feature = registry.get("feature", name)(**options)
-    passport = storage.passport(f"feature {name}", parameters=options, inputs={"content": job.input.content})
-    with storage.writing(job.output.features, passport) as file:
+    provenance = storage.provenance(f"feature {name}", parameters=options, inputs={"content": job.input.content})
+    with storage.writing(job.output.features, provenance) as file:
         if parts:
             join(file, feature, parts)
         else:

@@ -8,8 +8,10 @@ def main(job):
     """Write what the feature extracts from the images of one part; the parts are of one size, but for the last."""
     name, options = job.params.feature, job.params.options
     feature, part = registry.get("feature", name)(**options), int(job.wildcards.part)
-    passport = storage.passport(f"feature {name}", parameters=options, inputs={"content": job.input.content}, part=part)
-    with storage.writing(job.output.features, passport) as file:
+    provenance = storage.provenance(
+        f"feature {name}", parameters=options, inputs={"content": job.input.content}, part=part
+    )
+    with storage.writing(job.output.features, provenance) as file:
         extract(file, feature, job.input.content, part=part, n_parts=job.params.n_parts)
 
 

@@ -14,7 +14,7 @@ def main(job):
         where = f"codes.{wc.hasher}, {split} split, run {wc.run}"
         arrays[split] = finished_codes(files, parts, name=where, **p.options)
     named = sorted({path for files in p.files.values() for roles in files.values() for path in roles.values()})
-    passport = storage.passport(
+    provenance = storage.provenance(
         "finished codes",
         parameters={
             **p.options,
@@ -23,7 +23,7 @@ def main(job):
         inputs=splits,
         notes=[f"Codes {wc.hasher!r} were made outside this pipeline; how they were learned is not recorded."],
     )
-    storage.write(job.output.codes, storage.flattened(arrays), passport)
+    storage.write(job.output.codes, storage.flattened(arrays), provenance)
 
 
 if __name__ == "__main__":

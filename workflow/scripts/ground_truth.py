@@ -19,14 +19,14 @@ def main(job):
                 built = registry.get("ground_truth", use["use"])(**items, seed=p.seed, **use["options"])
                 arrays |= {f"{split}/{truth}/{name}": array for name, array in built.items()}
     inputs = {name: job.input[name] for name in ("labels", "features", "preprocessing")}
-    passport = storage.passport(
+    provenance = storage.provenance(
         "ground truth",
         parameters=p.ground_truths,
         inputs=inputs | dict(zip(p.splits, job.input.splits, strict=True)),
         seed=p.seed,
         fitted_on=storage.array_digest(items["train"].X),
     )
-    storage.write(job.output.ground_truth, arrays, passport)
+    storage.write(job.output.ground_truth, arrays, provenance)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ def main(job):
     summary = summarise_leaks(table, p.study["controls"])
     write_table(job.output.leaks, table)
     write_table(job.output.summary, summary)
-    passport = storage.read_passport(job.input.labels)
-    text = leak_text(table, summary, passport=passport, experiment=p.experiment, study=p.study)
+    provenance = storage.read_provenance(job.input.labels)
+    text = leak_text(table, summary, provenance=provenance, experiment=p.experiment, study=p.study)
     for path, content in ((job.output.text, text), (job.output.figure, leak_figure(summary))):
         with storage.replacing(path, checksum=True) as temporary:
             temporary.write_text(content)

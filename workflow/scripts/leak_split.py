@@ -8,13 +8,13 @@ def main(job):
     """Write a file of row numbers for each side; the queries and the items outside are the same in both."""
     y = storage.read(job.input.labels).get("labels")
     for side, parts in halves(y, **job.params.sizes, seed=job.params.seed).items():
-        passport = storage.passport(
+        provenance = storage.provenance(
             f"leak side {side}",
             parameters=dict(job.params.sizes),
             inputs=dict(job.input.items()),
             seed=job.params.seed,
         )
-        storage.write(job.output[side], parts, passport)
+        storage.write(job.output[side], parts, provenance)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ SOURCES = ("features", "draw", "preprocessing", "supervision")
 def main(job):
     """Write the fitted models and packed codes; a model that would become the same again is kept as it is."""
     p, inputs, made_of = job.params, dict(job.input.items()), {}
-    chosen = storage.read_passport(inputs["selection"])["chosen"] if "selection" in inputs else {}
-    read = {name: storage.read_passport(inputs[name])["digest"] for name in SOURCES if name in inputs}
+    chosen = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
+    read = {name: storage.read_provenance(inputs[name])["digest"] for name in SOURCES if name in inputs}
     common = {"hasher": p.hasher, "code": p.code, "libraries": storage.versions(), "inputs": read}
     for n_bits, seed in p.seeds.items():
         made_of[n_bits] = common | {"seed": seed, "options": p.hasher_options | chosen.get(str(n_bits), {})}
@@ -25,14 +25,14 @@ def main(job):
         training, image = TrainingSet(items.vectors("train", rows["train"]), y), items.images("database")
         blocks = {"query": items.blocks("query", rows["query"]), "items": items.blocks("database", np.unique(image))}
         stored = trained(hasher, made_of, training, blocks, kept=kept, checkpoint=checkpoint)
-    passport = storage.passport(
+    provenance = storage.provenance(
         f"hasher {p.hasher}",
         parameters={"n_bits": list(stored), **p.hasher_options},
         inputs=inputs,
         fits={n_bits: own.fit for n_bits, own in stored.items()},
         fitted_on=storage.array_digest(training.X),
     )
-    write_stored(*job.output, stored, image, passport)
+    write_stored(*job.output, stored, image, provenance)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,14 @@ def main(job):
             raws.append(items.raw(train)[:])
         fitted = Preprocessing.fit(modality, raws[-1], steps=job.params.steps[place], seed=job.params.seed)
         arrays |= {f"{place}{name}": array for name, array in fitted.to_arrays().items()}
-    passport = storage.passport(
+    provenance = storage.provenance(
         "preprocessing",
         parameters={"steps": dict(job.params.steps), "options": job.params.options},
         inputs=dict(job.input.items()),
         seed=job.params.seed,
         fitted_on=storage.array_digest(side_by_side(raws)),
     )
-    storage.write(job.output.preprocessing, arrays, passport)
+    storage.write(job.output.preprocessing, arrays, provenance)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ def main(job):
     """Write one row per split, run, code length, extension, ground truth and metric."""
     wc, p, rows = job.wildcards, job.params, []
     for path in job.input.counts:
-        run, described = Path(path).parents[1].name.removeprefix("run"), storage.read_passport(path)["parameters"]
+        run, described = Path(path).parents[1].name.removeprefix("run"), storage.read_provenance(path)["parameters"]
         for split, of_split in storage.grouped(storage.read(path)).items():
             for place, arrays in storage.grouped(of_split).items():
                 for truth, counts in unpack_counts(arrays).items():

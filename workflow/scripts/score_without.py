@@ -19,7 +19,7 @@ def main(job):
         affected = auditing.affected_queries(split, pairs)
         left[path.parents[1].name, path.parent.name] = np.delete(np.arange(len(split.entries["query"])), affected)
     for path in job.input.counts:
-        run, described = Path(path).parents[1].name, storage.read_passport(path)["parameters"]
+        run, described = Path(path).parents[1].name, storage.read_provenance(path)["parameters"]
         for split, of_split in storage.grouped(storage.read(path)).items():
             kept = left[split, run]
             for place, arrays in storage.grouped(of_split).items():

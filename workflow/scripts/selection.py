@@ -5,7 +5,7 @@ from protocol.features import prepared
 from protocol.groundtruth import Items
 from protocol.hashers import TrainingSet, supervision_from_file
 from protocol.ranking import relevance_from_arrays
-from protocol.selection import Validation, points, search, selection_passport
+from protocol.selection import Validation, points, search, selection_provenance
 
 PARTITIONS = ("validation_query", "validation_database", "train")
 SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "ground_truth_options", "ground_truth_seed")
@@ -14,7 +14,7 @@ SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "grou
 def main(job):
     """Write the score of every point and the options chosen; a draw holds no database, and its queries are not read."""
     p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
-    read = {name: storage.read_passport(path)["digest"] for name, path in inputs.items()}
+    read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}
     made_of = {n_bits: common | {"seed": seed} for n_bits, seed in p.model_seeds.items()}
     kept, items = reuse.unchanged([job.output.selection], made_of), {}
@@ -33,9 +33,11 @@ def main(job):
     scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in kept.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    passport = selection_passport(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)
-    passport["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
-    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, passport)
+    provenance = selection_provenance(
+        hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs
+    )
+    provenance["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
+    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, provenance)
     reuse.keep(job.output.selection)
 
 

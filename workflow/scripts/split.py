@@ -10,7 +10,7 @@ from protocol.splits import list_paths, read_lists
 def main(job):
     """Write the row numbers of every partition."""
     items, parts = storage.read(job.input.labels), storage.read(job.input.draw)
-    drawn, protocol = storage.read_passport(job.input.draw), registry.get("split", job.wildcards.split)
+    drawn, protocol = storage.read_provenance(job.input.draw), registry.get("split", job.wildcards.split)
     ids = np.char.decode(items["ids"], "utf-8")
     files = {name: file for name, file in job.params.lists.items() if file is not None}
     parts["database"] = protocol.database(
@@ -20,13 +20,13 @@ def main(job):
         lists=read_lists(files, ids, n_classes=n_classes(items.get("labels"))),
     )
     lists = {name: storage.file_sha256(path) for name, path in list_paths(protocol, files).items()}
-    passport = storage.passport(
+    provenance = storage.provenance(
         f"split {job.wildcards.split}",
         parameters=drawn["parameters"] | {"lists": lists},
         inputs={"labels": job.input.labels, "draw": job.input.draw},
         seed=drawn["seed"],
     )
-    storage.write(job.output.splits, parts, passport)
+    storage.write(job.output.splits, parts, provenance)
 
 
 if __name__ == "__main__":

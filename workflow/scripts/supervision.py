@@ -11,7 +11,7 @@ def main(job):
     feature, images = registry.get("feature", p.feature)(**p.options), storage.read(job.input.draw, ["train"])["train"]
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:
         train = Items(found.vectors("train", images), None if y is None else found.per_item(images, y))
-    passport = storage.passport(
+    provenance = storage.provenance(
         f"supervision {job.wildcards.supervision}",
         parameters={"ground_truth": p.ground_truth, **p.ground_truth_options},
         inputs=dict(job.input.items()),
@@ -20,7 +20,7 @@ def main(job):
         fitted_on_labels=None if y is None else storage.array_digest(train.labels),
     )
     truth = registry.get("ground_truth", p.ground_truth)
-    with storage.writing(job.output.supervision, passport, compress=True) as file:
+    with storage.writing(job.output.supervision, provenance, compress=True) as file:
         write_among(file, truth, train, seed=p.seed, **p.ground_truth_options)
 
 

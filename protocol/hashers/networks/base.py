@@ -323,23 +323,23 @@ class _Run:
         arrays: dict[str, NDArray] = {"losses": np.array(self.losses)}
         parts: dict[str, Any] = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
         state = {name: _packed(part.state_dict(), name, arrays) for name, part in parts.items()}
-        passport = storage.passport("checkpoint", parameters=identity, inputs={}, state=state)
-        storage.write(path, arrays, passport)
+        provenance = storage.provenance("checkpoint", parameters=identity, inputs={}, state=state)
+        storage.write(path, arrays, provenance)
 
     def load(self, path: str | Path, identity: dict[str, Any]) -> None:
         """Resume from a file if it belongs to the same training; ignore one that doesn't, or is damaged."""
         if not Path(path).exists():
             return
         try:
-            passport = storage.read_passport(path)
-            if passport["parameters"] != identity:
+            provenance = storage.read_provenance(path)
+            if provenance["parameters"] != identity:
                 raise ProtocolError(f"{path}: belongs to another training")
             arrays = storage.read(path)
         except ProtocolError as error:
             _log.info("checkpoint not used: %s", error)
             return
         self.losses = arrays["losses"].tolist()
-        state = {name: _unpacked(part, arrays) for name, part in passport["state"].items()}
+        state = {name: _unpacked(part, arrays) for name, part in provenance["state"].items()}
         self._network.load_state_dict(state["network"])
         self._optimiser.load_state_dict(state["optimiser"])
         self._scheduler.load_state_dict(state["scheduler"])

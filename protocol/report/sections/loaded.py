@@ -8,7 +8,7 @@ from protocol.storage import grouped
 
 def section(results: Results) -> Section:
     """Return the shapes of the arrays, and a contact sheet."""
-    shapes = results.passport["arrays"].items()
+    shapes = results.provenance["arrays"].items()
     arrays = [[name, " \N{MULTIPLICATION SIGN} ".join(f"{side:,}" for side in shape)] for name, shape in shapes]
     parts = grouped(results.items).get("partitions", {})
     text = []

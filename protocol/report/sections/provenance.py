@@ -11,16 +11,16 @@ def section(results: Results) -> Section:
         "of the other runs have the same records."
     )
     files = [
-        {"path": path, "digest": passport["digest"][:16]}
-        | {key: passport[key] for key in ("maker", "seed", "inputs", "parameters")}
-        for path, passport in results.passports.items()
+        {"path": path, "digest": provenance["digest"][:16]}
+        | {key: provenance[key] for key in ("maker", "seed", "inputs", "parameters")}
+        for path, provenance in results.records.items()
     ]
     return Section(
         "provenance",
         "Provenance and configuration",
         [text, *_mixed(results)],
         template="provenance.html.j2",
-        context={"files": files, "setting": results.setting, "versions": results.passport["versions"]},
+        context={"files": files, "setting": results.setting, "versions": results.provenance["versions"]},
     )
 
 

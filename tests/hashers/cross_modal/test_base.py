@@ -56,7 +56,7 @@ def test_the_narrower_modality_carries_more_bits_than_it_has_features(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_both_sides_come_back_from_a_file_and_from_the_seed(name, tmp_path):
     model = fitted(name, 24, seed=3)
-    storage.write(tmp_path / "m.h5", model.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+    storage.write(tmp_path / "m.h5", model.to_arrays(), storage.provenance("test", parameters={}, inputs={}))
     back, again, other = (
         type(model).from_arrays(storage.read(tmp_path / "m.h5")),
         fitted(name, 24, seed=3),

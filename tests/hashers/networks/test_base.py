@@ -132,7 +132,7 @@ def test_a_model_with_a_network_of_its_own_comes_back_from_a_file(tmp_path):
     codes = hasher.transform(X)
     assert (codes == (np.arange(8) % 4 == Y[:, None])).mean() > 0.9
     assert hasher.scale_ == np.float32(TrainingSet(X).scale)
-    storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.passport("test", parameters={}, inputs={}))
+    storage.write(tmp_path / "m.h5", hasher.to_arrays(), storage.provenance("test", parameters={}, inputs={}))
     arrays = storage.read(tmp_path / "m.h5")
     assert arrays["network_/0.0.num_batches_tracked"] == 80
     back = OwnNetwork.from_arrays(arrays)
