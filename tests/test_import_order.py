@@ -162,6 +162,7 @@ def test_listing_every_plug_in_imports_nothing_heavy():
 
 
 def test_scripts_are_thin():
+    too_long = {}
     for path in (ROOT / "workflow" / "scripts").glob("*.py"):
         tree = ast.parse(path.read_text())
         assert ast.get_docstring(tree), path.name
@@ -169,8 +170,10 @@ def test_scripts_are_thin():
             continue
         (main,) = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         lines = main.end_lineno - main.body[0].end_lineno
-        assert main.name == "main"
-        assert lines <= 25, f"{path.name}: {lines} lines"
+        assert main.name == "main", path.name
+        if lines > 25:
+            too_long[path.name] = lines
+    assert not too_long
 
 
 @pytest.mark.parametrize(

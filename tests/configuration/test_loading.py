@@ -258,7 +258,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"splits": ["from_lists"]},
-            r"split 'from_lists' .*: wanted a list of the query, split_options: \{from_lists: \{query: ",
+            r"split 'from_lists' .*: split_options: expected a list of the query, \{from_lists: .*FILE\}\}, got none",
         ),
         (
             {"splits": ["from_lists"], "split_options": {"from_lists": {"query": "q.txt"}}},

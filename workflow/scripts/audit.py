@@ -17,16 +17,14 @@ def main(job):
         learned[storage.read_provenance(path)["inputs"]["preprocessing"]].append(path)
     features = {storage.read_provenance(path)["digest"]: path for path in job.input.features}
     for fitted, truth in zip(job.input.preprocessing, job.input.ground_truths, strict=True):
-        provenance = storage.read_provenance(fitted)
-        of_draw, path = splits[provenance["inputs"]["draw"]], features[provenance["inputs"]["features"]]
-        name, options = (
-            storage.read_provenance(path)["maker"].removeprefix("feature "),
-            provenance["parameters"]["options"],
-        )
-        feature, steps = registry.get("feature", name)(**options), provenance["parameters"]["steps"]
-        own, drawn = learned[provenance["digest"]], next(iter(of_draw.values()))
+        record = storage.read_provenance(fitted)
+        path, steps = features[record["inputs"]["features"]], record["parameters"]["steps"]
+        name = storage.read_provenance(path)["maker"].removeprefix("feature ")
+        feature = registry.get("feature", name)(**record["parameters"]["options"])
+        of_draw, own = splits[record["inputs"]["draw"]], learned[record["digest"]]
+        drawn = next(iter(of_draw.values()))
         with prepared(feature, steps, path, fitted) as items:
-            findings[fitted] = auditing.audit_fit(provenance, items.raw(drawn["train"]))
+            findings[fitted] = auditing.audit_fit(record, items.raw(drawn["train"]))
             wanted = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
             vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
             queries = items.per_item(drawn["query"], dataset.ids)

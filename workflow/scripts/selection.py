@@ -33,11 +33,9 @@ def main(job):
     scores = {n_bits: own.arrays[0]["scores"] for n_bits, own in kept.items()}
     scores |= search(hasher, grid, training, validation, seeds=left, options=p.hasher_options)
     place = {"dataset": p.dataset, **dict(job.wildcards.items()), "run": int(job.wildcards.run), **p.criterion}
-    provenance = selection_provenance(
-        hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs
-    )
-    provenance["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
-    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, provenance)
+    record = selection_provenance(hasher, grid, scores, made_of, place=place, options=p.hasher_options, inputs=inputs)
+    record["read"] = {name: storage.array_digest(part.X) for name, part in items.items()}
+    storage.write(job.output.selection, {f"{n_bits}/scores": scores[n_bits] for n_bits in sorted(scores)}, record)
     reuse.keep(job.output.selection)
 
 
