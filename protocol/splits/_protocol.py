@@ -326,7 +326,7 @@ class SplitProtocol:
         if wanted:
             if classes is None:
                 raise ProtocolError(f"the split draws {', '.join(wanted)} by class, but the items have no labels")
-            of_class = drawn_of_each_class(classes[order], sum(wanted.values()))
+            of_class = drawn_of_each_class(classes[order], sum(wanted.values()), rng)
             bounds = np.cumsum(list(wanted.values()))[:-1]
             for name, places in zip(wanted, np.split(of_class, bounds, axis=1), strict=True):
                 parts[name] = pool[order[places.ravel()]]

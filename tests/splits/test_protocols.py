@@ -321,6 +321,8 @@ def test_several_labels_are_drawn_at_random():
         own = hits[start : start + 40]
         assert own.std() < 2 * np.sqrt(own.mean())
         assert own.min() > 0
+    shared = 400 * (5 * 40 / 80 + 5 * 37.5 / 77.5)  # half of class 0's, and of what these leave to class 1
+    assert abs(hits[80:].sum() - shared) < 100, "items of both classes are drawn for the second one, too"
 
 
 def test_numbers_for_each_class_need_labels_and_enough_of_each():
