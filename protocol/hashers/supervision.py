@@ -100,7 +100,7 @@ class Affinities:
 
     @functools.cached_property
     def _groups(self) -> tuple[NDArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the different (sets of) labels, the number of each row's, the rows in its order, and where each starts."""
+        """Return the different labels, the number of each row's, the rows in its order, and where each label starts."""
         groups, group = np.unique(self._labels, axis=0, return_inverse=True)
         order = np.argsort(group.ravel(), kind="stable")
         return groups, group.ravel(), order, np.searchsorted(group.ravel()[order], np.arange(len(groups)))
