@@ -10,7 +10,7 @@ from protocol.registry import HasherRecord, Iterations
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite: integrals have the limits of the midpoint rule. The "
     "paper's functions are linear or end a deep network; here they are linear on given features, have thresholds, "
-    "which the paper's linear ones have not, and by default start as ITQ's, where the authors' code draws random weights. "
+    "which the paper's linear ones have not, and by default start as ITQ's, where the authors' code draws them. "
     "Momentum is 0.9 and the learning rate falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which "
     "the released code lacks.",
     bits_within_features=True,
