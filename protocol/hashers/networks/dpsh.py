@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "dpsh",
-    source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, eq. 1-5",
+    source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
     deviations=f"{NO_PRETRAINING}Pairs are those of a minibatch, where the paper pairs its rows with the last outputs "
     "of all training rows. The mean over pairs in place of the sum; divided likewise, the weight 10 of the authors' "
     "code for CIFAR-10's 5,000 training rows is 0.002, and 0.01 was better on other items of the database as queries, "
-    "on CIFAR-10's GIST.",
+    "on CIFAR-10's GIST. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",

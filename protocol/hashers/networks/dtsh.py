@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
     deviations=f"{NO_PRETRAINING}All triplets of a minibatch, where the authors' code draws 22,500 a row from the last "
     "outputs of all training rows. The mean over triplets in place of the sum, so the quantisation term has the weight "
-    "0.0044, which is the 100 of that code over its 22,500 triplets.",
+    "0.0044, which is the 100 of that code over its 22,500 triplets. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -26,8 +26,8 @@ class DTSH(NetworkHasher):
 
     With ``theta_kl = u_k . u_l / 2`` of the outputs u, a triplet of a query q, a similar item p and a dissimilar one n
     is in order with probability ``sigmoid(theta_qp - theta_qn - margin n_bits)``. The loss is the mean negative
-    log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. The learning rate falls
-    by a third after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`, and:
+    log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. Parameters and
+    attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ class DTSH(NetworkHasher):
     ----------
     Wang, Shi, Kitani, *Deep Supervised Hashing with Triplet Labels*, ACCV 2016, section 3. github.com/Minione/DTSH.
     """
-
-    decay = (2 / 3, 5)
 
     def __init__(self, n_bits: int = 32, *, margin: float = 0.5, quantisation: float = 0.0044, **options: Any) -> None:
         super().__init__(n_bits, **options)

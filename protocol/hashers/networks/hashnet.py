@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
     "the training set. beta ends at 7.14, where the authors' code has it after its 10,000 iterations, not at "
     "infinity, and grows with the epoch. Both terms of the likelihood have alpha, as in eq. 4; in the authors' code "
-    "the second has not.",
+    "the second has not. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -29,8 +29,7 @@ class HashNet(NetworkHasher):
     With codes ``h = tanh(beta g(x))``, pairs are similar with probability ``sigmoid(alpha / n_bits h_k . h_l)``. The
     loss is the negative log-likelihood. Its weights give similar and dissimilar pairs equal shares; if rows have
     several labels, a similar pair counts by the Jaccard index of its labels. beta grows from 1 in the first epoch, as
-    the square root of a linear function. The learning rate is halved after every fifth of the epochs. Parameters and
-    attributes are those of `NetworkHasher`, and:
+    the square root of a linear function. Parameters and attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------
@@ -44,8 +43,6 @@ class HashNet(NetworkHasher):
     Cao, Long, Wang, Yu, *HashNet: Deep Learning to Hash by Continuation*, ICCV 2017, section 3.
     github.com/thuml/HashNet.
     """
-
-    decay = (0.5, 5)
 
     def __init__(self, n_bits: int = 32, *, alpha: float = 10, beta: float = 7.14, **options: Any) -> None:
         super().__init__(n_bits, **options)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     "mihash",
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",
-    deviations=f"{NO_PRETRAINING}Minibatches of 128 rows where the authors' code has 256. An empty bin of a histogram "
-    "has no gradient, as in that code.",
+    deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows where the authors' code "
+    "has 256. An empty bin of a histogram has no gradient, as in that code.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -26,8 +26,8 @@ class MIHash(NetworkHasher):
 
     Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
     maximised: D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, C whether the
-    item shares a label with the query. The distributions are soft histograms of triangular bins. The learning rate is
-    halved after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`, and:
+    item shares a label with the query. The distributions are soft histograms of triangular bins. Parameters and
+    attributes are those of `NetworkHasher`, and:
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ class MIHash(NetworkHasher):
     *Hashing with Mutual Information*, IEEE TPAMI 2019 (arXiv:1803.00974), section 3. github.com/fcakir/deep-mihash,
     ``mihash/mi_forward.m``.
     """
-
-    decay = (0.5, 5)
 
     def __init__(self, n_bits: int = 32, *, bin_width: float = 2, slope: float = 1, **options: Any) -> None:
         super().__init__(n_bits, **options)
