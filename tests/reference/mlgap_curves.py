@@ -1,10 +1,12 @@
 """Train the networks of mLGAP's table 1 on the images of CIFAR-10 with 12 bits, and score them as they learn.
 
 Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_mlgap_images.yaml -- features`:
-`python tests/reference/mlgap_curves.py [--networks NAME ...] [--runs N] [--output FOLDER]`. Every network and run has a
-table of its own in the folder, NAME-RUN.csv, with a row for each epoch that was scored, and a checkpoint, from which
-the next start resumes an interrupted training. Several processes may train different networks at the same time.
+`python tests/reference/mlgap_curves.py [--networks NAME ...] [--runs N ...] [--output FOLDER]`. Every network and run
+has a table of its own in the folder, NAME-RUN.csv, with a row for each epoch that was scored, and a checkpoint, from
+which the next start resumes an interrupted training. Several processes may train different networks at the same time.
 `learned_tables.py` stores the tables under `results/reference/learned/`.
+
+`--precisions` compares training in float32 and in bfloat16 instead: few images, few epochs, three runs of each.
 
 The test images are scored while the networks learn so that a reader can see whether an ordering is still moving.
 Nothing is selected by these scores: every network is trained for `EPOCHS` epochs, and the last row is its result.
@@ -50,6 +52,7 @@ METRICS = (
     *("mAP", "mAP[best]", "mAP[worst]", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2", "RAMAP@r2"),
     *("precision@r0", "precision@r2", "empty@r0", "utilisation", "collision"),
 )
+PRECISION_RUNS, PRECISION_IMAGES = 3, {"train": 5_000, "test": 2_000}
 COLUMNS = ("network", "run", "epoch", "seconds", "loss", *METRICS)
 
 
@@ -67,7 +70,7 @@ def followed(own: type) -> type:
             epoch, seconds = len(losses), time.process_time() - self._began
             if epoch == 1 or epoch % EVERY == 0:
                 row = [*self._key, epoch, f"{seconds:.1f}", f"{losses[-1]:.6g}"]
-                scores = score(self._snapshot(network.eval(), training), self._table.with_suffix(".h5"))
+                scores = score(self._snapshot(network.eval(), training), self._table.with_suffix(".h5"), images())
                 write_row(self._table, [*row, *(DIGITS % scores[name] for name in METRICS)])
             self._began = time.process_time()
 
@@ -87,9 +90,9 @@ def images() -> dict[str, NDArray]:
     return storage.read(folder / "pixels" / "features.h5", ["X"]) | storage.read(folder / "items.h5")
 
 
-def score(hasher: Any, path: Path) -> dict[str, float]:
+def score(hasher: Any, path: Path, found: dict[str, NDArray]) -> dict[str, float]:
     """Return the mean scores of the test images as queries of the training images; write the codes to a file."""
-    found, packed, classes = images(), {}, {}
+    packed, classes = {}, {}
     for part in ("test", "train"):
         rows = found[f"partitions/{part}"]
         packed[part] = np.concatenate([codes.pack(hasher.transform(X)) for X in np.array_split(found["X"][rows], 50)])
@@ -129,13 +132,37 @@ def train(network: str, run: int, folder: Path) -> None:
     hasher.fit(training, checkpoint=folder / f"{network}-{run}.checkpoint")
 
 
+def compare_precisions(path: Path) -> None:
+    """Write how the networks of both precisions score after ten epochs on a part of the images, and their seconds."""
+    found, rows = images(), []
+    for part, size in PRECISION_IMAGES.items():
+        found[f"partitions/{part}"] = found[f"partitions/{part}"][:size]
+    of_train = found["partitions/train"]
+    training = TrainingSet(found["X"][of_train].astype(np.float32), found["labels"][of_train])
+    for run in range(PRECISION_RUNS):
+        for precision in ("float32", "bfloat16"):
+            options = OPTIONS | {"epochs": 10, "precision": precision}
+            seed = derive(0, "cifar10", "pixels", "mlgap_precisions", N_BITS, run)
+            hasher, began = registry.get("hasher", "deep_supervised")(N_BITS, seed=seed, **options), time.process_time()
+            hasher.fit(training)
+            seconds = (time.process_time() - began) / hasher.epochs
+            scores = score(hasher, path.with_suffix(".h5"), found)
+            values = [hasher.fit_record_["loss"][1], *(scores[name] for name in METRICS)]
+            rows.append([precision, run, f"{seconds:.2f}", *(DIGITS % value for value in values)])
+            write_csv(path, ("precision", "run", "seconds", "loss", *METRICS), rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=list(NETWORKS))
     parser.add_argument("--runs", nargs="+", type=int, default=[0])
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--precisions", action="store_true")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
+    if given.precisions:
+        compare_precisions(given.output / "precisions.csv")
+        return
     for run in given.runs:
         for network in given.networks:
             train(network, run, given.output)

@@ -174,7 +174,7 @@ class NetworkHasher(Hasher):
         factor, stretches = self.decay
         return LambdaLR(optimiser, lambda epoch: factor ** (epoch * stretches // self.epochs))
 
-    def _after_epoch(self, network: "Module", training: TrainingSet, losses: list[float]) -> None:  # noqa: B027
+    def _after_epoch(self, network: "Module", training: TrainingSet, losses: list[float]) -> None:
         """Look at the network after every epoch, with the mean losses of all epochs so far; by default nothing.
 
         It comes before the checkpoint of the epoch, so that no epoch is missed if the training is interrupted.
@@ -415,16 +415,17 @@ def _deterministic(device: str) -> Iterator[None]:
     import torch
 
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    filled = torch.utils.deterministic.fill_uninitialized_memory
+    memory: Any = torch.utils.deterministic  # a type checker does not see its property
+    filled = memory.fill_uninitialized_memory
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(device == "cpu")
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    memory.fill_uninitialized_memory = False
     try:
         yield
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(strict)
-        torch.utils.deterministic.fill_uninitialized_memory = filled
+        memory.fill_uninitialized_memory = filled
 
 
 @contextlib.contextmanager
