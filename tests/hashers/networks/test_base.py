@@ -374,7 +374,7 @@ def test_the_convolutional_network_refuses_what_is_no_image():
         ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
         ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
         ({"patience": 0}, "patience: expected an integer >= 1"),
-        ({"precision": "float16"}, "precision: expected float32 or bfloat16, got 'float16'"),
+        ({"precision": "float16"}, "precision: expected bfloat16 or float32, got 'float16'"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):
