@@ -18,7 +18,7 @@ UNSUPERVISED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 """The methods of figure 1; its DSH is density sensitive hashing."""
 _TABLE_1_NEEDS = (
     "networks of three convolutions and two full layers, trained for 750 epochs by both objectives on CIFAR-10 and "
-    "CIFAR-100: weeks of two cores, or a GPU"
+    "CIFAR-100: about 35 hours of one core"
 )
 _TABLE_1_NOTE = (
     "The radius of mLGAP in table 1 and the value of an empty ball are not stated. The original objective's row fits "
