@@ -436,40 +436,53 @@ def soft_histogram() -> Values:
     }
 
 
+_BATCHES = {"classes that overlap": 0.5, "classes apart": 1.0}
+"""Kinds of minibatches, by the size of the classes' centres."""
+
+
 @PAPER.claim(
     "X-11",
     place="appendix F",
     statement="The gradients of the simplified objectives, AP_s and DCG_s, point nearly the same way as those of the "
     "original relaxations, AP_r and DCG_r.",
-    expected={f"{name}, {n_bits} bits: 1 - cosine": 0.1 for name in ("AP", "DCG") for n_bits in (12, 24, 48)},
+    expected={
+        f"{name}, {n_bits} bits, {kind}: 1 - cosine": 0.1
+        for name in ("AP", "DCG")
+        for n_bits in (12, 48)
+        for kind in _BATCHES
+    },
     relation="<=",
-    note="The appendix compares performances, not gradients, and names no number: a cosine of 0.9, averaged over "
-    "minibatches, is our reading of nearly the same. The originals have the limits of the midpoint rule, without which "
-    "they are infinite (S3-05, S3-06).",
+    note="The appendix compares performances (X-12), not gradients, and names no number: a mean cosine of 0.9 is our "
+    "reading of nearly the same. With classes apart and 48 bits the ranking is close to perfect, and little is left to "
+    "learn. The originals have the limits of the midpoint rule, without which they are infinite (S3-05, S3-06).",
 )
 def gradients_of_simplified() -> Values:
-    """Compare the gradients by the codes of three random minibatches of 256 codes around the centres of ten classes."""
+    """Compare the gradients by the codes of three random minibatches of 128 codes around the centres of ten classes."""
     found = {}
     for name, objectives, gains_of in (("AP", (ap_s, ap_r), binary_gains), ("DCG", (dcg_s, dcg_r), graded_gains)):
-        for n_bits in (12, 24, 48):
-            cosines = [_cosine_of_gradients(objectives, gains_of, n_bits, seed) for seed in range(3)]
-            found[f"{name}, {n_bits} bits: 1 - cosine"] = 1 - float(np.mean(cosines))
+        for n_bits, (kind, size) in itertools.product((12, 48), _BATCHES.items()):
+            both = [_both(objectives, gains_of, n_bits, size, seed) for seed in range(3)]
+            found[f"{name}, {n_bits} bits, {kind}: 1 - cosine"] = 1 - float(np.mean([cosine for cosine, _ in both]))
+            found[f"{name}, {n_bits} bits, {kind}: simplified objective"] = float(np.mean([value for _, value in both]))
     return found
 
 
-def _cosine_of_gradients(
+def _both(
     objectives: tuple[Objective, Objective],
     gains_of: Callable[[NDArray[np.int64]], tuple[NDArray, NDArray]],
     n_bits: int,
+    size: float,
     seed: int,
-) -> float:
+) -> tuple[float, float]:
+    """Return the cosine between the gradients of two objectives at a random minibatch, and the value of the first."""
     rng = np.random.default_rng(seed)
-    labels = rng.integers(0, 10, 256)
-    batch = np.tanh(rng.standard_normal((10, n_bits))[labels] + rng.standard_normal((256, n_bits)))
-    shared = (labels[:, None] == labels) & ~np.eye(256, dtype=bool)
+    labels = rng.integers(0, 10, 128)
+    batch = np.tanh(size * rng.standard_normal((10, n_bits))[labels] + rng.standard_normal((128, n_bits)))
+    shared = (labels[:, None] == labels) & ~np.eye(128, dtype=bool)
     gains, best = gains_of(shared.astype(np.int64))
-    one, other = (mean_objective(batch, gains, best, objective)[1].ravel() for objective in objectives)
-    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+    (reached, one), (_, other) = (mean_objective(batch, gains, best, objective) for objective in objectives)
+    cosine = (one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum())
+    return float(cosine), reached
 
 
 @PAPER.claim(
@@ -492,7 +505,7 @@ def labelme_gains() -> Values:
 
 
 @PAPER.claim(
-    "X-16",
+    "S3-21-counts",
     place="section 3.2",
     statement="Once a query's distances are counted, tie-aware metrics depend on (b + 1) (1 + levels) numbers, "
     "whatever the size of the database.",

@@ -60,7 +60,7 @@ def table_of_datasets(results: Results) -> Values:
     "S4-02",
     place="figure 3.4a",
     statement="A ranking of a few images, as in the figure, can have an AP of 0.87.",
-    expected={"distance of 0.87 from the nearest AP": 0},
+    expected={"AP nearest to 0.87": 0.87},
     within=5e-3,
     note="The figure is not in our text, so its own ranking can't be scored. Figure 3.4b counts 5 relevant images, of "
     "which 3 are found.",
@@ -72,7 +72,7 @@ def toy_ranking() -> Values:
     scores = {signs: value(untied(signs), "mAP") for signs in rankings}
     fitting = [signs for signs, score in scores.items() if abs(score - 0.87) <= 5e-3]
     return {
-        "distance of 0.87 from the nearest AP": min(abs(score - 0.87) for score in scores.values()),
+        "AP nearest to 0.87": min(scores.values(), key=lambda score: abs(score - 0.87)),
         "rankings that fit": " ".join(sorted(fitting)) or "none",
         "rankings": len(rankings),
     }

@@ -1,15 +1,16 @@
 """The tables that claims about data are judged on: makes ``results/reference/claims/``.
 
-Run by hand: `python tests/reference/claims_tables.py MIRROR`, two minutes on one core. MIRROR holds datasets as a
-mirror does, each in a folder of its name; those that are there are loaded and counted. Its folder ``nuswide_lists`` has
-public lists of NUS-WIDE, whose labels give the level of constant codes. Bucket searches are of the digits that come
-with scikit-learn. The timings are those of ``results/reference/growth/``. The rows about ties are taken from the
-results of `workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml`, where these experiments have been run.
+Run by hand: `python tests/reference/claims_tables.py MIRROR`, some minutes on one core, or with the names of tables
+after MIRROR, such as `growth variants`, for these alone. MIRROR holds datasets as a mirror does, each in a folder of
+its name; those that are there are loaded and counted. Its folder ``nuswide_lists`` has public lists of NUS-WIDE, whose
+labels give the level of constant codes. Bucket searches are of scikit-learn's digits. Timings and variants of TALR are
+taken from ``results/reference/growth/`` and ``results/reference/talr/``, the rows about ties from the results of
+`workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml`, where these experiments have been run.
 """
 
 import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,23 +40,29 @@ SEARCH_RUNS, SEARCH_BITS = 3, (16, 32)
 Statistics = Iterable[tuple[str, str, float]]
 
 
-def main(mirror: Path) -> None:
+def main(mirror: Path, *names: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    rows = [(dataset, *counted) for dataset in COUNTED for counted in _counted(mirror, dataset)]
-    _write("datasets.csv", [*rows, *(("cifar100", *counted) for counted in _cifar100(mirror))])
-    labels = top_21(mirror / "nuswide_lists" / "hashnet_81")
-    _write("nuswide.csv", (row for draw in range(N_DRAWS) for row in constant_codes(labels, draw)))
-    _write("buckets.csv", (row for n_bits in SEARCH_BITS for row in searched(n_bits)))
-    _write("growth.csv", timed(ROOT / "results" / "reference" / "growth" / "growth.csv"))
-    for setting in SETTINGS:
+    lists = mirror / "nuswide_lists" / "hashnet_81"
+    reference = ROOT / "results" / "reference"
+    tables: dict[str, Callable[[], Statistics]] = {
+        "datasets": lambda: counted(mirror),
+        "nuswide": lambda: (row for draw in range(N_DRAWS) for row in constant_codes(top_21(lists), draw)),
+        "buckets": lambda: (row for n_bits in SEARCH_BITS for row in searched(n_bits)),
+        "growth": lambda: timed(reference / "growth" / "growth.csv"),
+        "variants": lambda: varied(reference / "talr" / "variants.csv"),
+    }
+    for name in names or tables:
+        _write(f"{name}.csv", tables[name]())
+    for setting in () if names else SETTINGS:
         path = ROOT / "results" / setting / "summary.csv"
         if path.exists():
             table = pd.read_csv(path)
-            kept = table[table["metric"].isin(METRICS)]
-            kept.to_csv(FOLDER / f"{setting}.csv", index=False, float_format="%.6g", lineterminator="\n")
+            table = table[table["metric"].isin(METRICS)]
+            table.to_csv(FOLDER / f"{setting}.csv", index=False, float_format="%.6g", lineterminator="\n")
 
 
 def _write(name: str, rows: Statistics) -> None:
+    rows = list(rows)
     with open(FOLDER / name, "w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([("dataset", "statistic", "value"), *rows])
 
@@ -125,6 +132,22 @@ def timed(table: Path) -> Statistics:
                 yield "random codes", f"CPU seconds to count and score, {int(row['n']):,} items", float(row["cpu_s"])
 
 
+def varied(table: Path) -> Statistics:
+    """Yield the mean of each variant of TALR on the digits; nothing before there are any."""
+    if table.exists():
+        with open(table, newline="") as file:
+            for row in csv.DictReader(file):
+                name = f"{row['metric']} of {row['hasher']}, {row['variant']}, {row['n_bits']} bits"
+                yield "digits", name, float(row["mean"])
+
+
+def counted(mirror: Path) -> Statistics:
+    """Yield what each dataset in the mirror holds."""
+    for dataset in COUNTED:
+        yield from ((dataset, *statistic) for statistic in _counted(mirror, dataset))
+    yield from (("cifar100", *statistic) for statistic in _cifar100(mirror))
+
+
 def _loaded(mirror: Path, dataset: str, **options: str) -> datasets.Data | None:
     paths = {file.name: mirror / dataset / file.name for file in registry.entry("dataset", dataset).files}
     return datasets.load(dataset, paths, options) if all(path.exists() for path in paths.values()) else None
@@ -164,4 +187,4 @@ def _cifar100(mirror: Path) -> Iterator[tuple[str, float]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
