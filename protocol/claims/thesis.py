@@ -321,7 +321,7 @@ def improved_split() -> Values:
 )
 def cross_modal(results: Results) -> Values:
     """Read what was counted of loaded data."""
-    found = {}
+    found: dict[str, Any] = {}
     for title, dataset, names in (
         ("Wiki pairs", "wiki", ("n",)),
         ("Wiki categories", "wiki", ("classes",)),
