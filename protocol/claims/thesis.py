@@ -286,7 +286,7 @@ def standard_split() -> Values:
     statement="The improved split: queries, database, validation queries, validation database and training set share "
     "no item; ten runs; classes are balanced.",
     expected={"items in two partitions": 0, "drawn partitions with unbalanced classes": 0},
-    note="The chapter gives neither sizes nor scores of one strategy beside the other. The author's code centres "
+    note="The chapter gives neither sizes nor scores of one strategy against the other. The author's code centres "
     "features by the mean of all items, the test queries among them, which the separation forbids.",
     errata=("E4-10",),
 )
