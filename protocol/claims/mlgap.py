@@ -445,8 +445,8 @@ for _id, _equation, _hashers, _printed in (
     data=True,
     needs=_TABLE_1_NEEDS,
     note="The printed table does show it, with half the mAP on CIFAR-10 with 12 bits (0.3008 of 0.6012); that alone is "
-    "no replication. The radius of mLGAP is not stated; the readings with m = k are of `buffer_zone_half`, whose margin "
-    f"is k/2 bits under L1. {_TRAINING}",
+    "no replication. The radius of mLGAP is not stated; the readings with m = k are of `buffer_zone_half`, whose "
+    f"margin is k/2 bits under L1. {_TRAINING}",
 )
 def objectives_apart(results: Results) -> Evidence:
     """Compare the networks on images by the two objectives, at each radius that mLGAP may have."""
