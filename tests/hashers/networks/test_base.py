@@ -20,7 +20,10 @@ from protocol.hashers.networks.m_dsh import MDSH
 
 WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
-NAMES = ["buffer_zone", "csq", "deep_squared", "deep_supervised", "m_dsh"]
+NAMES = [
+    *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
+    *("hashnet", "m_dsh", "mihash"),
+]
 
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 4, 240)
