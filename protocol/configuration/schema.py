@@ -125,7 +125,9 @@ Preprocessing = Annotated[
             "mean vector, grand_mean one number, the mean of all values. Where queries and database have two "
             "modalities, {query: [...], database: [...]} lists the steps of each."
         ),
-        json_schema_extra={"expected": "a list of 'l2', 'centre' and 'grand_mean', or one for each of query and database"},
+        json_schema_extra={
+            "expected": "a list of 'l2', 'centre' and 'grand_mean', or such a list for each of query and database"
+        },
     ),
 ]
 
