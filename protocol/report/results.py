@@ -147,7 +147,7 @@ class Results:
         Of the files of run 0, by path.
     claims : sequence of mapping
         The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
-        ``note``.
+        ``parts``, ``note``.
     """
 
     setting: Mapping[str, Any]
