@@ -397,8 +397,8 @@ def _extension_rows(results: Results) -> tuple[list[Row], str]:
     data=True,
     needs="RAMAP at the radii from 0 on, with the extensions `none` and `same`: `snakemake --configfile "
     "workflow/config/cifar10_full.yaml -- metrics`",
-    note="The tables are written with six digits, and the balls by which they are multiplied have thousands of codes; "
-    "so the difference that rounding explains grows with the radius. S2-07 proves it without rounding.",
+    note="Tables have six significant digits or more, of which six are assumed. The balls by which they are multiplied "
+    "have thousands of codes, so the difference that rounding explains grows with the radius. S2-07 is the proof.",
 )
 def without_penalty(results: Results) -> Evidence:
     """Multiply what each radius adds to RAMAP by the codes in its ball, and compare the means over the radii."""

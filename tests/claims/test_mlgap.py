@@ -38,11 +38,11 @@ def test_unsupervised_methods_are_judged_once_all_eight_are_there(verdict):
 
 
 def test_a_network_is_a_substitute_unless_its_name_has_the_epochs_of_the_paper(verdict):
-    own = table_1("deep_supervised_750_epochs", OLD)
+    own = table_1("deep_supervised_750", OLD)
     assert verdict("S0-10", own).status == REPLICATED
     fewer = verdict("S0-10", table_1("deep_supervised", OLD))
     assert (fewer.status, fewer.evidence.substitute) == (ON_SUBSTITUTE, "training of fewer epochs than 750")
-    named = verdict("S0-10", table_1("deep_supervised_90_epochs", OLD))
+    named = verdict("S0-10", table_1("deep_supervised_90", OLD))
     assert (named.status, named.evidence.substitute) == (ON_SUBSTITUTE, "90 epochs for 750")
     other = verdict("S0-10", [row | {"split": "standard"} for row in own])
     assert (other.status, other.evidence.substitute) == (
@@ -54,13 +54,13 @@ def test_a_network_is_a_substitute_unless_its_name_has_the_epochs_of_the_paper(v
 
 def test_the_longest_training_of_both_objectives_is_compared(verdict):
     short = table_1("deep_supervised", NEW) + table_1("buffer_zone", OLD)
-    longer = table_1("deep_supervised_90_epochs", OLD) + table_1("buffer_zone_90_epochs", NEW)
+    longer = table_1("deep_supervised_90", OLD) + table_1("buffer_zone_90", NEW)
     assert verdict("S0-12", short).status == NOT_ON_SUBSTITUTE
     assert verdict("S0-12", short + longer).status == ON_SUBSTITUTE
-    alone = table_1("deep_supervised_750_epochs", OLD)
+    alone = table_1("deep_supervised_750", OLD)
     found = verdict("S0-12", short + longer + alone)
     assert (found.status, found.evidence.substitute) == (ON_SUBSTITUTE, "90 epochs for 750")
-    both = alone + table_1("buffer_zone_750_epochs", NEW)
+    both = alone + table_1("buffer_zone_750", NEW)
     assert verdict("S0-12", short + longer + both).status == REPLICATED
 
 
@@ -92,6 +92,15 @@ def test_the_two_objectives_are_compared_part_by_part(verdict, map_new, mlgap_ne
     assert len(found.evidence.by_reading) == 3
 
 
+def test_the_other_margin_is_a_reading_of_its_own(verdict):
+    rows = table_1("deep_supervised", OLD) + table_1("buffer_zone", OLD)
+    half = table_1("buffer_zone_half", NEW)
+    assert verdict("S0-12", rows).status == NOT_ON_SUBSTITUTE
+    found = verdict("S0-12", rows + half)
+    assert (found.status, found.reading) == (ON_SUBSTITUTE, "mLGAP at radius 2, m = k")
+    assert verdict("S0-11", rows + half).reading == "mLGAP at radius 2, m = k"
+
+
 def test_heads_over_gist_are_shown_but_not_judged(verdict):
     pixels = of_both("utilisation", 0.3, 0.6)
     gist = [row | {"feature": "gist"} for row in of_both("utilisation", 0.6, 0.3)]
@@ -102,7 +111,7 @@ def test_heads_over_gist_are_shown_but_not_judged(verdict):
 
 
 def test_true_positives_nearby_are_always_judged_on_a_substitute(verdict):
-    rows = [row | {"hasher": "buffer_zone_750_epochs"} for row in within(0.3, 0.5)]
+    rows = [row | {"hasher": "buffer_zone_750"} for row in within(0.3, 0.5)]
     found = verdict("S0-15", rows)
     assert (found.status, found.evidence.substitute) == (
         ON_SUBSTITUTE,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from evidence.case import Case, Row
 
 METHODS = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
-DATASETS = {"CIFAR-10": ("cifar10", "cifar10_s2"), "CIFAR-100": ("cifar100", "cifar100_official")}
+DATASETS = {"CIFAR-10": ("cifar10", "cifar10_s2"), "CIFAR-100": ("cifar100", "cifar100_mlgap")}
 # mLGAP and mAP by data set and code length, as table 1 prints them.
 OLD = {
     ("CIFAR-10", 12): (0.2633, 0.6012),
@@ -95,12 +95,12 @@ CASES = {
         refuting=of_methods("mAP", RISING) + of_methods("utilisation", RISING),
     ),
     "S0-10": Case(
-        confirming=table_1("deep_supervised_750_epochs", OLD),
-        refuting=table_1("deep_supervised_750_epochs", off(OLD)),
+        confirming=table_1("deep_supervised_750", OLD),
+        refuting=table_1("deep_supervised_750", off(OLD)),
     ),
     "S0-11": Case(
-        confirming=table_1("buffer_zone_750_epochs", NEW, radius=1),
-        refuting=table_1("buffer_zone_750_epochs", off(NEW), radius=1),
+        confirming=table_1("buffer_zone_750", NEW, radius=1),
+        refuting=table_1("buffer_zone_750", off(NEW), radius=1),
     ),
     "S0-12": Case(
         confirming=table_1("deep_supervised", OLD) + table_1("buffer_zone", NEW),
