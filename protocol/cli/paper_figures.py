@@ -35,7 +35,8 @@ def _paper_figures(arguments: argparse.Namespace) -> None:
 def _lines(name: str, drawn: "Drawn") -> Iterator[str]:
     """Yield what was drawn of a figure of a paper, and what is missing."""
     yield name
-    yield from (f"  {part.name}" for part in (*drawn.figures, *drawn.tables))
+    yield from (f"  {figure.name}" for figure in drawn.figures)
+    yield from (f"  {table.name}" for table in drawn.tables)
     if drawn.missing:
         yield f"  missing: {drawn.missing}"
 

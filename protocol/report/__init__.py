@@ -6,7 +6,6 @@ from protocol.report.page import page
 from protocol.report.paper import figure_files, table_files, write_figures, write_tables
 from protocol.report.reading import reading
 from protocol.report.results import collect, runs_of, summarise
-from protocol.report.sections import sections
 from protocol.tables import write_table
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "page",
     "reading",
     "runs_of",
-    "sections",
     "summarise",
     "summarise_leaks",
     "table_files",

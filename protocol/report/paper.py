@@ -32,7 +32,7 @@ def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
     Of a figure with choices, the pictures show what is drawn first.
     """
     drawn = pictures([figure.printed for figure in figures], ("svg", "pdf", "png"), scale=_SCALE)
-    files = {}
+    files: dict[str, bytes] = {}
     for figure, made in zip(figures, drawn, strict=True):
         files |= {f"{figure.name}.{extension}": content for extension, content in made.items()}
         files[f"{figure.name}.csv"] = figure.csv.encode()

@@ -1,7 +1,8 @@
-"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and LaTeX."""
+"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
 
 from protocol.claims import printed
-from protocol.report import reading, sections, write_figures, write_tables
+from protocol.report import reading, write_figures, write_tables
+from protocol.report.sections import sections
 
 
 def main(job):

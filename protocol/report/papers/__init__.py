@@ -1,6 +1,6 @@
-"""Figures and tables of the papers, drawn from our results: one function for each, by the name that its paper gives it.
+"""Figures and tables of the papers, drawn from our results: a function for each, named as in its paper.
 
-A function takes `Evidence` and returns `Drawn`: figures and tables of what is there, and a sentence about what is missing.
+A function takes `Evidence` and returns `Drawn`: figures and tables of what is there, and what is missing, in words.
 Anything that `protocol.report.display` and the summary tables lack has to be added there first.
 """
 

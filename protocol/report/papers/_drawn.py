@@ -17,11 +17,12 @@ PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
 PRINTED = "printed"
 """The source of a number that a paper prints."""
 _NAMES = {
-    "buffer_zone": "DSH with buffer zones",
+    "buffer_zone": "DSH (buffer zones)",
     "classifier": "classifier",
-    "deep_squared": "DSH",
-    "deep_supervised": "DSH",
+    "deep_squared": "DSH (squared)",
+    "deep_supervised": "DSH (deep)",
     "dpsh": "DPSH",
+    "dsh": "DSH (density)",
     "dtsh": "DTSH",
     "grh": "GRH",
     "hashnet": "HashNet",
@@ -62,10 +63,26 @@ def printed_name(hasher: str, plugin: str) -> str:
     >>> printed_name("m_dsh_4", "m_dsh"), printed_name("mine", "itq")
     ('4-DSH', 'ITQ mine')
     """
-    rest = hasher.removeprefix(plugin).strip("_").replace("_", " ")
+    rest = variant_of(hasher, plugin)
     if plugin == "m_dsh":
         return f"{rest or 'm'}-DSH"
     return f"{_NAMES.get(plugin, plugin.upper())} {rest}".strip()
+
+
+def variant_of(hasher: str, plugin: str) -> str:
+    """Return what the name of a hasher adds to that of its plug-in, as words.
+
+    Examples
+    --------
+    >>> variant_of("buffer_zone_margin_1", "buffer_zone"), variant_of("itq", "itq")
+    ('margin 1', '')
+    """
+    return hasher.removeprefix(plugin).strip("_").replace("_", " ")
+
+
+def several(values: "pd.Series", n: int = 2) -> bool:
+    """Return whether a column has at least `n` different values."""
+    return values.nunique() >= n
 
 
 def plugin_of(hasher: str) -> str:
@@ -89,14 +106,15 @@ def by_place(rows: "pd.DataFrame", *columns: str) -> "Iterator[tuple[dict[str, A
 
 def file_name(figure: str, place: dict[str, Any], *more: object) -> str:
     """Return the name of a figure's files: the paper's name for it, the place, and more."""
-    parts = [figure, *(place[name] for name in PLACE if name in place), *more]
+    parts = [figure, *(place[name] for name in PLACE if place.get(name)), *more]
     return re.sub(r"[^\w.]|_", "-", "-".join(map(str, parts)))
 
 
 def where(place: dict[str, Any]) -> str:
     """Return the place in words, as it ends a sentence."""
-    named = [place[name] for name in ("dataset", "feature", "ground_truth") if name in place]
-    return f"{', '.join(named)}, {place['split']} split; experiment {place['experiment']}"
+    named = [place[name] for name in ("dataset", "feature", "ground_truth") if place.get(name)]
+    named += [f"{place['split']} split"] if place.get("split") else []
+    return ", ".join([*named, place["experiment"]])
 
 
 def substitute(place: dict[str, Any], **paper: str) -> str:
@@ -122,6 +140,17 @@ def chosen_lengths(found: Iterable[int], paper: Sequence[int]) -> list[int]:
     return [n_bits for n_bits in there if n_bits in paper] or there
 
 
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return what sorts names with numbers in them by the numbers.
+
+    Examples
+    --------
+    >>> sorted(["m_dsh_12", "m_dsh_4", "deep_squared"], key=natural)
+    ['deep_squared', 'm_dsh_4', 'm_dsh_12']
+    """
+    return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
+
+
 def lacking(wanted: Iterable[Any], found: Iterable[Any]) -> list[str]:
     """Return those of the expected values that were not found, as text."""
     there = set(found)
@@ -133,8 +162,8 @@ def cell(value: float | None, digits: int) -> str:
 
     Examples
     --------
-    >>> cell(0.72, 3), cell(None, 3)
-    ('0.720', '–')
+    >>> cell(0.72, 3), cell(None, 3) == ABSENT
+    ('0.720', True)
     """
     return ABSENT if value is None else f"{value:.{digits}f}"
 
@@ -143,7 +172,8 @@ def series_colour(names: Sequence[str], column: str = "method", *, title: str | 
     """Return a colour for each series; the legend has room for long names."""
     import altair as alt
 
-    return alt.Color(f"{column}:N", title=title, scale=_scale(names, COLOURS), legend=alt.Legend(labelLimit=300))
+    legend = alt.Legend(labelLimit=300, symbolOpacity=1)
+    return alt.Color(f"{column}:N", title=title, scale=_scale(names, COLOURS), legend=legend)
 
 
 def series_shape(names: Sequence[str], column: str = "method", *, title: str | None = None) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from protocol import storage
 from protocol.checks import ProtocolError
 from protocol.checksums import verify
-from protocol.report.papers._drawn import PLACE, plugin_of, printed_name
+from protocol.report.papers._drawn import PLACE, plugin_of, printed_name, several
 from protocol.report.results import Results
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _ALPHA = (*PLACE, *_METHOD, "n_bits", "metric", "alpha", "growth", "variant", "m
 _STORED = {"dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "n_runs"}
 _ALPHA_STORED = {"hasher", "metric", "alpha", "growth", "mean", "std", "n_runs"}
 _FILLED = {"extension": "none", "extension_bits": 0, "std": float("nan"), "n_bits": 0, "variant": ""}
-_FILLED |= dict.fromkeys(PLACE, "not recorded")
+_FILLED |= dict.fromkeys(PLACE, "")
 """What a column holds where a stored table lacks it."""
 
 
@@ -83,13 +83,15 @@ class Evidence:
             raise ProtocolError(f"{folder}: expected a folder of results, got none; run an experiment first.")
         experiments = [path.parent for pattern in ("summary.csv", "*/summary.csv") for path in _files(folder, pattern)]
         stored = list(_stored(_files(folder, "reference/*/*.csv")))
-        summaries, alphas = [], [table for kind, table in stored if kind == "alpha"]
+        summaries, alphas = [], []
         for experiment in experiments:
             summary = _named(_table(experiment / "summary.csv").assign(experiment=experiment.name), _SUMMARY)
             summaries.append(summary)
             alphas.append(_with_alpha(summary, _options_with_alpha(experiment)))
+        summaries += [table for kind, table in stored if kind == "summary"]
+        alphas += [table for kind, table in stored if kind == "alpha"]
         return cls(
-            summary=_together([*summaries, *(table for kind, table in stored if kind == "summary")], _SUMMARY),
+            summary=_together(summaries, _SUMMARY),
             radii=_together(_displayed(experiments, "radii", _RADII), _RADII),
             histogram=_together(_displayed(experiments, "histogram", _HISTOGRAM), _HISTOGRAM),
             alpha=_together(alphas, _ALPHA),
@@ -146,9 +148,9 @@ def _stored(paths: Iterable[Path]) -> "Iterator[tuple[str, pd.DataFrame]]":
     for path in paths:
         table = _table(path)
         name = f"reference/{path.parent.name}"
-        if _ALPHA_STORED <= set(table):
+        if set(table) >= _ALPHA_STORED:
             yield "alpha", _named(table.assign(experiment=name, variant=_variant(table)), _ALPHA)
-        elif _STORED <= set(table):
+        elif set(table) >= _STORED:
             yield "summary", _named(table.assign(experiment=name), _SUMMARY)
 
 
@@ -156,7 +158,7 @@ def _variant(table: "pd.DataFrame") -> "pd.Series":
     """Return in words the values of the columns, besides the known ones, in which the rows of a table differ."""
     words = table["hasher"].map(lambda hasher: "")
     for name in table:
-        if name not in _ALPHA and table[name].nunique() > 1:
+        if name not in _ALPHA and several(table[name]):
             words += f", {name.replace('_', ' ')} " + table[name].astype(str)
     return words
 

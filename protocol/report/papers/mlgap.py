@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from protocol.report.figure import ABSENT, Figure, Table, listed, rows_chart, tooltips
+from protocol.report.figure import Figure, Table, listed, rows_chart, tooltips
 from protocol.report.papers._drawn import (
     PRINTED,
     Drawn,
@@ -12,9 +12,10 @@ from protocol.report.papers._drawn import (
     cell,
     chosen_lengths,
     file_name,
-    lacking,
     sentences,
+    several,
     substitute,
+    variant_of,
     where,
 )
 from protocol.report.papers.evidence import Evidence, having
@@ -56,7 +57,7 @@ def _tables(
     """Yield the table for each radius of mLGAP that was evaluated."""
     for radius in _RADII:
         own = having(rows, metric=["mAP", f"mLGAP@r{radius}"])
-        if own["metric"].nunique() == 2:
+        if several(own["metric"]):
             yield _table(f"{name}_r{radius}", own, radius, datasets, lengths, printed)
 
 
@@ -108,8 +109,7 @@ def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
         ["experiment", "feature", "hasher", "plugin"], sort=False
     ):
         source = f"{experiment}: {feature}"
-        variant = hasher.removeprefix(plugin).strip("_").replace("_", " ")
-        source += f", {variant}" if variant else ""
+        source = ", ".join(filter(None, [source, variant_of(hasher, plugin)]))
         if own.groupby("dataset")["split"].nunique().max() == 1:
             yield source, own
         else:
@@ -120,12 +120,12 @@ def mlgap_figure_8(evidence: Evidence) -> Drawn:
     """Return how many items of the database have each 12-bit code, a panel for each objective."""
     rows = having(evidence.histogram, plugin=[*_OBJECTIVES])
     rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], [_LONGEST]))
-    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if own["plugin"].nunique() == len(_OBJECTIVES)]
+    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if several(own["plugin"])]
     missing = ""
-    if lacking([_LONGEST], [place["n_bits"] for place, _ in drawn]):
+    if ("cifar10", _LONGEST) not in {(place["dataset"], place["n_bits"]) for place, _ in drawn}:
         missing = (
-            f"the codes of {_LONGEST} bits of {listed([*_OBJECTIVES])}: workflow/config/cifar10_mlgap.yaml (its files "
-            "display/SPLIT/histogram.csv, which no stored reference result has)"
+            f"codes of {_LONGEST} bits of {listed([*_OBJECTIVES])} on cifar10: workflow/config/cifar10_mlgap.yaml "
+            "(files display/SPLIT/histogram.csv, which no stored reference result has)"
         )
     return Drawn([_histogram(place, own) for place, own in drawn], missing=missing)
 
@@ -135,7 +135,8 @@ def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
 
     n_bits = place["n_bits"]
     n_codes = 2**n_bits
-    rows = rows.assign(objective=rows["plugin"].map(_OBJECTIVES) + _variants(rows))
+    pairs = zip(rows["hasher"], rows["plugin"], strict=True)
+    rows = rows.assign(objective=[f"{_OBJECTIVES[pair[1]]} {variant_of(*pair)}".strip() for pair in pairs])
     used = rows.groupby("objective", sort=False)["code"].nunique()
     panels = {name: f"{name}: {n:,} of {n_codes:,} codes ({n / n_codes:.1%})" for name, n in used.items()}
     rows = rows.assign(panel=rows["objective"].map(panels))[["panel", "objective", "n_bits", "code", "items"]]
@@ -148,6 +149,7 @@ def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
                 "code:Q",
                 title=f"code, as a number from 0 to {n_codes - 1:,}",
                 scale=alt.Scale(domain=[0, n_codes], nice=False),
+                axis=alt.Axis(tickCount=8, format=",d", labelFlush=False),
             ),
             y=alt.Y("items:Q", title=None, scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=4, format=",d")),
             y2=alt.datum(0),
@@ -170,12 +172,7 @@ def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         f"({where(place)}, run 0).",
         substitute(place, dataset="cifar10", feature="pixels"),
     )
-    title = f"Items of the database with each {n_bits}-bit code (square-root scale): {place['dataset']}, {place['feature']}"
+    title = (
+        f"Items of the database with each {n_bits}-bit code (square-root scale): {place['dataset']}, {place['feature']}"
+    )
     return Figure(file_name("mlgap_figure_8", place, n_bits), title, shows, chart, rows)
-
-
-def _variants(rows: "pd.DataFrame") -> "pd.Series":
-    """Return what the names of the hashers add to those of their plug-ins."""
-    pairs = zip(rows["hasher"], rows["plugin"], strict=True)
-    variants = [hasher.removeprefix(plugin).strip("_").replace("_", " ") for hasher, plugin in pairs]
-    return rows["hasher"].where(False, [f", {variant}" if variant else "" for variant in variants])

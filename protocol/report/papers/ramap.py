@@ -11,9 +11,11 @@ from protocol.report.papers._drawn import (
     chosen_lengths,
     file_name,
     lacking,
+    natural,
     sentences,
     series_colour,
     series_shape,
+    several,
     substitute,
     where,
 )
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
 _LENGTHS = (48, 64)
 _METHODS = {"DSH": "deep_squared", "m-DSH": "m_dsh"}
-_EXTENDED = {"none": "", "same": " SE", "different": " DE"}
+_EXTENDED = {"none": "", "same": " SE s=", "different": " DE s="}
 _FEWEST_RADII = 2
+_EQUAL = 1e-9
 _PANEL = 130
 
 
@@ -46,15 +49,16 @@ def _against_ramap(evidence: Evidence, name: str, title: str, other: str) -> Dra
     drawn = [
         (place, own)
         for place, own in by_place(having(learned, n_bits=lengths), "n_bits")
-        if own["plugin"].nunique() == len(_METHODS) and _complete(own, other)
+        if several(own["plugin"]) and _complete(own, other)
     ]
     figures = [_figure(name, title, other, place, own) for place, own in drawn]
     lsh = rows[rows["plugin"] == "lsh"]
     for place, own in by_place(lsh, "n_bits"):
         shortest = min(having(lsh, experiment=place["experiment"])["n_bits"])
-        if place["n_bits"] == shortest and own["extension"].nunique() > 1 and _complete(own, other):
+        if place["n_bits"] == shortest and several(own["extension"]) and _complete(own, other):
             figures.append(_figure(f"{name}_extensions", title, other, place, own))
-    return Drawn(figures, missing=_missing({place["n_bits"] for place, _ in drawn}))
+    found = {place["n_bits"] for place, _ in drawn if place["dataset"] == "cifar10"}
+    return Drawn(figures, missing=_missing(found))
 
 
 def _by_radius(evidence: Evidence, other: str) -> "pd.DataFrame":
@@ -76,10 +80,13 @@ def _by_radius(evidence: Evidence, other: str) -> "pd.DataFrame":
     rows = rows.drop_duplicates([*codes, "quantity", "radius"])
     if other == "mAP":
         rows = pd.concat([rows, _at_every_radius(evidence.rows(metric="mAP"), rows, codes)], ignore_index=True)
-    order = rows["extension"].map(list(_EXTENDED).index)
-    return rows.assign(method=rows["method"] + _extension(rows), order=order).sort_values(
-        ["order", "extension_bits", "radius"], kind="stable", ignore_index=True
+    method = rows["method"].where(rows["plugin"] != _METHODS["DSH"], "DSH") + _extension(rows)
+    rows = rows.assign(method=method, order=rows["extension"].map(list(_EXTENDED).index))
+    names = sorted(rows["hasher"].unique(), key=natural)
+    rows = rows.sort_values(["radius"], kind="stable").sort_values(
+        "hasher", key=lambda own: own.map(names.index), kind="stable"
     )
+    return rows.sort_values(["order", "extension_bits"], kind="stable", ignore_index=True)
 
 
 def _at_every_radius(mean: "pd.DataFrame", rows: "pd.DataFrame", codes: list[str]) -> "pd.DataFrame":
@@ -89,22 +96,21 @@ def _at_every_radius(mean: "pd.DataFrame", rows: "pd.DataFrame", codes: list[str
 
 
 def _extension(rows: "pd.DataFrame") -> "pd.Series":
-    bits = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
+    bits = rows["extension_bits"].astype(str).where(rows["extension"] != "none", "")
     return rows["extension"].map(_EXTENDED) + bits
 
 
 def _complete(rows: "pd.DataFrame", other: str) -> bool:
-    """Return whether both quantities are there at enough radii for a line."""
-    return all((rows["quantity"] == name).any() for name in ("RAMAP", other)) and rows["radius"].nunique() >= (
-        _FEWEST_RADII
-    )
+    """Return whether every method has both quantities, at enough radii for a line."""
+    radii = rows.groupby(["method", "quantity"])["radius"].nunique()
+    return len(radii) == 2 * rows["method"].nunique() and bool(radii.min() >= _FEWEST_RADII)
 
 
 def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     n_bits = place["n_bits"]
     methods = list(dict.fromkeys(rows["method"]))
     rows = rows.assign(
-        panel=rows["quantity"].map({"RAMAP": "RAMAP@R", "mAP": "mAP, the same at every R", "precision": "precision@R"}),
+        panel=rows["quantity"].map({"RAMAP": "RAMAP@R", other: _heading(rows, other)}),
         width=rows["method"].map(_widths(rows)),
         size=rows["method"].map(_sizes(rows)),
     )
@@ -113,28 +119,39 @@ def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.
         file_name(name, place, n_bits),
         f"{title} by radius: {n_bits} bits, {place['dataset']}, {place['feature']}",
         _shows(rows, other, place),
-        _chart(methods, list(dict.fromkeys(rows.sort_values("quantity", ascending=other == "RAMAP")["panel"]))),
+        _chart(methods, [_heading(rows, other)], sorted(set(rows["radius"]))),
         rows,
     )
+
+
+def _heading(rows: "pd.DataFrame", other: str) -> str:
+    """Return what stands above the panel of the other metric; with mAP, whose lines may coincide, its values."""
+    if other != "mAP":
+        return f"{other}@R"
+    means = rows[rows["quantity"] == "mAP"].drop_duplicates("method").set_index("method")["value"]
+    if means.max() - means.min() < _EQUAL:
+        return f"mAP, the same at every R: {number(means.iloc[0])} for all codes"
+    return f"mAP, the same at every R: {', '.join(f'{name} {number(value)}' for name, value in means.items())}"
 
 
 def _widths(rows: "pd.DataFrame") -> dict[str, float]:
     """Return a line width for each method; that of extended codes falls, so that lines which coincide stay visible."""
     methods = list(dict.fromkeys(rows["method"]))
-    if rows["extension"].nunique() == 1:
+    if not several(rows["extension"]):
         return dict.fromkeys(methods, 2)
-    return {method: 1.5 + 2.5 * (len(methods) - 1 - i) for i, method in enumerate(methods)}
+    return {method: 1.5 + 1.8 * (len(methods) - 1 - i) for i, method in enumerate(methods)}
 
 
 def _sizes(rows: "pd.DataFrame") -> dict[str, float]:
-    return {method: 18 * width + 20 for method, width in _widths(rows).items()}
+    return {method: 16 * width + 24 for method, width in _widths(rows).items()}
 
 
-def _chart(methods: list[str], panels: list[str]) -> Any:
+def _chart(methods: list[str], panels: list[str], radii: list[int]) -> Any:
     import altair as alt
 
+    axis = alt.Axis(values=radii, format="d", labelFlush=False)
     base = rows_chart().encode(
-        x=alt.X("radius:Q", title="Hamming radius R", axis=alt.Axis(tickMinStep=1, format="d")),
+        x=alt.X("radius:Q", title="Hamming radius R", scale=alt.Scale(nice=False, padding=8), axis=axis),
         y=alt.Y("value:Q", title=None, axis=alt.Axis(tickCount=4, format="~g")),
         color=series_colour(methods),
     )
@@ -151,7 +168,10 @@ def _chart(methods: list[str], panels: list[str]) -> Any:
         tooltip=tooltips("method:N", "panel:N", "radius:Q", "value:Q", "std:Q"),
     )
     row = alt.Row(
-        "panel:N", title=None, sort=panels, header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start")
+        "panel:N",
+        title=None,
+        sort=panels,
+        header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", labelLimit=620),
     )
     layers = alt.layer(lines, spread, points).properties(width="container", height=_PANEL)
     return layers.facet(row=row, spacing=14).resolve_scale(y="independent")
@@ -185,6 +205,6 @@ def _missing(found: Collection[int]) -> str:
     if not lengths:
         return ""
     return (
-        f"mAP, RAMAP and precision at several radii of {listed(list(_METHODS))} at {listed(lengths)} bits: "
+        f"mAP, RAMAP and precision at several radii of {listed(list(_METHODS))} at {listed(lengths)} bits on cifar10: "
         "workflow/config/cifar10_learned.yaml"
     )

@@ -15,6 +15,7 @@ from protocol.report.papers._drawn import (
     sentences,
     series_colour,
     series_shape,
+    several,
     where,
 )
 from protocol.report.papers.evidence import Evidence, having
@@ -37,7 +38,6 @@ _NAMES = {
 _TRAINED = ("hashnet", "dpsh", "dtsh", "mihash", "talr_ap")
 _DENOMINATORS = ("retrieved", "min", "all")
 _OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
-_TICKS = (1, 2, 5, 10, 20, 40, 100)
 _ALPHA_NEEDS = (
     "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, use: talr_ap, options: {alpha: 40}}; or "
     "results/reference/talr/alpha.csv"
@@ -158,14 +158,16 @@ def _table(name: str, evidence: Evidence, blocks: Sequence[_Block], caption: str
     )
 
 
-def _lines(ours: "Mapping[str, pd.DataFrame]", blocks: Sequence[_Block], chosen: Callable[[str], bool]) -> Iterator[_Line]:
+def _lines(
+    ours: "Mapping[str, pd.DataFrame]", blocks: Sequence[_Block], chosen: Callable[[str], bool]
+) -> Iterator[_Line]:
     """Yield the methods with a chosen plug-in: name, source, and a value for each column."""
-    found: dict[tuple[str, str], dict[tuple[str, int], float]] = {}
+    found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
     for title, rows in ours.items():
         for row in rows[rows["plugin"].map(chosen).astype(bool)].itertuples():
-            key = row.method, f"{row.experiment}: {row.feature}"
+            key = row.hasher, row.method, f"{row.experiment}: {row.feature}"
             found.setdefault(key, {})[title, row.n_bits] = row.mean
-    for (method, source), values in found.items():
+    for (_, method, source), values in found.items():
         yield method, source, [values.get((block.title, n_bits)) for block in blocks for n_bits in block.lengths]
 
 
@@ -194,15 +196,14 @@ def talr_alpha(evidence: Evidence) -> Drawn:
         rows = having(evidence.alpha, plugin=plugin, metric=metric)
         rows = rows.assign(last=rows["alpha"] * rows["growth"], training=_training(rows))
         for place, own in by_place(rows, "n_bits", "metric"):
-            if own["last"].nunique() > 1:
+            if several(own["last"]):
                 figures.append(_alpha_figure(place, own))
     return Drawn(figures, missing="" if figures else _ALPHA_NEEDS)
 
 
-def _training(rows: "pd.DataFrame") -> "pd.Series":
+def _training(rows: "pd.DataFrame") -> list[str]:
     """Return in words how alpha changes during training, and in what else the rows differ."""
-    fixed = rows["growth"] == 1
-    return ("from " + rows["alpha"].map("{:g}".format)).where(~fixed, "fixed") + rows["variant"]
+    return [("fixed" if row.growth == 1 else f"growing from {row.alpha:g}") + row.variant for row in rows.itertuples()]
 
 
 def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
@@ -211,8 +212,10 @@ def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     series = list(dict.fromkeys(rows.sort_values("growth", kind="stable")["training"]))
     rows = rows.sort_values(["growth", "last"], kind="stable")
     rows = rows[["training", "method", "alpha", "growth", "last", "mean", "std", "n_runs"]]
+    log = alt.Scale(type="log", nice=False, padding=12)
+    axis = alt.Axis(values=sorted(set(rows["last"])), format="~g", labelFlush=False)
     base = rows_chart().encode(
-        x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=alt.Scale(type="log"), axis=alt.Axis(values=list(_TICKS), format="~g")),
+        x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=log, axis=axis),
         y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
         color=series_colour(series, "training", title="alpha"),
     )

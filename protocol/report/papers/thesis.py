@@ -13,6 +13,7 @@ from protocol.report.papers._drawn import (
     sentences,
     series_colour,
     series_shape,
+    several,
     substitute,
     where,
 )
@@ -30,11 +31,12 @@ def thesis_figure_3_8(evidence: Evidence) -> Drawn:
     """Return the micro precision-recall curves of GRH, SH and ITQ at 32 bits, a point for each Hamming radius."""
     rows = _curves(having(evidence.radii, plugin=_METHODS, extension="none"))
     rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], [_LENGTH]))
-    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if own["plugin"].nunique() > 1]
-    fullest = max((set(own["plugin"]) for _, own in drawn), key=len, default=set())
+    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if several(own["plugin"])]
+    paper = [set(own["plugin"]) for place, own in drawn if place["dataset"] == "cifar10"]
+    fullest: set[str] = max(paper, key=len, default=set())
     absent = lacking(_METHODS, fullest)
     missing = (
-        f"the curves of {listed(absent)} at {_LENGTH} bits, in one experiment with the others (its files "
+        f"the curves of {listed(absent)} at {_LENGTH} bits on cifar10, in one experiment with the others (files "
         "display/SPLIT/radii.csv, which no stored reference result has)"
         if absent
         else ""
@@ -56,7 +58,7 @@ def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
 
     rows = rows.assign(order=rows["plugin"].map(_METHODS.index)).sort_values(["order", "radius"], kind="stable")
     methods, n_runs = list(dict.fromkeys(rows["method"])), int(rows["n_runs"].max())
-    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(tickCount=5)
+    unit, axis = alt.Scale(domain=[0, 1]), alt.Axis(tickCount=5, labelFlush=False)
     base = rows_chart().encode(
         x=alt.X("recall:Q", title="recall", scale=unit, axis=axis),
         y=alt.Y("precision:Q", title="precision", scale=unit, axis=axis),
@@ -68,8 +70,8 @@ def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     lines = base.mark_line().encode(order="radius:Q")
     chart = alt.layer(lines, points).properties(width="container", height=300)
     shows = sentences(
-        f"{_at_half(rows)} ({where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}). All queries of a run are "
-        "pooled; a point is a Hamming radius.",
+        f"{_at_half(rows)} ({where(place)}, {place['n_bits']} bits, {counted(n_runs, 'run')}).",
+        "All queries of a run are pooled; a point is a Hamming radius.",
         substitute(place, dataset="cifar10"),
     )
     columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
@@ -81,6 +83,8 @@ def _at_half(rows: "pd.DataFrame") -> str:
     """Return the precision of each method at the first radius that finds half of the relevant pairs."""
     half = rows[rows["recall"] >= 0.5].groupby("method", sort=False).first()
     values = [f"{number(row.precision)} ({row.Index})" for row in half.itertuples()]
-    return f"At the first radius with a recall of one half, the precision is {listed(values)}" if values else (
-        "No curve reaches a recall of one half"
+    return (
+        f"At the first radius with a recall of one half, the precision is {listed(values)}"
+        if values
+        else ("No curve reaches a recall of one half")
     )
