@@ -1,6 +1,6 @@
 """The ledger of claims: what the papers state, decided by computing it."""
 
-from protocol.claims._claim import STATUSES, Claim, Verdict
+from protocol.claims._claim import STATUSES, Claim, Evidence, Verdict
 from protocol.claims._results import Results
 from protocol.claims.entries import FIELDS, all_claims, judge, ledger, printed, write_json
 from protocol.claims.render import full, markdown, table
@@ -9,6 +9,7 @@ __all__ = [
     "FIELDS",
     "STATUSES",
     "Claim",
+    "Evidence",
     "Results",
     "Verdict",
     "all_claims",

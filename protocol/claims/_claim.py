@@ -2,72 +2,132 @@
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from protocol.claims._results import Results
 
-REPRODUCED = "reproduced"
-UNDER_CONVENTION = "reproduced under a stated convention"
-CONTRADICTED = "contradicted"
+PROVED = "proved"
+REFUTED = "refuted"
+REPLICATED = "replicated"
+NOT_REPLICATED = "not replicated"
+SUBSTITUTE_REPLICATED = "replicated on a substitute"
+SUBSTITUTE_NOT_REPLICATED = "not replicated on a substitute"
+PARTLY = "partly"
 NOT_RUN = "not run"
-STATUSES = (REPRODUCED, UNDER_CONVENTION, CONTRADICTED, NOT_RUN)
+STATUSES = (
+    PROVED,
+    REFUTED,
+    REPLICATED,
+    NOT_REPLICATED,
+    SUBSTITUTE_REPLICATED,
+    SUBSTITUTE_NOT_REPLICATED,
+    PARTLY,
+    NOT_RUN,
+)
 
 AS_PRINTED = "as printed"
 """The reading that a paper itself states; others are conventions that it leaves open, or repairs of it."""
 
 BETWEEN_READINGS = " | "
-"""What stands between ours under one reading and under the next, in text."""
+"""Separates the values under one reading from those under the next, in text."""
 
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt})
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 Values = Mapping[str, Any]
 """Numbers by name; a value may be a list, or a mapping of its own."""
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Ours under several readings of one claim, by the reading's name; `AS_PRINTED` is the paper's own."""
+class Evidence:
+    """What a check computed.
 
-    by_name: Mapping[str, Values]
+    Parameters
+    ----------
+    by_reading : mapping of str to Values
+        Values under each reading of the claim; `AS_PRINTED` is the paper's own.
+    substitute : str
+        What replaces the paper's own data, features or networks, such as "GIST for AlexNet"; empty if nothing does.
+    """
+
+    by_reading: Mapping[str, Values]
+    substitute: str = ""
+
+    @classmethod
+    def as_printed(cls, values: Values, *, substitute: str = "") -> Self:
+        """Return evidence for the claim as the paper states it; no values: no evidence."""
+        return cls({AS_PRINTED: values} if values else {}, substitute)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: the status, ours by reading, and what is missing."""
+    """What became of a claim.
+
+    Parameters
+    ----------
+    status : str
+        One of `STATUSES`.
+    evidence : Evidence
+        What was computed.
+    reading : str
+        The reading that was judged.
+    parts : mapping of str to bool or None
+        Whether each expected value holds under that reading; None where there is nothing to compare it with.
+    """
 
     status: str
-    ours: Mapping[str, Values]
-    needs: str = ""
+    evidence: Evidence
+    reading: str
+    parts: Mapping[str, bool | None]
+
+    def named(self, holds: bool | None) -> list[str]:
+        """Return the names of the parts that hold (True), that do not (False), or that were not run (None)."""
+        return [name for name, found in self.parts.items() if found is holds]
+
+    @property
+    def summary(self) -> str:
+        """How many parts hold, under which reading and on which substitute."""
+        text = f"{len(self.named(True))} of {len(self.parts)} parts hold" if len(self.parts) > 1 else ""
+        if len(self.parts) > 1 and self.named(None):
+            text += f", {len(self.named(None))} not run"
+        read = self.reading if self.reading != AS_PRINTED and self.status != NOT_RUN else ""
+        qualities = (text, f"read as: {read}" if read else "", self.evidence.substitute)
+        return "; ".join(quality for quality in qualities if quality)
 
 
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper, and the check that decides it.
 
+    Each expected value is a part of the claim, and is judged alone: it holds, it does not, or it was not run. A claim
+    all of whose parts hold is proved or replicated; one none of whose parts holds is refuted or not replicated; if some
+    hold and some do not, or some were not run, it is decided partly.
+
     Parameters
     ----------
     id, paper, place, statement : str
-        Its number in the list of claims, where it stands, and what it says, in our words.
+        Its number in the list of claims, where the paper states it, and what it says, in our words.
     expected : mapping of str to number, list or mapping
-        What the paper prints or implies. A value of ours answers the one of the same name.
+        What the paper prints or implies, by part. A computed value of the same name is compared with it.
     check : callable
-        Takes the `Results` and returns ours: `Values`, or `Readings` where the claim can be read in several ways.
-        Names that are not in `expected` are only shown. A name that is missing leaves the claim undecided. Its
-        docstring says how the claim is checked.
+        Takes the `Results` and returns `Values`, or `Evidence` if the claim can be read in several ways or the values
+        come from a substitute. Names that are not in `expected` are only shown. A name that is missing leaves the part
+        undecided. Its docstring says how the claim is checked.
+    proof : bool
+        Whether the check is a proof (arithmetic, enumeration, a counter-example) or a replication, which depends on
+        data.
     relation : {"=", "<=", "<"}
-        How each of ours has to compare with what is expected.
+        How each computed value has to compare with what is expected.
     within : float or mapping of str to float
-        How far ours may be off, in the sense of the relation; by name where it differs, 0 for those not named.
+        The tolerance, in the sense of the relation; by name where it differs, 0 for those not named.
     needs : str
-        What has to be there for the parts that are not decided here.
+        What is missing for the parts that are not run.
     note : str
-        What is behind the status: the smallest example, misprints, our reading.
+        What explains the status: the smallest example, misprints, our reading.
     errata : tuple of str
         The errata of the list that bear on the claim.
     """
@@ -77,7 +137,8 @@ class Claim:
     place: str
     statement: str
     expected: Values
-    check: Callable[[Results], Values | Readings]
+    check: Callable[[Results], Values | Evidence]
+    proof: bool
     relation: str = "="
     within: float | Mapping[str, float] = 0.0
     needs: str = ""
@@ -90,40 +151,54 @@ class Claim:
         return " ".join((inspect.getdoc(self.check) or "").split())
 
     def judge(self, results: Results) -> Verdict:
-        """Compute ours and compare; what the check raises goes through: a defect, or a table that can't be read."""
+        """Compute and compare; what the check raises goes through: a defect, or a table that can't be read."""
         found = self.check(results)
-        ours = found.by_name if isinstance(found, Readings) else {AS_PRINTED: found} if found else {}
-        agreeing = {name for name, values in ours.items() if self._agrees(values)}
-        if not ours:
-            return Verdict(NOT_RUN, ours, self.needs)
-        if AS_PRINTED in ours:
-            status = REPRODUCED if AS_PRINTED in agreeing else CONTRADICTED
+        return self.verdict(found if isinstance(found, Evidence) else Evidence.as_printed(found))
+
+    def verdict(self, evidence: Evidence) -> Verdict:
+        """Compare evidence with what is expected.
+
+        A claim with evidence for the paper's own reading is judged on that; another on the reading with the most parts
+        that hold.
+        """
+        by_reading = {reading: self._parts(values) for reading, values in evidence.by_reading.items()}
+        if AS_PRINTED in by_reading or not by_reading:
+            reading = AS_PRINTED
         else:
-            status = UNDER_CONVENTION if agreeing else CONTRADICTED
-        undecided = all(set(self.expected) - set(values) for values in ours.values())
-        if undecided and status != CONTRADICTED:
-            return Verdict(NOT_RUN, ours, self.needs)
-        return Verdict(status, ours)
+            reading = max(by_reading, key=lambda name: sum(found is True for found in by_reading[name].values()))
+        parts = by_reading.get(reading, dict.fromkeys(self.expected))
+        return Verdict(self._status(list(parts.values()), bool(evidence.substitute)), evidence, reading, parts)
 
     def tolerance(self, name: str) -> float:
-        """Return how far ours may be off under a name."""
+        """Return how far a computed value may be off, by the name of the part."""
         return self.within.get(name, 0.0) if isinstance(self.within, Mapping) else self.within
 
-    def agreeing(self, verdict: Verdict) -> list[str]:
-        """Return the readings of a verdict under which the claim holds."""
-        return [name for name, values in verdict.ours.items() if self._agrees(values)]
+    def agreeing(self, evidence: Evidence) -> list[str]:
+        """Return the readings under which every part holds."""
+        return [name for name, values in evidence.by_reading.items() if all(self._parts(values).values())]
 
-    def _agrees(self, values: Values) -> bool:
-        return all(self._compares(name, values[name]) for name in self.expected if name in values)
+    def _status(self, parts: Sequence[bool | None], on_a_substitute: bool) -> str:
+        if all(part is None for part in parts):
+            return NOT_RUN
+        if len(set(parts)) > 1:
+            return PARTLY
+        if self.proof:
+            return PROVED if parts[0] else REFUTED
+        if on_a_substitute:
+            return SUBSTITUTE_REPLICATED if parts[0] else SUBSTITUTE_NOT_REPLICATED
+        return REPLICATED if parts[0] else NOT_REPLICATED
+
+    def _parts(self, values: Values) -> dict[str, bool | None]:
+        return {name: self._compares(name, values[name]) if name in values else None for name in self.expected}
 
     def _compares(self, name: str, found: Any) -> bool:
-        wanted, ours = (np.array(list(leaves(value)), dtype=np.float64) for value in (self.expected[name], found))
-        if wanted.shape != ours.shape:
+        expected, computed = (np.array(list(leaves(value)), dtype=np.float64) for value in (self.expected[name], found))
+        if expected.shape != computed.shape:
             return False
         within = self.tolerance(name)
         if self.relation == "=":
-            return bool((np.abs(ours - wanted) <= within).all())
-        return bool(RELATIONS[self.relation](ours, wanted + within).all())
+            return bool((np.abs(computed - expected) <= within).all())
+        return bool(RELATIONS[self.relation](computed, expected + within).all())
 
 
 def leaves(value: Any) -> Iterator[float]:
@@ -143,27 +218,36 @@ class Paper:
     claims: list[Claim] = field(default_factory=list)
 
     def claim(
-        self, number: str, *, place: str, statement: str, expected: Values = _NOTHING, data: bool = False, **more: Any
+        self,
+        number: str,
+        *,
+        place: str,
+        statement: str,
+        expected: Values,
+        data: bool = False,
+        proof: bool | None = None,
+        **more: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that enters a claim with its check, which takes the results if it needs `data`."""
+        """Return a decorator that enters a claim with its check.
+
+        Parameters
+        ----------
+        number, place, statement, expected, **more
+            As in `Claim`.
+        data : bool
+            Whether the check takes the results.
+        proof : bool, optional
+            As in `Claim`; by default, a check that takes no results is a proof.
+        """
 
         def enter(check: Callable[..., Any]) -> Callable[..., Any]:
             def without_data(results: Results) -> Any:
                 return check()
 
             without_data.__doc__ = check.__doc__
-            asked = check if data else without_data
-            self.claims.append(Claim(number, self.title, place, statement, expected, asked, **more))
+            run = check if data else without_data
+            proves = not data if proof is None else proof
+            self.claims.append(Claim(number, self.title, place, statement, expected, run, proves, **more))
             return check
 
         return enter
-
-    def not_run(
-        self, number: str, *, place: str, statement: str, needs: str, expected: Values = _NOTHING, **more: Any
-    ) -> None:
-        """Enter a claim that nothing here can decide yet, with what that would need."""
-
-        def check(results: Results) -> Values:
-            return {}
-
-        self.claims.append(Claim(number, self.title, place, statement, expected, check, needs=needs, **more))

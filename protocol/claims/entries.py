@@ -2,17 +2,17 @@
 
 import json
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from protocol.checks import one_of
 from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
-from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, UNDER_CONVENTION, Claim, Verdict
+from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, Claim, Verdict
 from protocol.claims._results import Results
 from protocol.storage import replacing
 
-FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "note")
+FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
 _PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr.PAPER, thesis.PAPER)
 
 
@@ -42,8 +42,9 @@ def ledger(
     Returns
     -------
     list of dict
-        One for each claim, its keys `FIELDS`, all of them text. A note has a line each for how the claim is checked,
-        what it holds with or needs, what is behind it, and the errata.
+        One for each claim, its keys `FIELDS`, all of them text. ``parts`` says how many of the claim's parts hold. A
+        note has a line each for how the claim is checked, what it holds with, what does not hold or is missing, what
+        explains the status, and the errata.
 
     Raises
     ------
@@ -89,8 +90,9 @@ def _entry(claim: Claim, verdict: Verdict) -> dict[str, str]:
         "place": claim.place,
         "claim": claim.statement,
         "expected": _expected(claim),
-        "ours": _ours(verdict.ours),
+        "ours": _ours(verdict.evidence.by_reading),
         "status": verdict.status,
+        "parts": verdict.summary,
         "note": _note(claim, verdict),
     }
 
@@ -113,16 +115,23 @@ def _ours(by_reading: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _note(claim: Claim, verdict: Verdict) -> str:
-    """Return a paragraph each: how it is checked, what it holds with or needs, what is behind it, and the errata."""
-    holding = claim.agreeing(verdict) if verdict.status in (UNDER_CONVENTION, CONTRADICTED) else []
+    """Return a paragraph each: the method, the parts and readings, what is missing, what explains it, the errata."""
+    several = len(verdict.evidence.by_reading) > 1
+    mixed = len(set(verdict.parts.values())) > 1
     parts = {
-        "How: ": claim.method if verdict.ours else "",
-        "Holds with: ": "; ".join(holding) + "." if holding else "",
-        "Needs: ": f"{verdict.needs}." if verdict.needs else "",
+        "How: ": claim.method,
+        "Holds with: ": _sentence(claim.agreeing(verdict.evidence)) if several else "",
+        "Does not hold: ": _sentence(verdict.named(False)) if mixed else "",
+        "Not run: ": _sentence(verdict.named(None)) if mixed else "",
+        "Needs: ": f"{claim.needs}." if verdict.named(None) else "",
         "": claim.note,
-        "Errata: ": f"{', '.join(claim.errata)}." if claim.errata else "",
+        "Errata: ": _sentence(claim.errata, ", "),
     }
     return "\n".join(start + text for start, text in parts.items() if text)
+
+
+def _sentence(names: Sequence[str], between: str = "; ") -> str:
+    return f"{between.join(names)}." if names else ""
 
 
 def shown(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from protocol import registry
-from protocol.claims._claim import Paper, Readings, Values
+from protocol.claims._claim import Evidence, Paper, Values
 from protocol.claims._rankings import histograms, per_query, random_counts, value
 from protocol.claims._results import Results, Row
 from protocol.codes import EXTENSIONS
@@ -226,9 +226,9 @@ def ramap_same_8() -> Values:
     note="The ball of radius 0 is empty for every query, which the row counts as 0.",
     errata=("E2-06",),
 )
-def ramap_different_1() -> Readings:
+def ramap_different_1() -> Evidence:
     """Score them as for LSH, with 9 bits and an empty ball at radius 0, under both conventions for it."""
-    return Readings(
+    return Evidence(
         {
             _EMPTY_IS_ZERO: _from_precisions(_DE_1, 9, shift=1),
             "an empty ball is left out": _from_precisions(_DE_1, 9, shift=1, empty="drop"),
@@ -280,10 +280,10 @@ def precision_and_recall(results: Results) -> Values:
     note="The only place where the paper fixes what 0/0 is.",
     errata=("E2-06",),
 )
-def empty_ball() -> Readings:
+def empty_ball() -> Evidence:
     """Score a query with an empty ball at radius 0 under both conventions."""
     counts = _with_precisions([None, *_PRECISIONS], 9)
-    return Readings(
+    return Evidence(
         {
             _EMPTY_IS_ZERO: {"RAMAP@0": value(counts, "RAMAP@r0", empty="zero")},
             "an empty ball is left out": {"RAMAP@0": value(counts, "RAMAP@r0", empty="drop")},
@@ -423,7 +423,7 @@ def setting() -> Values:
     "within a tenth. Times stand in results/reference/learned/README.md. Different-extension codes, whose distances "
     "grow by s, show the same order without training: S2-07.",
 )
-def squared_with_margins(results: Results) -> Readings:
+def squared_with_margins(results: Results) -> Evidence:
     """Compare the means of the four objectives at every radius that the tables have, feature by feature."""
     tables: dict[str, dict[tuple[str, int, str], float]] = {}
     for row in results.rows(
@@ -432,7 +432,7 @@ def squared_with_margins(results: Results) -> Readings:
         name = f"{row.feature} in place of AlexNet"
         tables.setdefault(name, {}).setdefault((row.metric, row.n_bits, row.hasher), row.mean)
     readings = {name: _of_margins(means) for name, means in tables.items()}
-    return Readings({name: values for name, values in readings.items() if values})
+    return Evidence({name: values for name, values in readings.items() if values})
 
 
 _MARGINS = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}

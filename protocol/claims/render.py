@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from protocol import tables
-from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, CONTRADICTED, STATUSES
+from protocol.claims._claim import NOT_REPLICATED, PARTLY, REFUTED, STATUSES, SUBSTITUTE_NOT_REPLICATED
 
-_SHORT = dict(zip(STATUSES, ("reproduced", "by convention", "contradicted", "not run"), strict=True))
-_PARTS = ("place", "claim", "expected", "ours", "status", "note")
+_SHORT = {status: status.replace(" on a substitute", ", substitute") for status in STATUSES}
+_PARTS = ("place", "claim", "expected", "ours", "status", "parts", "note")
+_DISAGREEING = (REFUTED, NOT_REPLICATED, SUBSTITUTE_NOT_REPLICATED, PARTLY)
 
 Entries = Sequence[dict[str, str]]
 
@@ -58,19 +59,16 @@ def full(entry: dict[str, str], *, width: int | None = None) -> str:
 
 
 def markdown(entries: Entries) -> str:
-    """Return the totals by paper as a table, and the contradicted claims as another, as the README holds them."""
+    """Return the totals by paper as a table, and the claims that do not hold or hold in parts as another."""
     papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
     rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
-    contradicted = [
-        [f"`{entry['id']}`", entry["place"], entry["claim"], entry["expected"], _first_reading(entry["ours"])]
+    disagreeing = [
+        [f"`{entry['id']}`", entry["status"], entry["parts"], entry["place"], entry["claim"]]
+        for status in _DISAGREEING
         for entry in entries
-        if entry["status"] == CONTRADICTED
+        if entry["status"] == status
     ]
     parts = [tables.markdown(["paper", *STATUSES, "claims"], rows)]
-    if contradicted:
-        parts.append(tables.markdown([CONTRADICTED, "place", "claim", "expected", "ours, as printed"], contradicted))
+    if disagreeing:
+        parts.append(tables.markdown(["id", "status", "parts", "place", "claim"], disagreeing))
     return "\n\n".join(parts)
-
-
-def _first_reading(ours: str) -> str:
-    return ours.split(BETWEEN_READINGS)[0].removeprefix(f"{AS_PRINTED}: ")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import registry
-from protocol.claims._claim import AS_PRINTED, Paper, Readings, Values
+from protocol.claims._claim import AS_PRINTED, Evidence, Paper, Values
 from protocol.claims._rankings import every_code, histograms, per_query, random_counts, untied, value
 from protocol.claims._results import Results
 from protocol.codes import hamming_distance
@@ -62,10 +62,10 @@ def table_of_datasets(results: Results) -> Values:
     "would too.",
     errata=("E4-09",),
 )
-def toy_ranking() -> Readings:
+def toy_ranking() -> Evidence:
     """Score the ranking that fits, over the relevant items retrieved, and over the five that figure 3.4b counts."""
     relevant_5 = histograms([1, 1, 1, 1, 1, 2], [1, 1, 0, 0, 1, 2])
-    return Readings(
+    return Evidence(
         {
             "the ranking is ++--+, over its relevant items": {"AP": value(untied("++--+"), "mAP")},
             "the same, over the 5 relevant items of figure 3.4b": {"AP": value(relevant_5, "mAP@5[all]")},
@@ -84,11 +84,11 @@ def toy_ranking() -> Readings:
     "0.79.",
     errata=("E4-01", "E4-08"),
 )
-def toy_f1() -> Readings:
+def toy_f1() -> Evidence:
     """Score the pooled counts by F1_micro and extreme beta, and per-query counts by F1."""
     pooled = histograms([[1, 3, 0], [3, 1, 0]], [[1, 1, 0], [2, 1, 0]])  # at radius 0: TP 3, FP 1, FN 2
     split = histograms([[1, 4], [3, 2]], [[1, 0], [2, 2]])  # TP, FP, FN of 1, 0, 0 and of 2, 1, 2
-    return Readings(
+    return Evidence(
         {
             AS_PRINTED: {
                 "micro F1": value(pooled, "F1_micro@r0"),
@@ -137,10 +137,10 @@ def _four_bits(seed: int) -> HammingCounts:
     "numbers besides; the author's code takes trapezoids over radius 0 to one below the largest distance.",
     errata=("E4-02",),
 )
-def ideal_curve() -> Readings:
+def ideal_curve() -> Evidence:
     """Score five relevant items on the query's code and seven others farther away, by every rule."""
     counts = histograms([5, 0, 7], [5, 0, 0])
-    return Readings(
+    return Evidence(
         {
             AS_PRINTED: {"AUPRC of the ideal ranking": value(counts, "AUPRC[sum]")},
             "trapezoids, as the footnote has it": {"AUPRC of the ideal ranking": value(counts, "AUPRC[trapezoid]")},
@@ -168,7 +168,7 @@ def _sum_from_0(counts: HammingCounts) -> float:
     "ones.",
     errata=("E4-03",),
 )
-def area_and_map() -> Readings:
+def area_and_map() -> Evidence:
     """Score the example by mAP and by every rule for the area."""
     counts = histograms([[1, 1, 0, 0], [0, 0, 1, 1]], [[1, 0, 0, 0], [0, 0, 1, 0]])
     areas = {
@@ -177,7 +177,7 @@ def area_and_map() -> Readings:
         "trapezoids from recall 0 on": value(counts, "AUPRC[area]"),
     }
     mean_ap = value(counts, "mAP")
-    return Readings(
+    return Evidence(
         {
             rule: {"mAP less AUPRC, one relevant item a query": mean_ap - area, "mAP": mean_ap, "AUPRC": area}
             for rule, area in areas.items()
@@ -220,7 +220,7 @@ def sure_collisions() -> Values:
     "all. The code further counts the point itself among its neighbours, and compares with <.",
     errata=("E4-05",),
 )
-def epsilon() -> Readings:
+def epsilon() -> Evidence:
     """Count the neighbours of 500 among 2,000 points, half of them in a dense cluster, under both readings."""
     rng = np.random.default_rng(0)
     spread = np.where(np.arange(4500) % 2, 1.0, 4.0)[:, None]
@@ -238,7 +238,7 @@ def epsilon() -> Readings:
             "R": 50,
             "queries with none": (neighbours == 0).mean(),
         }
-    return Readings(found)
+    return Evidence(found)
 
 
 def _drawn(protocol: str) -> list[dict[str, NDArray[np.int64]]]:

@@ -44,20 +44,22 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         epilog=textwrap.dedent(
             """\
             statuses:
-              reproduced                               ours is what the paper says, as printed
-              reproduced under a stated convention     it is under one reading of what the paper leaves open
-              contradicted                             ours differs as printed; the note has the smallest example
-              not run                                  some of it needs what is not there; the note says what
+              proved, refuted                     arithmetic, enumeration or a counter-example decides it
+              replicated, not replicated          with the paper's data and method, within the tolerance
+              replicated on a substitute,         with other features or networks than the paper's;
+              not replicated on a substitute      the part of the entry names them
+              partly                              some parts hold and others do not, or some were not run
+              not run                             no part can be decided; the note says what is missing
 
-            A status is never entered: it follows from comparing ours with what the paper says, within the tolerance.
-            Claims of arithmetic need no data. Claims about data read the tables in the folder of results: summary.csv
+            No status is entered by hand: each part of a claim is computed and compared with what the paper says, within
+            the tolerance. Proofs need no data. Claims about data read the tables in the folder of results: summary.csv
             of every experiment that was run, and the stored reference results in its folder reference/. Their status
             changes with these tables.
 
             examples:
               protocol claims                          every claim, paper by paper, and the totals
-              protocol claims S4-03 S0-06              these in full: expected, ours, what is behind it
-              protocol claims --status contradicted    those of one status
+              protocol claims S4-03 S0-06              these in full: expected, ours, what explains it
+              protocol claims --status refuted         those of one status
               protocol claims --json claims.json       for a script: id, paper, place, claim, expected, ours, ...
             """
         ),
@@ -68,7 +70,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
     )
     command.add_argument("--results", type=Path, metavar="DIR", help="what runs left (results, where it is there)")
     command.add_argument(
-        "--markdown", action="store_true", help="print totals and contradicted claims as the README has them"
+        "--markdown", action="store_true", help="print the totals, and the claims that do not hold, as tables"
     )
     command.add_argument("--json", type=Path, metavar="F", help="write them as a list of objects, too")
     command.set_defaults(run=_claims)

@@ -147,7 +147,7 @@ class Results:
         Of the files of run 0, by path.
     claims : sequence of mapping
         The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
-        ``note``.
+        ``parts``, ``note``.
     printed : mapping of str to mapping
         Numbers that the papers print: by the id of a claim, the values that it expects by name.
     """

@@ -211,16 +211,17 @@ def test_a_bare_setting_says_what_it_lacks(bare):
     assert "\N{PLUS-MINUS SIGN} nan" not in text
 
 
-def test_contradicted_claims_stand_first_and_open(results):
+def test_claims_that_do_not_hold_come_first_and_open(results):
     claim = {"id": "c1", "paper": "TALR", "place": "eq. 6", "claim": "<b>", "expected": "mAP: 0.5", "ours": "mAP: 0.5"}
+    claim["parts"] = "2 of 2 parts hold"
     claims = [
-        claim | {"status": "reproduced", "note": "How: so.\nThus."},
-        claim | {"id": "c2", "status": "contradicted", "ours": "mAP: 0.1", "note": ""},
+        claim | {"status": "proved", "note": "How: so.\nThus."},
+        claim | {"id": "c2", "status": "refuted", "ours": "mAP: 0.1", "note": ""},
         claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
     ]
     made = dataclasses.replace(results, claims=claims)
     said = "3 claims; those that can be decided here are computed with this project's own code: "
-    said += "1 contradicted, 1 reproduced, 1 not run."
+    said += "1 refuted, 1 proved, 1 not run."
     assert of(made, "claims").text == [said]
     html = page(made)
     places = [

@@ -21,8 +21,7 @@ def main(job):
         path, steps = features[record["inputs"]["features"]], record["parameters"]["steps"]
         name = storage.read_provenance(path)["maker"].removeprefix("feature ")
         feature = registry.get("feature", name)(**record["parameters"]["options"])
-        of_draw, own = splits[record["inputs"]["draw"]], learned[record["digest"]]
-        drawn = next(iter(of_draw.values()))
+        own, drawn = learned[record["digest"]], next(iter(splits[record["inputs"]["draw"]].values()))
         with prepared(feature, steps, path, fitted) as items:
             findings[fitted] = auditing.audit_fit(record, items.raw(drawn["train"]))
             wanted = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)

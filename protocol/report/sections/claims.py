@@ -6,17 +6,17 @@ from typing import Any
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
-_CONTRADICTED = "contradicted"
+_OPEN = ("refuted", "not replicated")
 
 
 def section(results: Results) -> Section | None:
-    """Return the ledger of claims by status, the contradicted ones first and open; None where none was checked."""
+    """Return the ledger of claims by status, those that do not hold first and open; None where none was checked."""
     if not results.claims:
         return None
-    by_status: dict[str, list[Mapping[str, Any]]] = {_CONTRADICTED: []}
+    by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
     for claim in results.claims:
         by_status.setdefault(claim["status"], []).append(claim)
-    totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items())
+    totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items() if claims)
     text = (
         f"{len(results.claims)} claims; those that can be decided here are computed with this project's own code: "
         f"{totals}."
@@ -28,6 +28,6 @@ def section(results: Results) -> Section | None:
         template="claims.html.j2",
         context={
             "by_status": {status: claims for status, claims in by_status.items() if claims},
-            "open": _CONTRADICTED,
+            "open": _OPEN,
         },
     )
