@@ -80,9 +80,9 @@ def variant_of(hasher: str, plugin: str) -> str:
     return hasher.removeprefix(plugin).strip("_").replace("_", " ")
 
 
-def several(values: "pd.Series", n: int = 2) -> bool:
-    """Return whether a column has at least `n` different values."""
-    return values.nunique() >= n
+def several(values: "pd.Series") -> bool:
+    """Return whether a column has different values."""
+    return len(values.unique()) > 1
 
 
 def plugin_of(hasher: str) -> str:

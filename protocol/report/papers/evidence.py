@@ -85,7 +85,8 @@ class Evidence:
         stored = list(_stored(_files(folder, "reference/*/*.csv")))
         summaries, alphas = [], []
         for experiment in experiments:
-            summary = _named(_table(experiment / "summary.csv").assign(experiment=experiment.name), _SUMMARY)
+            table = _table(experiment / "summary.csv").assign(experiment=experiment.absolute().name)
+            summary = _named(table, _SUMMARY)
             summaries.append(summary)
             alphas.append(_with_alpha(summary, _options_with_alpha(experiment)))
         summaries += [table for kind, table in stored if kind == "summary"]
@@ -169,7 +170,7 @@ def _displayed(experiments: Iterable[Path], name: str, columns: Iterable[str]) -
     for experiment in experiments:
         for path in _files(experiment, f"*/display/*/{name}.csv"):
             dataset = _table(experiment / "summary.csv")["dataset"].iloc[0]
-            place = {"experiment": experiment.name, "dataset": dataset}
+            place = {"experiment": experiment.absolute().name, "dataset": dataset}
             place |= {"feature": path.parts[-4], "split": path.parts[-2]}
             tables.append(_named(_table(path).assign(**place), columns))
     return tables

@@ -44,10 +44,11 @@ def mlgap_table_1(evidence: Evidence) -> Drawn:
         tables += _tables(f"mlgap_table_1_{dataset}", having(own, n_bits=lengths), [str(dataset)], lengths, {})
     scored = having(paper, metric="mAP")
     found = set(zip(scored["plugin"], scored["dataset"], scored["n_bits"], strict=True))
-    wanted = itertools.product(_EQUATIONS, _DATASETS, _LENGTHS)
-    absent = [f"{plugin} on {dataset} at {n_bits} bits" for plugin, dataset, n_bits in wanted
-              if (plugin, dataset, n_bits) not in found]  # fmt: skip
-    missing = f"{listed(absent)}: workflow/config/cifar10_mlgap.yaml, cifar100_mlgap.yaml" if absent else ""
+    absent = [
+        combination for combination in itertools.product(_EQUATIONS, _DATASETS, _LENGTHS) if combination not in found
+    ]
+    words = [f"{plugin} on {dataset} at {n_bits} bits" for plugin, dataset, n_bits in absent]
+    missing = f"{listed(words)}: workflow/config/cifar10_mlgap.yaml, cifar100_mlgap.yaml" if absent else ""
     return Drawn(tables=tables, missing=missing)
 
 
@@ -84,7 +85,7 @@ def _table(
         "mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with buffer zones (eq. 20 "
         "for CIFAR-10, eq. 25 for CIFAR-100).",
         f"Ours: mLGAP up to radius {radius}, an empty ball counts 0; the paper states neither. Our networks are "
-        "substitutes: other features or fewer epochs."
+        "those of the experiments that are named; features or epochs other than the paper's are substitutes."
         if printed
         else f"mLGAP up to radius {radius}, an empty ball counts 0. A substitute: {listed(names)} in place of CIFAR-10 "
         "and CIFAR-100.",
@@ -167,8 +168,8 @@ def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         )
     )
     shows = sentences(
-        f"{listed([f'{name} uses {n / n_codes:.1%}' for name, n in used.items()]).capitalize()} of the {n_codes:,} "
-        f"codes; the fullest bucket, with the {fullest['objective']}, has {fullest['items']:,} items "
+        f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "
+        f"fullest bucket ({fullest['objective']}) has {fullest['items']:,} items "
         f"({where(place)}, run 0).",
         substitute(place, dataset="cifar10", feature="pixels"),
     )

@@ -83,10 +83,8 @@ def _by_radius(evidence: Evidence, other: str) -> "pd.DataFrame":
     method = rows["method"].where(rows["plugin"] != _METHODS["DSH"], "DSH") + _extension(rows)
     rows = rows.assign(method=method, order=rows["extension"].map(list(_EXTENDED).index))
     names = sorted(rows["hasher"].unique(), key=natural)
-    rows = rows.sort_values(["radius"], kind="stable").sort_values(
-        "hasher", key=lambda own: own.map(names.index), kind="stable"
-    )
-    return rows.sort_values(["order", "extension_bits"], kind="stable", ignore_index=True)
+    rows = rows.assign(place=rows["hasher"].map(names.index))
+    return rows.sort_values(["order", "extension_bits", "place", "radius"], kind="stable", ignore_index=True)
 
 
 def _at_every_radius(mean: "pd.DataFrame", rows: "pd.DataFrame", codes: list[str]) -> "pd.DataFrame":
@@ -119,7 +117,7 @@ def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.
         file_name(name, place, n_bits),
         f"{title} by radius: {n_bits} bits, {place['dataset']}, {place['feature']}",
         _shows(rows, other, place),
-        _chart(methods, [_heading(rows, other)], sorted(set(rows["radius"]))),
+        _chart(methods, _heading(rows, other), sorted(set(rows["radius"]))),
         rows,
     )
 
@@ -146,7 +144,8 @@ def _sizes(rows: "pd.DataFrame") -> dict[str, float]:
     return {method: 16 * width + 24 for method, width in _widths(rows).items()}
 
 
-def _chart(methods: list[str], panels: list[str], radii: list[int]) -> Any:
+def _chart(methods: list[str], first: str, radii: list[int]) -> Any:
+    """Return a panel for each quantity, `first` at the top."""
     import altair as alt
 
     axis = alt.Axis(values=radii, format="d", labelFlush=False)
@@ -170,7 +169,7 @@ def _chart(methods: list[str], panels: list[str], radii: list[int]) -> Any:
     row = alt.Row(
         "panel:N",
         title=None,
-        sort=panels,
+        sort=[first],
         header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", labelLimit=620),
     )
     layers = alt.layer(lines, spread, points).properties(width="container", height=_PANEL)
