@@ -22,8 +22,9 @@ def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
 
 
 def write_tables(folder: str | Path, tables: Sequence[Table]) -> None:
-    """Write the files of tables; the folder is replaced, and appears only when it is complete."""
-    _write_folder(folder, table_files(tables))
+    """Write the files of the tables of numbers; the folder is replaced, and appears only when it is complete."""
+    short = [table for table in tables if all(len(cell) <= _LONGEST for row in table.rows for cell in row)]
+    _write_folder(folder, table_files(short))
 
 
 def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
@@ -40,12 +41,11 @@ def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
 
 
 def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
-    r"""Return each table of numbers as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
+    r"""Return each table as ``<name>.tex``, for ``\input``, and as ``<name>.md``."""
     files = {}
     for table in tables:
-        if max((len(cell) for row in table.rows for cell in row), default=0) <= _LONGEST:
-            files[f"{table.name}.tex"] = _latex(table).encode()
-            files[f"{table.name}.md"] = _markdown(table).encode()
+        files[f"{table.name}.tex"] = _latex(table).encode()
+        files[f"{table.name}.md"] = _markdown(table).encode()
     return files
 
 

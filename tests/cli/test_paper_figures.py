@@ -46,7 +46,10 @@ def test_it_draws_what_is_there_and_names_what_is_missing(folder, capsys, monkey
     assert names == {"mlgap-table-1-r0", "mlgap-table-1-r1", "mlgap-table-1-r2", figure}
     assert {path.suffix for path in Path("paper").glob(f"{figure}.*")} == {".svg", ".pdf", ".png", ".csv"}
     assert "  missing: codes of 12 bits of deep_supervised and buffer_zone on cifar10" in out
-    assert "| eq. 16 | reference/learned: gist | 0.2123 | 0.5661 |" in Path("paper/mlgap-table-1-r2.md").read_text()
+    assert (
+        "| eq. 16 | reference/learned: gist, cifar10_s2 | 0.2123 | 0.5661 |"
+        in Path("paper/mlgap-table-1-r2.md").read_text()
+    )
 
 
 def test_the_rows_of_a_folder(folder):

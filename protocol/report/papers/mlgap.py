@@ -82,8 +82,8 @@ def _table(
             lines.append([f"eq. {equation}", source, *(cell(values.get(column), 4) for column in columns)])
     names = [_DATASETS.get(dataset, dataset) for dataset in datasets]
     caption = sentences(
-        "mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with buffer zones (eq. 20 "
-        "for CIFAR-10, eq. 25 for CIFAR-100).",
+        "mLGAP, table 1: mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with buffer "
+        "zones (eq. 20 for CIFAR-10, eq. 25 for CIFAR-100).",
         f"Ours: mLGAP up to radius {radius}, an empty ball counts 0; the paper states neither. Our networks are "
         "those of the experiments that are named; features or epochs other than the paper's are substitutes."
         if printed
@@ -106,15 +106,13 @@ def _printed_cells(expected: Mapping[str, Any], datasets: Sequence[str], lengths
 
 def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
     """Yield the rows of each method of each experiment and feature, of each split if a dataset has several."""
-    for (experiment, feature, hasher, plugin), own in rows.groupby(
-        ["experiment", "feature", "hasher", "plugin"], sort=False
-    ):
-        source = f"{experiment}: {feature}"
-        source = ", ".join(filter(None, [source, variant_of(hasher, plugin)]))
-        if own.groupby("dataset")["split"].nunique().max() == 1:
-            yield source, own
-        else:
-            yield from ((f"{source}, {split}", part) for split, part in own.groupby("split", sort=False))
+    keys = ["experiment", "feature", "hasher", "plugin"]
+    for (experiment, feature, hasher, plugin), own in rows.groupby(keys, sort=False):
+        one_split = own.groupby("dataset")["split"].nunique().max() == 1
+        parts = [own] if one_split else [part for _, part in own.groupby("split", sort=False)]
+        for part in parts:
+            words = [feature, variant_of(hasher, plugin), *part["split"].unique()]
+            yield f"{experiment}: {', '.join(filter(None, words))}", part
 
 
 def mlgap_figure_8(evidence: Evidence) -> Drawn:
@@ -174,6 +172,7 @@ def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         substitute(place, dataset="cifar10", feature="pixels"),
     )
     title = (
-        f"Items of the database with each {n_bits}-bit code (square-root scale): {place['dataset']}, {place['feature']}"
+        f"mLGAP, figure 8: items of the database with each {n_bits}-bit code (square-root scale), {place['dataset']}, "
+        f"{place['feature']}"
     )
     return Figure(file_name("mlgap_figure_8", place, n_bits), title, shows, chart, rows)

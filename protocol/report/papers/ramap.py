@@ -29,17 +29,18 @@ _METHODS = {"DSH": "deep_squared", "m-DSH": "m_dsh"}
 _EXTENDED = {"none": "", "same": " SE s=", "different": " DE s="}
 _FEWEST_RADII = 2
 _EQUAL = 1e-9
+_BREAK = " | "
 _PANEL = 130
 
 
 def ramap_figure_4(evidence: Evidence) -> Drawn:
     """Return RAMAP at radius R and mAP, which is the same at every radius, of DSH and m-DSH, and of extended codes."""
-    return _against_ramap(evidence, "ramap_figure_4", "RAMAP and mAP", "mAP")
+    return _against_ramap(evidence, "ramap_figure_4", "RAMAP, figure 4: RAMAP and mAP", "mAP")
 
 
 def ramap_figure_6(evidence: Evidence) -> Drawn:
     """Return RAMAP and precision at radius R of DSH and m-DSH, and of extended codes."""
-    return _against_ramap(evidence, "ramap_figure_6", "RAMAP and precision", "precision")
+    return _against_ramap(evidence, "ramap_figure_6", "RAMAP, figure 6: RAMAP and precision", "precision")
 
 
 def _against_ramap(evidence: Evidence, name: str, title: str, other: str) -> Drawn:
@@ -128,8 +129,9 @@ def _heading(rows: "pd.DataFrame", other: str) -> str:
         return f"{other}@R"
     means = rows[rows["quantity"] == "mAP"].drop_duplicates("method").set_index("method")["value"]
     if means.max() - means.min() < _EQUAL:
-        return f"mAP, the same at every R: {number(means.iloc[0])} for all codes"
-    return f"mAP, the same at every R: {', '.join(f'{name} {number(value)}' for name, value in means.items())}"
+        return f"mAP, the same at every R{_BREAK}{number(means.iloc[0])} for all codes"
+    values = [f"{name} {number(value)}" for name, value in means.items()]
+    return f"mAP, the same at every R{_BREAK}{', '.join(values)}"
 
 
 def _widths(rows: "pd.DataFrame") -> dict[str, float]:
@@ -170,7 +172,13 @@ def _chart(methods: list[str], first: str, radii: list[int]) -> Any:
         "panel:N",
         title=None,
         sort=[first],
-        header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", labelLimit=620),
+        header=alt.Header(
+            labelOrient="top",
+            labelAlign="left",
+            labelAnchor="start",
+            labelLimit=620,
+            labelExpr=f"split(datum.label, '{_BREAK}')",
+        ),
     )
     layers = alt.layer(lines, spread, points).properties(width="container", height=_PANEL)
     return layers.facet(row=row, spacing=14).resolve_scale(y="independent")

@@ -86,13 +86,13 @@ _IMAGENET = _Block("ImageNet100 (AP@1000)", "imagenet100", "imagenet100", "mAP@1
 def talr_table_1(evidence: Evidence) -> Drawn:
     """Return AP by method and code length, the two halves of the table, ours next to the printed values."""
     halves = {"talr_table_1_s1": (_S1, _NUSWIDE), "talr_table_1_s2": (_S2, _NUSWIDE_5K)}
-    caption = "Tie-aware AP over the whole ranking. Printed: VGG-F, fine-tuned; ours: the features that are named."
+    caption = "TALR, table 1: tie-aware AP. Printed: VGG-F, fine-tuned; ours: the features that are named."
     return _drawn(evidence, halves, "talr_table_1", "mAP", caption, digits=3)
 
 
 def talr_table_2(evidence: Evidence) -> Drawn:
     """Return AP@1000 by method and code length on ImageNet100, ours next to the printed values."""
-    caption = "AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
+    caption = "TALR, table 2: AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
     return _drawn(evidence, {"talr_table_2": (_IMAGENET,)}, "talr_table_2", "mAP@1000", caption, digits=4)
 
 
@@ -233,8 +233,8 @@ def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
     bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
     shows = (
         f"{best['method']}: {place['metric']} is highest, {number(best['mean'])}, with alpha {best['last']:g} at the "
-        f"end of training ({best['training']}); {where(place)}; {bits}; {counted(runs, 'run')}"
+        f"end of training ({best['training']}); {where(place)}, {bits}; {counted(runs, 'run')}"
         f"{', bars are one standard deviation' if runs > 1 else ''}. The paper's alpha is 40."
     )
     name = file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
-    return Figure(name, f"{best['method']}: {place['metric']} by alpha", shows, chart, rows)
+    return Figure(name, f"TALR: {place['metric']} by alpha, {bits}", shows, chart, rows)

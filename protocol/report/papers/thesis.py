@@ -75,7 +75,9 @@ def _figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
         substitute(place, dataset="cifar10"),
     )
     columns = ["method", "n_bits", "radius", "precision", "recall", "n_runs"]
-    title = f"Precision-recall curves: {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
+    title = (
+        f"Thesis, figure 3.8: precision-recall curves, {place['n_bits']} bits, {place['dataset']}, {place['feature']}"
+    )
     return Figure(file_name("thesis_figure_3_8", place, place["n_bits"]), title, shows, chart, rows[columns])
 
 
