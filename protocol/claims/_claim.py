@@ -95,7 +95,8 @@ class Verdict:
         if len(self.parts) > 1 and self.named(None):
             text += f", {len(self.named(None))} not run"
         read = self.reading if self.reading != AS_PRINTED and self.status != NOT_RUN else ""
-        qualities = (text, f"read as: {read}" if read else "", self.evidence.substitute)
+        substitute = self.evidence.substitute if self.status != NOT_RUN else ""
+        qualities = (text, f"read as: {read}" if read else "", substitute)
         return "; ".join(quality for quality in qualities if quality)
 
 

@@ -1,5 +1,6 @@
 """What a hasher may learn from besides the training rows: which of them belong together, and how much."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,50 @@ class Affinities:
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
             raise ProtocolError(f"affinities: expected a pair of related rows among {n_rows} training rows, got none.")
+
+    def of(self, rows: NDArray[np.int64]) -> "Affinities":
+        """Return the affinities of some of the training rows alone."""
+        return Affinities(self._labels[rows] if self._sparse is None else self._sparse[rows][:, rows], len(rows))
+
+    def sums(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the sums of values over the other training rows that each row is related to, at any level above 0.
+
+        No matrix of all pairs is made of labels: rows with the same labels are summed first.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n_rows, k)
+
+        Returns
+        -------
+        ndarray of float, shape (n_rows, k)
+
+        Examples
+        --------
+        >>> Affinities([7, 8, 7, 7], 4).sums(np.array([[1.0], [2.0], [3.0], [5.0]])).ravel()
+        array([8., 0., 6., 4.])
+        """
+        if self._sparse is not None:
+            related = type(self._sparse)(
+                ((self._sparse.data > 0).astype(np.int8), self._sparse.indices, self._sparse.indptr),
+                shape=self._sparse.shape,
+            )
+            return related @ values - (self._sparse.diagonal() > 0)[:, None] * values
+        groups, group, order, starts = self._groups
+        totals = np.add.reduceat(values[order], starts, axis=0, dtype=np.float64)
+        if groups.ndim == 2:
+            blocks = [groups[start : start + _ROWS] for start in range(0, len(groups), _ROWS)]
+            totals = np.concatenate([(block.astype(np.float32) @ groups.T > 0) @ totals for block in blocks])
+            labelled = np.asarray(groups.any(axis=1))
+            return totals[group] - labelled[group][:, None] * values
+        return totals[group] - values
+
+    @functools.cached_property
+    def _groups(self) -> tuple[NDArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the different labels, the number of each row's, the rows in its order, and where each label starts."""
+        groups, group = np.unique(self._labels, axis=0, return_inverse=True)
+        order = np.argsort(group.ravel(), kind="stable")
+        return groups, group.ravel(), order, np.searchsorted(group.ravel()[order], np.arange(len(groups)))
 
     def among(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the levels of all pairs of the given training rows, shape (n_given, n_given)."""

@@ -128,9 +128,11 @@ def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
 def test_official_parts_tell_protocols_of_equal_sizes_apart():
     official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
     parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
-    assert told(Split(parts, Dataset())) == "cifar10_10k or cifar10_s2 by sizes and overlaps"
+    assert told(Split(parts, Dataset())) == "cifar100_mlgap or cifar10_10k or cifar10_s2 by sizes and overlaps"
     dataset = Dataset(n_items=60_000, official=official)
-    assert told(Split(parts, dataset)) == "cifar10_s2 by sizes, overlaps and official parts"
+    assert told(Split(parts, dataset)) == "cifar100_mlgap or cifar10_s2 by sizes, overlaps and official parts"
+    labelled = Dataset(n_items=60_000, y=np.arange(60_000) % 10, official=official)
+    assert told(Split(parts, labelled)) == "cifar10_s2 by sizes, classes, overlaps and official parts"
     drawn = np.arange(60_000) % 6 == 0
     parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
     assert told(Split(parts, dataset)) == "cifar10_10k by sizes and overlaps"
@@ -166,7 +168,8 @@ def test_a_declared_protocol_is_only_told_of_a_nearer_one():
     assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
     half = np.arange(10_000, 60_000)
     large = split(query=np.arange(10_000), train=half, database=half)
-    assert told(large, "cifar10_s1") == "cifar10_10k or cifar10_s2 by sizes and overlaps; cifar10_s1 was declared"
+    named = "cifar100_mlgap or cifar10_10k or cifar10_s2 by sizes and overlaps"
+    assert told(large, "cifar10_s1") == f"{named}; cifar10_s1 was declared"
 
 
 def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():

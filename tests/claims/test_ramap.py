@@ -2,86 +2,108 @@
 
 import pytest
 from evidence import judged, rows_of
+from evidence.ramap import (
+    CUTOFFS,
+    EXTENDED,
+    at_radii,
+    of_extensions,
+    of_margins,
+    of_ramap,
+    of_table_3,
+    ramap,
+    rows_of_map,
+)
 
 from protocol import claims
-from protocol.claims import ramap
+from protocol.claims import ramap as ramap_claims
+from protocol.claims.ramap import _COUNTED, _MAP_APART
 
 BY_ID = {claim.id: claim for claim in claims.all_claims()}
 PROVED, REFUTED, REPLICATED, NOT_REPLICATED, ON_SUBSTITUTE, NOT_ON_SUBSTITUTE, PARTLY, NOT_RUN = claims.STATUSES
 
 
-def test_rows_of_extension_codes_can_contradict(tmp_path):
-    path = tmp_path / "digits" / "summary.csv"
-    same = {"extension": "same", "extension_bits": 8, "metric": "RAMAP@r1"}
-    different = same | {"extension": "different"}
-    plain = {"metric": "RAMAP@r1", "mean": 0.3}
-    right = [plain, same | {"mean": 0.2}, different | {"mean": 0.1}]
-    verdict = judged("S2-07", rows_of(path, right))
-    assert (verdict.status, verdict.evidence.by_reading["as printed"]["rows compared"]) == (REPLICATED, 2)
-    wrong = [plain, same | {"mean": 0.31}, different | {"mean": 0.1}]
-    assert judged("S2-07", rows_of(path, wrong)).status == NOT_REPLICATED
-    moved = [{"mean": 0.3}, {"extension": "different", "extension_bits": 1, "mean": 0.32}]
-    assert judged("S2-02", rows_of(path, moved)).status == NOT_REPLICATED
+@pytest.fixture
+def verdict(tmp_path):
+    """Judge a claim on rows."""
+
+    def judge(number, rows):
+        return judged(number, rows_of(tmp_path / "made" / "summary.csv", rows))
+
+    return judge
 
 
-def test_alexnet_rows_decide_the_tables_of_ramap(tmp_path):
-    cell = {"feature": "alexnet", "split": "cifar10_s1", "n_bits": 8}
-    expected = BY_ID["S2-02"].expected
-    rows = [
-        cell | {"metric": f"mAP@{n}[retrieved]", "mean": m} for n, m in zip(expected["n"], expected["MAP"], strict=True)
-    ]
-    assert judged("S2-02", rows_of(tmp_path / "a" / "summary.csv", rows)).status == REPLICATED
+def on_gist(rows):
+    return [row | {"feature": "gist", "split": "standard"} for row in rows]
+
+
+def test_alexnet_rows_decide_the_levels_and_gist_only_the_rest(verdict):
+    rows = rows_of_map([*CUTOFFS.values()], of_extended=0.1364)
+    assert verdict("S2-02", rows).status == REPLICATED
     rows[0]["mean"] += 0.02
-    assert judged("S2-02", rows_of(tmp_path / "a" / "summary.csv", rows)).status == NOT_REPLICATED
+    assert verdict("S2-02", rows).named(False) == ["MAP of the top 5000"]
+    found = verdict("S2-02", on_gist(rows))
+    assert (found.status, len(found.named(True)), len(found.named(None))) == (PARTLY, 2, 7)
+    assert found.evidence.substitute == "GIST for AlexNet"
+    table_3 = of_table_3(0, of_same=0)
+    assert verdict("S2-04", table_3).status == REPLICATED
+    assert verdict("S2-04", on_gist(table_3)).summary == "1 of 9 parts hold, 8 not run; GIST for AlexNet"
+
+
+def test_rows_of_extension_codes_can_contradict(verdict):
+    found = verdict("X-06", on_gist(of_extensions(0.2, 0.1)))
+    assert (found.status, found.evidence.by_reading["as printed"]["pairs of rows"]) == (ON_SUBSTITUTE, 5)
+    assert found.evidence.substitute == "1 hasher on cifar10 gist for LSH on AlexNet features"
+    assert verdict("X-06", of_extensions(0.2, 0.25)).named(False) == ["pairs of rows with RAMAP in the wrong order"]
+    moved = [{"mean": 0.3}, EXTENDED["different"] | {"mean": 0.32}]
+    assert verdict("X-06", moved).named(False) == ["pairs of rows with another MAP"]
+
+
+def test_other_extensions_and_lengths_are_no_pair(verdict):
+    rows = at_radii("RAMAP", ramap(8), **EXTENDED["same"])
+    longer = at_radii("RAMAP", ramap(10), extension="different", extension_bits=2)
+    assert verdict("X-06", rows + longer).status == NOT_RUN
+
+
+def test_rounding_does_not_contradict_the_mean_without_penalty(verdict):
+    rows = of_ramap(9)
+    rounded = [row | {"mean": float(f"{row['mean']:.6g}")} for row in rows]
+    assert verdict("X-05", rounded).status == REPLICATED
+    assert verdict("X-05", [row | {"mean": float(f"{row['mean']:.3g}")} for row in rows]).status == NOT_REPLICATED
+    assert verdict("X-05", rows[1:]).status == NOT_RUN
 
 
 def test_ramap_ours_would_leave_the_interval(monkeypatch):
     """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
-    monkeypatch.setattr(ramap, "_PRECISIONS", (1896, 1671, 1433, 1261))
-    assert BY_ID["S2-03-LSH"].judge(claims.Results()).status == NOT_REPLICATED
-
-
-MARGINS = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
-
-
-def of_margins(**changed):
-    """Return rows that show all that the paper says of margins, but for the means that are changed, by metric."""
-    rows = []
-    for place, (hasher, margin) in enumerate(MARGINS.items()):
-        means = {"mAP": 0.5}
-        for r in (0, 1, 2, 3, 4, 8, 12):
-            means |= {f"RAMAP@r{r}": 0.4 - 0.1 * place, f"empty@r{r}": 0.1 * place}
-            means[f"precision@r{r}"] = 0.3 + 0.05 * (r >= 3) if margin else 0.32
-        rows += [
-            {"hasher": hasher, "metric": metric, "mean": changed.get(metric, {}).get(hasher, mean), "n_bits": n_bits}
-            for metric, mean in means.items()
-            for n_bits in (48, 64)
-        ]
-    return [row | {"split": "cifar10_s1"} for row in rows]
+    monkeypatch.setattr(ramap_claims, "_PRECISIONS", (1896, 1671, 1433, 1261))
+    assert "R = 1" in BY_ID["S2-03-LSH"].judge(claims.Results()).named(False)
 
 
 @pytest.mark.parametrize(
-    ("changed", "status"),
+    ("changed", "part"),
     [
-        ({}, ON_SUBSTITUTE),
-        ({"mAP": {"m_dsh_12": 0.4}}, NOT_REPLICATED),
-        ({"RAMAP@r2": {"m_dsh_8": 0.35}}, NOT_REPLICATED),
-        ({"empty@r4": {"m_dsh_12": 0.15}}, NOT_REPLICATED),
-        ({"precision@r3": {"m_dsh_4": 0.31}}, NOT_REPLICATED),
-        ({"precision@r1": {"m_dsh_4": 0.33}}, NOT_REPLICATED),
-        ({"precision@r12": {"m_dsh_12": 0.31}}, NOT_REPLICATED),
+        ({"mAP": {"m_dsh_12": 0.4}}, _MAP_APART),
+        ({"RAMAP@r2": {"m_dsh_8": 0.35}}, _COUNTED[0]),
+        ({"empty@r4": {"m_dsh_12": 0.15}}, _COUNTED[1]),
+        ({"precision@r1": {"m_dsh_4": 0.33}}, _COUNTED[2]),
+        ({"precision@r3": {"m_dsh_4": 0.31}}, _COUNTED[3]),
+        ({"precision@r12": {"m_dsh_12": 0.31}}, _COUNTED[4]),
     ],
 )
-def test_every_part_of_what_margins_do_decides(tmp_path, changed, status):
-    assert judged("S2-09", rows_of(tmp_path / "summary.csv", of_margins(**changed))).status == status
+def test_each_part_of_what_margins_do_is_judged_alone(verdict, changed, part):
+    found = verdict("S2-09", of_margins("pixels") + of_margins("gist", changed))
+    assert (found.status, found.named(False)) == (PARTLY, [f"gist: {part}"])
+    assert found.named(None) == []
 
 
-def test_a_margin_that_is_never_above_from_some_radius_on_is_told(tmp_path):
-    never = of_margins(**{"precision@r12": {"m_dsh_4": 0.31}})
-    (told,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", never)]), ["S2-09"])
-    assert told["ours"].endswith("from which on margin 4 is above, by length: none none")
+def test_margins_need_every_radius_and_each_feature_is_judged_alone(verdict):
+    rows = [row for row in of_margins("gist") if row["metric"] != "RAMAP@r8"]
+    assert verdict("S2-09", rows).status == NOT_RUN
+    found = verdict("S2-09", rows + of_margins("pixels"))
+    assert (found.status, len(found.named(True)), len(found.named(None))) == (PARTLY, 6, 6)
+    assert found.evidence.substitute == "a network trained from random weights on images for a fine-tuned AlexNet"
 
 
-def test_margins_are_not_judged_without_every_radius(tmp_path):
-    rows = [row for row in of_margins() if row["metric"] != "RAMAP@r8"]
-    assert judged("S2-09", rows_of(tmp_path / "summary.csv", rows)).status == NOT_RUN
+def test_the_radii_where_a_margin_is_not_above_are_shown(tmp_path):
+    rows = of_margins("gist", {"precision@r12": {"m_dsh_4": 0.31}})
+    (entry,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", rows)]), ["S2-09"])
+    assert entry["ours"].endswith("gist: these radii, by length: 48 bits (12), 64 bits (12)")

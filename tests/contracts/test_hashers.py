@@ -33,17 +33,17 @@ X = mixture(300, 160)
 
 
 def supervision_of(X, kind):
-    """Make up what a hasher learns from: four classes, by the first feature; neighbours in that order; X mirrored."""
+    """Make up what a hasher learns from: eight classes, by the first feature; neighbours in that order; X mirrored."""
     rows = np.asarray(X)
     if rows.ndim != 2 or not rows.size or rows.dtype.kind not in "fiu" or kind is None:
         return None
     rank = np.lexsort((np.arange(len(rows)), rows[:, 0])).argsort()
     apart = np.abs(rank[:, None] - rank)
     levels = (apart < len(rows) / 8).astype(int) + (apart < len(rows) / 40)
-    return {"labels": rank * 4 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
+    return {"labels": rank * 8 // len(rows), "affinities": csr_array(levels), "pairs": rows[:, ::-1]}[kind]
 
 
-BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64}
+BRIEF = {"n_steps": 5, "epochs": 3, "batch_size": 64, "n_anchors": 150}
 """Defaults of what makes a training long, where a hasher has them: enough to see that it keeps its promises."""
 
 

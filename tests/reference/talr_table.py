@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,11 @@ FOLDER = ROOT / "results" / "reference" / "talr"
 METRICS = {"class_label": "mAP", "graded_distance": "nDCG"}
 CLIMBED = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 ALPHAS = ((1, 1), (2, 1), (5, 1), (10, 1), (40, 1), (1, 10), (1, 40))  # alpha, growth
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"start": "random"},
+    {"relaxation": "integral"},
+    *({"alpha": alpha, "growth": growth, "rate_over_alpha": True} for alpha, growth in ALPHAS[1:]),
+)
 
 README = """# TALR beside ITQ and LSH
 
@@ -180,6 +185,28 @@ def alphas() -> Iterator[dict[str, Any]]:
             for alpha, growth in ALPHAS:
                 found = scored(own, "digits", hasher, 32, run, alpha=alpha, growth=growth)
                 yield {"hasher": hasher, "metric": metric, "alpha": alpha, "growth": growth, "value": found[metric]}
+
+
+def varied(runs: Iterable[int] = range(10)) -> Iterator[dict[str, Any]]:
+    """Yield the scores of each hasher on the digits at its defaults and with each of `VARIANTS`, and of `classifier`.
+
+    Variants of alpha have 32 bits only, the others all lengths.
+    """
+    for run in runs:
+        own = drawn("digits", run)
+        for hasher, metric in CLIMBED.items():
+            for options in ({}, *VARIANTS):
+                for n_bits in (32,) if "alpha" in options else setting("digits")["n_bits"]:
+                    yield _scored(own, run, hasher, n_bits, metric, options)
+        for n_bits in setting("digits")["n_bits"]:
+            yield _scored(own, run, "classifier", n_bits, "mAP", {})
+
+
+def _scored(own: Run, run: int, hasher: str, n_bits: int, metric: str, options: dict[str, Any]) -> dict[str, Any]:
+    sys.stderr.write(f"digits, run {run}, {hasher} {options}, {n_bits} bits\n")
+    value = scored(own, "digits", hasher, n_bits, run, **options)[metric]
+    variant = ", ".join(f"{name} {of}" for name, of in options.items()) or "default"
+    return {"hasher": hasher, "metric": metric, "variant": variant, "n_bits": n_bits, "run": run, "value": value}
 
 
 def write(rows: list[dict[str, Any]], of_alpha: list[dict[str, Any]]) -> None:

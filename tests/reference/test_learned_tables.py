@@ -1,12 +1,15 @@
-"""What the kept tables of the learned objectives say of themselves."""
+"""The stored tables and the page of the learned objectives agree with each other."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("altair", reason="altair is not installed")
+sys.path.insert(0, str(Path(__file__).parent))  # mlgap_curves, which the script imports
 SPEC = importlib.util.spec_from_file_location("learned_tables", Path(__file__).with_name("learned_tables.py"))
 tables = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(tables)
@@ -35,6 +38,40 @@ def test_what_the_page_says_of_the_orderings_is_what_the_runs_give(kept):
         assert verdicts in page
     for part in tables._mlgap(kept[1]):
         assert part in page
+
+
+def test_the_last_epoch_of_the_curves_is_in_the_tables_and_on_the_page(kept):
+    curves = pd.read_csv(tables.FOLDER / "curves.csv")
+    metrics = kept[0].set_index(["hasher", "run", "metric"])["value"].sort_index()
+    last = curves[curves["epoch"] == tables.mlgap_curves.EPOCHS].set_index(["network", "run"])
+    for hasher, network in tables.FOLLOWED.items():
+        for run, scores in last.loc[network].iterrows():
+            found = metrics.loc[hasher, run]
+            assert found.to_dict() == scores[list(tables.mlgap_curves.METRICS)].to_dict()
+    page = (tables.FOLDER / "README.md").read_text()
+    for part in tables._curves(curves):
+        assert part in page
+
+
+def test_a_gap_is_judged_by_its_sign_and_by_how_it_moved():
+    epochs = tables.mlgap_curves.EPOCHS
+    names = ["mAP", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2"]
+    at = {"deep_supervised": ([0.5] * 4, [0.5] * 4), "buffer_zone": ([0.4, 0.4, 0.6, 0.6], [0.3, 0.6, 0.7, 0.4])}
+    at["buffer_zone_half"] = at["buffer_zone"]
+    curves = pd.DataFrame(
+        {"network": network, "run": 0, "epoch": epoch} | dict(zip(names, values, strict=True))
+        for network, pair in at.items()
+        for epoch, values in zip((epochs - epochs // 3, epochs), pair, strict=True)
+    )
+    words = [
+        line.split("; ")[0].rsplit(", ")[-1] + line.rpartition(",")[2] for line in tables._moving(curves).split("\n")
+    ]
+    assert words[:4] == [
+        "as in the paper the gap widened.",
+        "as in the paper the ordering changed.",
+        "as in the paper the gap widened.",
+        "against the paper the ordering changed.",
+    ]
 
 
 def test_an_ordering_is_counted_run_by_run():

@@ -33,6 +33,7 @@ def several(n_items, n_classes):
     return np.random.default_rng(0).random((n_items, n_classes)) < 3 / n_classes
 
 
+CIFAR100 = np.hstack([np.eye(n, dtype=bool)[np.arange(60_000) % n] for n in (20, 100)])
 IMAGENET = ranges(database=128_503, test=5_000)
 # By protocol: items, labels, official parts, the sizes that its paper names.
 CASES = {
@@ -43,6 +44,12 @@ CASES = {
     "cifar10_s2": (
         60_000,
         CIFAR,
+        ranges(train=50_000, test=10_000),
+        {"query": 10_000, "train": 50_000, "database": 50_000},
+    ),
+    "cifar100_mlgap": (
+        60_000,
+        CIFAR100,
         ranges(train=50_000, test=10_000),
         {"query": 10_000, "train": 50_000, "database": 50_000},
     ),
@@ -85,6 +92,7 @@ IN_DATABASE = {
         "cifar10_s1",
         "cifar10_s2",
         "cifar10_10k",
+        "cifar100_mlgap",
         "nuswide_21",
         "nuswide_81",
         "labelme_2k",
@@ -150,8 +158,9 @@ def test_the_large_draw_of_cifar10_has_as_many_of_each_class_as_the_toolkit_says
     assert Counter(CIFAR[draw("cifar10_10k")[part]].tolist()) == dict.fromkeys(range(10), number)
 
 
-def test_the_second_setting_of_cifar10_has_the_official_test_images_as_queries_and_learns_from_the_whole_database():
-    parts = draw("cifar10_s2")
+@pytest.mark.parametrize("name", ["cifar10_s2", "cifar100_mlgap"])
+def test_cifar_has_the_official_test_images_as_queries_and_learns_from_the_whole_database(name):
+    parts = draw(name)
     assert parts["query"].tolist() == list(range(50_000, 60_000))
     assert parts["train"].tolist() == parts["database"].tolist() == list(range(50_000))
 
@@ -337,6 +346,8 @@ def test_a_dataset_of_another_size_or_without_the_part_is_refused_in_one_line():
         registry.get("split", "cifar10_s1").split(1_000, np.arange(1_000) % 10, seed=0)
     with pytest.raises(ProtocolError, match=r"made for a dataset of 10 classes, but there are 100$"):
         registry.get("split", "cifar10_s1").split(60_000, np.arange(60_000) % 100, seed=0)
+    with pytest.raises(ProtocolError, match=r"made for a dataset of 120 classes, but there are 20$"):
+        registry.get("split", "cifar100_mlgap").split(60_000, CIFAR100[:, :20], official=ranges(test=10_000), seed=0)
     with pytest.raises(ProtocolError, match=r"wants an official part 'test' of 10,000, came train 50,000$"):
         registry.get("split", "cifar10_s2").split(60_000, CIFAR, official=ranges(train=50_000), seed=0)
 

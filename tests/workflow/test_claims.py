@@ -17,8 +17,8 @@ def test_the_ledger_is_judged_on_the_rows_of_the_experiment(project):
     assert done.returncode == 0, done.stdout + done.stderr
     entries = {entry["id"]: entry for entry in json.loads((project.folder / "results/small/claims.json").read_text())}
     assert all(list(entry) == list(FIELDS) for entry in entries.values())
-    assert entries["S2-07"]["status"] == "reproduced"
-    assert "rows compared: 8" in entries["S2-07"]["ours"]  # two of mAP, two of others at a radius twice, two of RAMAP
+    assert entries["X-06"]["status"] == "replicated on a substitute"
+    assert "pairs of rows: 8" in entries["X-06"]["ours"]  # two of mAP, two of others at a radius twice, two of RAMAP
     assert entries["S0-08"]["status"] == "not run"  # these are no rows of CIFAR-10
     assert project.jobs("claims", config="tiny.yaml") == {}
     with open(project.folder / "protocol/claims/thesis.py", "a") as file:

@@ -23,7 +23,7 @@ CLAIMED = {
     "metric": tuple(registry.names("metric")),
     "split": tuple(registry.names("split")),
     "ground_truth": ("epsilon_ball",),
-    "hasher": ("buffer_zone",),
+    "hasher": ("buffer_zone", "deep_squared"),
 }
 
 

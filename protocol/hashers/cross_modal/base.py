@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError, integer, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.cross_modal.canonical import CanonicalDirections, canonical_directions
-from protocol.hashers.cross_modal.kernel import Kernel, fit_kernel
+from protocol.hashers.kernel import Kernel, fit_kernel
 from protocol.hashers.training_set import TrainingSet
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     "buffer_zone",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "
-    "twice. The margin is m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in every bit, "
-    "not in half of them as the text says. Eq. 25 as printed puts pairs of one class into two zones at once; here into "
-    "that of the class. The mean over pairs in place of the sum; alpha = 0.01, which the paper does not say.",
+    "twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in "
+    "every bit, not in half of them as the text says; margin: 1 is that reading. Eq. 25 as printed puts pairs of one "
+    "class into two zones at once; here into that of the class. The mean over pairs in place of the sum; alpha = 0.01, "
+    "which the paper does not say.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -37,7 +38,10 @@ class BufferZone(NetworkHasher):
     Parameters
     ----------
     margin : float, default 2
-        m as a multiple of n_bits, above 0.
+        m as a multiple of n_bits, above 0. The paper sets "m = 2k to encourage dissimilar images at least k/2 apart",
+        which contradicts itself under the L1 distance: between corners it is twice the Hamming distance, so 2 (m = 2k,
+        as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as the words say.
+        2k and k/2 agree under the squared L2 distance of deep supervised hashing.
     zones : sequence of pairs of float, or None, default None
         ``[r_1, r_2]`` as multiples of n_bits, of the pairs that share one label, then of those that share two, and so
         on; every row must have as many labels. None: the paper's `PAPER_ZONES`: ``[[1/6, 1/3]]`` for one label a row;
@@ -51,7 +55,8 @@ class BufferZone(NetworkHasher):
     Notes
     -----
     Between corners the L1 distance is twice the Hamming distance: by default similar pairs are drawn to n_bits / 12 to
-    n_bits / 6 bits, and all others to n_bits, which no three classes can reach: their loss never vanishes.
+    n_bits / 6 bits, and all others to n_bits, which no three classes can reach: their loss never vanishes. With a
+    margin of 1 it can: Hadamard codes, for example, of up to 2 n_bits classes are n_bits / 2 bits apart or more.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Deep squared hashing: similar pairs on one code, dissimilar ones as far apart as codes can be."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
 from protocol.hashers.networks.objectives import shared_labels, squared
@@ -13,7 +13,6 @@ DEVIATIONS = (
     f"{NO_PRETRAINING}Of eq. 4's two lines, which differ, the second. beta grows to what 400 epochs of the paper's "
     "factor 1.005 make of it, over however many epochs there are."
 )
-_BETA_LAST = 1.005**400
 
 
 @HasherRecord(
@@ -38,9 +37,11 @@ class DeepSquared(NetworkHasher):
     """
 
     decay = (0.5, 2)
+    beta_growth: ClassVar[float] = 1.005
+    """The factor of beta from one of the paper's 400 epochs to the next."""
     margin: float = 0
     """The Hamming distance that similar pairs are drawn to."""
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
-        beta = _BETA_LAST ** (epoch / max(1, self.epochs - 1))
+        beta = (self.beta_growth**400) ** (epoch / max(1, self.epochs - 1))
         return squared((beta * outputs).tanh(), shared_labels(labels), m=self.margin)

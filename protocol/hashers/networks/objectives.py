@@ -53,7 +53,7 @@ def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
     """
     k = codes.shape[1]
     distance = (k - codes @ codes.T) / 2
-    similar, dissimilar = _off_diagonal(shared > 0), shared == 0
+    similar, dissimilar = off_diagonal(shared > 0), shared == 0
     pull = ((m - distance) ** 2 * similar).sum() / similar.sum().clamp(min=1)
     return pull + ((k - distance) ** 2 * dissimilar).sum() / dissimilar.sum().clamp(min=1)
 
@@ -82,7 +82,7 @@ def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor"
     norm = gram.diagonal()
     distance = (norm[:, None] + norm - 2 * gram).clamp(min=0)
     attracted, repelled = (shared > 0) * distance, (shared == 0) * (margin - distance).clamp(min=0)
-    return _mean_over_pairs((attracted + repelled) / 2) + _to_corners(codes)
+    return mean_over_pairs((attracted + repelled) / 2) + _to_corners(codes)
 
 
 def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[float, float]], margin: float) -> "Tensor":
@@ -115,15 +115,15 @@ def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[flo
     for n_shared, (nearest, farthest) in zones.items():
         outside = (nearest - distance).clamp(min=0) + (distance - farthest).clamp(min=0)
         loss = loss + (shared == n_shared) * outside
-    return _mean_over_pairs(loss / 2) + _to_corners(codes)
+    return mean_over_pairs(loss / 2) + _to_corners(codes)
 
 
-def _off_diagonal(pairs: "Tensor") -> "Tensor":
+def off_diagonal(pairs: "Tensor") -> "Tensor":
     """Return the boolean matrix without the pairs of an item with itself."""
     return pairs & ~pairs.new_ones(len(pairs)).diag()
 
 
-def _mean_over_pairs(loss: "Tensor") -> "Tensor":
+def mean_over_pairs(loss: "Tensor") -> "Tensor":
     """Return the mean of a symmetric matrix over pairs of different items."""
     n = len(loss)
     return (loss.sum() - loss.diagonal().sum()) / (n * (n - 1))
@@ -132,3 +132,8 @@ def _mean_over_pairs(loss: "Tensor") -> "Tensor":
 def _to_corners(codes: "Tensor") -> "Tensor":
     """Return the regulariser's mean over pairs, of which each item is in equally many."""
     return 2 * _REGULARISER * (codes.abs() - 1).abs().sum(dim=1).mean()
+
+
+def quantisation(outputs: "Tensor") -> "Tensor":
+    """Return the mean over the items of ``||u - sign(u)||^2``."""
+    return (outputs.abs() - 1).square().sum(dim=1).mean()

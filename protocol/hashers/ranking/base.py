@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.checks import integer, one_of, positive_number
+from protocol.checks import ProtocolError, integer, one_of, positive_number
 from protocol.hashers.base import Hasher
 from protocol.hashers.linear_algebra import project, quantizing_rotation
 from protocol.hashers.progress import progress
@@ -44,6 +44,8 @@ class TALR(Hasher):
         batch_size: int = 256,
         learning_rate: float = 0.1,
         n_components: int | None = None,
+        start: str = "itq",
+        rate_over_alpha: bool = False,
     ) -> None:
         super().__init__(n_bits, seed=seed)
         self.relaxation = relaxation
@@ -53,6 +55,8 @@ class TALR(Hasher):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.n_components = n_components
+        self.start = start
+        self.rate_over_alpha = rate_over_alpha
 
     def _check(self) -> None:
         one_of(self.relaxation, self.objectives, "relaxation")
@@ -62,6 +66,9 @@ class TALR(Hasher):
         integer(self.batch_size, "batch_size", minimum=2)
         if self.n_components is not None:
             integer(self.n_components, "n_components")
+        one_of(self.start, ("itq", "random"), "start")
+        if not isinstance(self.rate_over_alpha, bool):
+            raise ProtocolError(f"rate_over_alpha: expected true or false, got {self.rate_over_alpha!r}.")
 
     @staticmethod
     @abc.abstractmethod
@@ -86,11 +93,10 @@ class TALR(Hasher):
                 done = step / self.n_steps
                 levels = affinities.among(batch)
                 np.fill_diagonal(levels, 0)
-                value, by_weights = relaxed_objective(
-                    rows[batch], W, self.alpha * self.growth**done, *self._gains(levels), objective
-                )
+                alpha = self.alpha * self.growth**done
+                value, by_weights = relaxed_objective(rows[batch], W, alpha, *self._gains(levels), objective)
                 course.step(value)
-                velocity = _MOMENTUM * velocity + by_weights
+                velocity = _MOMENTUM * velocity + (by_weights / alpha if self.rate_over_alpha else by_weights)
                 W += self.learning_rate * (1 + math.cos(math.pi * done)) / 2 * velocity
         self.mean_ = training.mean
         self.projection_ = (directions @ W[:-1] / training.scale).astype(np.float32)
@@ -99,7 +105,14 @@ class TALR(Hasher):
         return {"objective": [round(float(part.mean()), 6) for part in parts]}
 
     def _start(self, training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the projection of ITQ, each bit's at unit variance over the training rows."""
+        """Return the functions at the first step, of centred rows, as columns.
+
+        Those of ITQ, each at unit variance over the training rows; or random weights of variance 2 / d for features
+        of root mean square 1, as in the authors' code, so a function's variance is 2 on average.
+        """
+        if self.start == "random":
+            n_features = training.X.shape[1]
+            return rng.normal(scale=math.sqrt(2 / n_features), size=(n_features, self.n_bits)) / training.scale
         components = training.components(self.n_bits)
         V = project(training.X, components.mean, components.directions)
         rotation = quantizing_rotation(V, _START_ITERATIONS, rng)

@@ -9,9 +9,10 @@ from protocol.registry import HasherRecord, Iterations
     "talr_ap",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite: integrals have the limits of the midpoint rule. The "
-    "paper's functions end a deep network or start from nothing; here they are linear on given features, have "
-    "thresholds, which the paper's linear ones have not, and start as ITQ's. Momentum is 0.9 and the learning rate "
-    "falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which the released code lacks.",
+    "paper's functions are linear or end a deep network; here they are linear on given features, have thresholds, "
+    "which the paper's linear ones have not, and by default start as ITQ's, where the authors' code draws them. "
+    "Momentum is 0.9 and the learning rate falls to zero along a cosine. Gradients have the factor 2 of eq. 73, which "
+    "the released code lacks.",
     bits_within_features=True,
     random=True,
     iterations=Iterations(option="n_steps", ms=5),
@@ -46,6 +47,11 @@ class TALRAP(TALR):
     n_components : int or None, default None
         The w_j are combinations of so many leading principal components of the training rows, of all where there are
         fewer; None: of all of them in `TALRAP`, of 32 in `TALRNDCG`.
+    start : {"itq", "random"}, default "itq"
+        The functions at the first step: those of ITQ, each at unit variance over the training rows; or, as in the
+        authors' code, random weights of variance 2 / d, for d features scaled to a root mean square of 1.
+    rate_over_alpha : bool, default False
+        Whether the gradient of each step is divided by alpha, so that a larger alpha makes no larger steps.
 
     Attributes
     ----------

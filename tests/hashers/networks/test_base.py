@@ -20,7 +20,10 @@ from protocol.hashers.networks.m_dsh import MDSH
 
 WITH_TORCH = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
-NAMES = ["buffer_zone", "csq", "deep_squared", "deep_supervised", "m_dsh"]
+NAMES = [
+    *("buffer_zone", "csq", "deep_squared", "deep_supervised", "dpsh", "dtsh"),
+    *("hashnet", "m_dsh", "mihash"),
+]
 
 RNG = np.random.default_rng(3)
 Y = RNG.integers(0, 4, 240)
@@ -163,6 +166,66 @@ def test_a_convolutional_training_resumes_to_the_same_result(tmp_path, monkeypat
     whole = model_bytes(hasher.fit(training))
     broken_off(hasher, training, path, monkeypatch, after=2)
     assert model_bytes(hasher.fit(training, checkpoint=path)) == whole
+
+
+@needs_torch
+def test_new_memory_need_not_be_filled(monkeypatch):
+    """The same bytes as with PyTorch's default under deterministic algorithms, which fills new memory with NaN."""
+    import torch
+
+    images = np.random.default_rng(0).integers(0, 255, size=(12, 3072)).astype(np.float32)
+    hasher = DeepSquared(8, network="conv", epochs=2, batch_size=6)
+    plain = model_bytes(hasher.fit(images, Y[:12]))
+    assert torch.utils.deterministic.fill_uninitialized_memory
+    filled, prepare = [], DeepSquared._prepare
+
+    def fill(*given):
+        torch.utils.deterministic.fill_uninitialized_memory = True
+        filled.append(torch.isnan(torch.empty(3)).all().item())
+        prepare(*given)
+
+    monkeypatch.setattr(DeepSquared, "_prepare", fill)
+    assert model_bytes(hasher.fit(images, Y[:12])) == plain
+    assert filled == [True]
+
+
+@needs_torch
+def test_training_in_bfloat16_learns_what_training_in_float32_learns():
+    plain, rounded = (DeepSupervised(8, precision=each).fit(X, Y) for each in ("float32", "bfloat16"))
+    assert model_bytes(rounded) != model_bytes(plain)
+    assert (rounded.transform(X) == plain.transform(X)).mean() > 0.99
+    assert rounded.fit_record_["loss"] == pytest.approx(plain.fit_record_["loss"], rel=0.02)
+
+
+@needs_torch
+def test_convolutions_in_bfloat16_leave_parameters_in_float32_and_the_loss_near_that_of_float32():
+    import torch
+
+    images = np.random.default_rng(0).integers(0, 255, size=(12, 3072)).astype(np.float32)
+    options = {"network": "conv", "epochs": 2, "batch_size": 6}
+    plain, rounded = (DeepSquared(8, precision=each, **options).fit(images, Y[:12]) for each in base.PRECISIONS)
+    assert {parameter.dtype for parameter in rounded.network_.parameters()} == {torch.float32}
+    assert model_bytes(rounded) != model_bytes(plain)
+    assert rounded.fit_record_["loss"][0] == pytest.approx(plain.fit_record_["loss"][0], rel=0.02)
+
+
+@needs_torch
+def test_a_subclass_can_look_at_every_epoch_and_none_is_missed_or_repeated(tmp_path, monkeypatch):
+    seen = []
+
+    class Followed(DeepSquared):
+        def _after_epoch(self, network, training, losses):
+            seen.append((len(losses), next(network.parameters()).sum().item()))
+
+    training, path = TrainingSet(X, Y), tmp_path / "checkpoint"
+    hasher = Followed(8, epochs=4)
+    broken_off(hasher, training, path, monkeypatch, after=2)
+    hasher.fit(training, checkpoint=path)
+    resumed = seen.copy()
+    seen.clear()
+    hasher.fit(training)
+    assert resumed == seen
+    assert [epoch for epoch, _ in seen] == [1, 2, 3, 4]
 
 
 @needs_torch
@@ -314,6 +377,7 @@ def test_the_convolutional_network_refuses_what_is_no_image():
         ({"learning_rate": 0}, "learning_rate: expected a finite number > 0"),
         ({"weight_decay": -1}, "weight_decay: expected a finite number > 0"),
         ({"patience": 0}, "patience: expected an integer >= 1"),
+        ({"precision": "float16"}, "precision: expected bfloat16 or float32, got 'float16'"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

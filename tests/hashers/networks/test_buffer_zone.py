@@ -47,6 +47,18 @@ def test_zones_and_margin_are_options():
         assert BufferZone(12, epochs=5, **other).fit(X, Y).transform(X).tobytes() != plain.tobytes()
 
 
+@pytest.mark.parametrize(("margin", "apart"), [(2, 12), (1, 6)])
+def test_a_margin_of_2_asks_for_all_bits_and_one_of_1_for_half_of_them(margin, apart):
+    """The loss of a dissimilar pair of corners vanishes from so many of 12 bits on: the two readings of m."""
+    torch = pytest.importorskip("torch")
+    labels, rows = torch.tensor([0, 1]), torch.arange(2)
+    for n_different in range(13):
+        codes = torch.ones(2, 12)
+        codes[1, :n_different] = -1
+        loss = BufferZone(12, margin=margin)._loss(codes, labels, rows, 0)
+        assert loss.item() == max(0, apart - n_different)  # 1/2 (m - 2 d)
+
+
 def test_rows_have_as_many_labels_as_there_are_zones():
     with pytest.raises(ProtocolError, match="the same number for every row, 2, got rows with 1"):
         BufferZone(8, zones=[[0.1, 0.2], [0, 0.1]]).fit(X, Y)

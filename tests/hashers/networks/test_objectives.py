@@ -7,7 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from protocol.hashers.networks.objectives import buffered, contrastive, shared_labels, squared  # noqa: E402
+from protocol.hashers.networks.dpsh import pairwise  # noqa: E402
+from protocol.hashers.networks.dtsh import triplet  # noqa: E402
+from protocol.hashers.networks.hashnet import weighted_pairwise  # noqa: E402
+from protocol.hashers.networks.mihash import mutual_information  # noqa: E402
+from protocol.hashers.networks.objectives import (  # noqa: E402
+    buffered,
+    contrastive,
+    quantisation,
+    shared_labels,
+    squared,
+)
 
 RNG = np.random.default_rng(0)
 CLASSES = np.array([0, 1, 0, 2, 1, 0, 2])
@@ -69,8 +79,12 @@ def test_buffered_is_the_loop_over_pairs(y, zones):
         lambda codes, shared: squared((1.5 * codes).tanh(), shared, m=2),
         lambda codes, shared: contrastive(codes, shared, margin=12),
         lambda codes, shared: buffered(codes, shared, zones={1: (1.0, 2.0)}, margin=12),
+        lambda codes, shared: pairwise(codes, shared) + 0.1 * quantisation(codes),
+        lambda codes, shared: triplet(codes, shared, margin=3),
+        lambda codes, shared: weighted_pairwise((1.5 * codes).tanh(), shared, alpha=2),
+        lambda codes, shared: mutual_information(codes.tanh(), shared, bin_width=1.5),
     ],
-    ids=["squared", "contrastive", "buffered"],
+    ids=["squared", "contrastive", "buffered", "pairwise", "triplet", "weighted_pairwise", "mutual_information"],
 )
 def test_gradients_are_those_of_finite_differences(objective):
     shared = shared_labels(torch.tensor(CLASSES))

@@ -45,3 +45,36 @@ def test_more_bits_than_components_start_from_what_these_hold_of_itq_and_differ(
 def test_no_component_at_all_is_refused():
     with pytest.raises(ProtocolError, match="n_components"):
         TALRAP(n_bits=2, n_components=0).fit(np.eye(4), [0, 0, 1, 1])
+
+
+def test_a_random_start_has_weights_of_variance_two_over_the_number_of_features():
+    rng = np.random.default_rng(3)
+    training = TrainingSet(5 * rng.normal(size=(150, 100)) + 7, rng.integers(4, size=150))
+    model = TALRAP(n_bits=50, n_steps=1, learning_rate=1e-12, start="random").fit(training)
+    weights = model.projection_ * training.scale
+    assert weights.var() == pytest.approx(2 / 100, rel=0.1)
+    assert ((training.X - training.mean) @ model.projection_).var() == pytest.approx(2, rel=0.1)
+    other = TALRAP(n_bits=50, n_steps=1, learning_rate=1e-12, start="random", seed=1).fit(training)
+    assert abs(np.corrcoef(weights.ravel(), other.projection_.ravel())[0, 1]) < 0.1
+
+
+def test_a_rate_over_a_fixed_alpha_is_a_lower_learning_rate():
+    rng = np.random.default_rng(4)
+    training = TrainingSet(rng.normal(size=(80, 10)), rng.integers(3, size=80))
+    scaled = TALRAP(n_bits=4, n_steps=10, alpha=8, rate_over_alpha=True).fit(training)
+    slower = TALRAP(n_bits=4, n_steps=10, alpha=8, learning_rate=0.1 / 8).fit(training)
+    np.testing.assert_allclose(scaled.projection_, slower.projection_, rtol=1e-5)
+    grown = TALRAP(n_bits=4, n_steps=10, alpha=8, growth=4, rate_over_alpha=True).fit(training)
+    assert np.abs(grown.projection_ - scaled.projection_).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": "zero"}, "start: expected itq or random, got 'zero'"),
+        ({"rate_over_alpha": 1}, "rate_over_alpha: expected true or false, got 1[.]"),
+    ],
+)
+def test_options_of_the_start_and_the_rate_are_checked(options, message):
+    with pytest.raises(ProtocolError, match=message):
+        TALRAP(n_bits=2, **options).check()

@@ -16,7 +16,7 @@ class Kernel(NamedTuple):
     anchors : ndarray of float32, shape (m, d)
         Training rows.
     width : ndarray of float32, shape (m,)
-        Of each anchor, the mean distance of the training rows to it; 1 where that is 0.
+        Above 0.
     offset : ndarray of float32, shape (m,)
         What makes the mean of phi over the training rows 0.
     """
@@ -39,6 +39,8 @@ class Kernel(NamedTuple):
 def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
     """Return the map of training rows (n, d), of which `rows`, (m,), are the anchors.
 
+    The width of an anchor is the mean distance of the training rows to it, 1 where that is 0.
+
     References
     ----------
     Liu, Wang, Ji, Jiang, Chang, *Supervised Hashing with Kernels*, CVPR 2012, section 2.1: hash functions of the
@@ -48,4 +50,20 @@ def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
     plain = Kernel(X[rows], ones, 0 * ones)
     width = np.sqrt(plain._squared_distances(X)).mean(axis=1, dtype=np.float64).astype(np.float32)
     plain = plain._replace(width=np.where(width > 0, width, ones))
+    return _centred(plain, X)
+
+
+def fit_kernel_of_one_width(X: NDArray[np.float32], rows: NDArray[np.int64], width: float) -> Kernel:
+    """Return the map as `fit_kernel` does, but with one width for all anchors, as the code of Liu et al. has it.
+
+    The width is `width` times the root mean square of the distances between training rows and anchors, or 1 where these
+    are all 0.
+    """
+    ones = np.ones(len(rows), dtype=np.float32)
+    plain = Kernel(X[rows], ones, 0 * ones)
+    mean_square = float(plain._squared_distances(X).mean(dtype=np.float64))
+    return _centred(plain._replace(width=ones * np.float32(width * np.sqrt(mean_square) or 1)), X)
+
+
+def _centred(plain: Kernel, X: NDArray[np.float32]) -> Kernel:
     return plain._replace(offset=plain.map(X).mean(axis=0, dtype=np.float64).astype(np.float32))

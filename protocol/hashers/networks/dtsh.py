@@ -1,0 +1,80 @@
+"""DTSH: the likelihood that an item is nearer to one of its class than to one of another, by a margin."""
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import positive_number
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import off_diagonal, quantisation, shared_labels
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@HasherRecord(
+    "dtsh",
+    source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
+    deviations=f"{NO_PRETRAINING}All triplets of a minibatch, where the authors' code draws 22,500 a row from the last "
+    "outputs of all training rows. The mean over triplets in place of the sum, so the quantisation term has the weight "
+    "0.0044, which is the 100 of that code over its 22,500 triplets. The learning rate is constant.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class DTSH(NetworkHasher):
+    """Deep triplet-supervised hashing: a network whose items are nearer to similar items than to others, by a margin.
+
+    With ``theta_kl = u_k . u_l / 2`` of the outputs u, a triplet of a query q, a similar item p and a dissimilar one n
+    is in order with probability ``sigmoid(theta_qp - theta_qn - margin n_bits)``. The loss is the mean negative
+    log-likelihood of all triplets, plus quantisation times the mean of ``||u - sign(u)||^2``. Parameters and
+    attributes are those of `NetworkHasher`, and:
+
+    Parameters
+    ----------
+    margin : float, default 0.5
+        alpha as a multiple of n_bits, at least 0. Between corners theta_qp - theta_qn is by how many bits p is nearer.
+    quantisation : float, default 0.0044
+        Weight of the quantisation term, at least 0.
+
+    References
+    ----------
+    Wang, Shi, Kitani, *Deep Supervised Hashing with Triplet Labels*, ACCV 2016, section 3. github.com/Minione/DTSH.
+    """
+
+    def __init__(self, n_bits: int = 32, *, margin: float = 0.5, quantisation: float = 0.0044, **options: Any) -> None:
+        super().__init__(n_bits, **options)
+        self.margin = margin
+        self.quantisation = quantisation
+
+    def _check(self) -> None:
+        super()._check()
+        for name in ("margin", "quantisation"):
+            if getattr(self, name):
+                positive_number(getattr(self, name), name)
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        ordered = triplet(outputs, shared_labels(labels), margin=self.margin * self.n_bits)
+        return ordered + self.quantisation * quantisation(outputs)
+
+
+def triplet(outputs: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
+    r"""Return the mean negative log-likelihood of a minibatch's triplets; 0 if there are none.
+
+    .. math:: -\log \sigma(\theta_{qp} - \theta_{qn} - \alpha), \quad \theta_{kl} = u_k \cdot u_l / 2
+
+    Parameters
+    ----------
+    outputs : Tensor, shape (n, k)
+        u, unbounded.
+    shared : Tensor, shape (n, n)
+        How many labels two rows share: q and p share some, q and n none.
+    margin : float
+        alpha.
+    """
+    from torch.nn.functional import softplus
+
+    theta = outputs @ outputs.T / 2
+    query, similar = off_diagonal(shared > 0).nonzero(as_tuple=True)
+    others = shared[query] == 0
+    loss = softplus(margin + theta[query] - theta[query, similar][:, None])
+    return (loss * others).sum() / others.sum().clamp(min=1)

@@ -1,0 +1,90 @@
+"""HashNet: weighted pairwise likelihood of codes that become binary while the network is trained."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import ProtocolError, positive_number
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import off_diagonal, shared_labels
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@HasherRecord(
+    "hashnet",
+    source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
+    deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
+    "the training set. beta ends at 7.14, where the authors' code has it after its 10,000 iterations, not at "
+    "infinity, and grows with the epoch. Both terms of the likelihood have alpha, as in eq. 4; in the authors' code "
+    "the second has not. The learning rate is constant.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class HashNet(NetworkHasher):
+    """HashNet: a network trained by weighted pairwise likelihood, with a tanh that approaches the sign.
+
+    With codes ``h = tanh(beta g(x))``, pairs are similar with probability ``sigmoid(alpha / n_bits h_k . h_l)``. The
+    loss is the negative log-likelihood. Its weights give similar and dissimilar pairs equal shares; if rows have
+    several labels, a similar pair counts by the Jaccard index of its labels. beta grows from 1 in the first epoch, as
+    the square root of a linear function. Parameters and attributes are those of `NetworkHasher`, and:
+
+    Parameters
+    ----------
+    alpha : float, default 10
+        Scale of the sigmoid times n_bits, above 0.
+    beta : float, default 7.14
+        Scale of tanh in the last epoch, at least 1.
+
+    References
+    ----------
+    Cao, Long, Wang, Yu, *HashNet: Deep Learning to Hash by Continuation*, ICCV 2017, section 3.
+    github.com/thuml/HashNet.
+    """
+
+    def __init__(self, n_bits: int = 32, *, alpha: float = 10, beta: float = 7.14, **options: Any) -> None:
+        super().__init__(n_bits, **options)
+        self.alpha = alpha
+        self.beta = beta
+
+    def _check(self) -> None:
+        super()._check()
+        positive_number(self.alpha, "alpha")
+        positive_number(self.beta, "beta")
+        if self.beta < 1:
+            raise ProtocolError(f"beta: expected a number >= 1, got {self.beta}.")
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        beta = math.sqrt(1 + (self.beta**2 - 1) * epoch / max(1, self.epochs - 1))
+        return weighted_pairwise((beta * outputs).tanh(), shared_labels(labels), alpha=self.alpha / self.n_bits)
+
+
+def weighted_pairwise(codes: "Tensor", shared: "Tensor", *, alpha: float) -> "Tensor":
+    r"""Return the weighted mean negative log-likelihood of a minibatch's pairs.
+
+    .. math:: \frac{1}{|S|} \sum_{S} w_{kl} \left[ \log(1 + e^{\alpha h_k \cdot h_l}) - \alpha s_{kl} h_k \cdot h_l
+        \right], \quad w_{kl} = c_{kl} |S| / |S_1| \text{ of similar pairs, } |S| / |S_0| \text{ of others}
+
+    Parameters
+    ----------
+    codes : Tensor, shape (n, k)
+        h, in [-1, 1].
+    shared : Tensor, shape (n, n)
+        How many labels two rows share. c is this number over that of the labels which either has, 1 of single labels.
+    alpha : float
+
+    Notes
+    -----
+    Pairs of a row with itself are left out; without pairs of a kind, the sum over that kind is 0.
+    """
+    from torch.nn.functional import binary_cross_entropy_with_logits
+
+    similar, dissimilar = off_diagonal(shared > 0), shared == 0
+    loss = binary_cross_entropy_with_logits(alpha * codes @ codes.T, similar.to(codes), reduction="none")
+    n_labels = shared.diagonal()
+    jaccard = shared.to(codes) / (n_labels[:, None] + n_labels - shared).clamp(min=1)
+    return (loss * jaccard * similar).sum() / similar.sum().clamp(min=1) + (loss * dissimilar).sum() / (
+        dissimilar.sum().clamp(min=1)
+    )

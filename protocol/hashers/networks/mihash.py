@@ -1,0 +1,124 @@
+"""MIHash: mutual information between the Hamming distance of two items and whether they are neighbours."""
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import positive_number
+from protocol.hashers.networks.base import NO_PRETRAINING, NetworkHasher
+from protocol.hashers.networks.objectives import shared_labels
+from protocol.registry import HasherRecord
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@HasherRecord(
+    "mihash",
+    source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
+    "with Mutual Information, TPAMI 2019, section 3",
+    deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows where the authors' code "
+    "has 256. An empty bin of a histogram has no gradient, as in that code.",
+    bits_within_features=False,
+    random=True,
+    extra="learned",
+)
+class MIHash(NetworkHasher):
+    """MIHash: a network whose Hamming distances tell neighbours from other items, by their mutual information.
+
+    Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
+    maximised: D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, C whether the
+    item shares a label with the query. The distributions are soft histograms of triangular bins. Parameters and
+    attributes are those of `NetworkHasher`, and:
+
+    Parameters
+    ----------
+    bin_width : float, default 2
+        Distance in bits between the centres of two bins, above 0. The authors' code has n_bits / 2 bins, so 2.
+    slope : float, default 1
+        Of the sigmoid, above 0.
+
+    Notes
+    -----
+    Mutual information does not say on which side neighbours are: codes whose neighbours are farther away than other
+    items would have the same value. Training starts from random functions of the features, in which neighbours are
+    nearer, and has only to keep that order.
+
+    References
+    ----------
+    Cakir, He, Bargal, Sclaroff, *MIHash: Online Hashing with Mutual Information*, ICCV 2017, section 3. The same,
+    *Hashing with Mutual Information*, IEEE TPAMI 2019 (arXiv:1803.00974), section 3. github.com/fcakir/deep-mihash,
+    ``mihash/mi_forward.m``.
+    """
+
+    def __init__(self, n_bits: int = 32, *, bin_width: float = 2, slope: float = 1, **options: Any) -> None:
+        super().__init__(n_bits, **options)
+        self.bin_width = bin_width
+        self.slope = slope
+
+    def _check(self) -> None:
+        super()._check()
+        positive_number(self.bin_width, "bin_width")
+        positive_number(self.slope, "slope")
+
+    def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
+        codes = (self.slope / 2 * outputs).tanh()  # 2 sigmoid(z) - 1 = tanh(z / 2)
+        return -mutual_information(codes, shared_labels(labels), bin_width=self.bin_width)
+
+
+def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -> "Tensor":
+    r"""Return the mean over a minibatch of I(D; C), in bits, each row a query to all others.
+
+    .. math:: I(D; C) = H(D) - P(+) H(D \mid +) - P(-) H(D \mid -)
+
+    Parameters
+    ----------
+    codes : Tensor, shape (n, k)
+        Relaxed codes, in [-1, 1].
+    shared : Tensor, shape (n, n)
+        How many labels two rows share; 0 for non-neighbours.
+    bin_width : float
+
+    Notes
+    -----
+    A query without neighbours, or without others, has I = 0, since then D is distributed as under the one class.
+    """
+    import torch
+
+    others = ~torch.eye(len(codes), dtype=torch.bool, device=codes.device)
+    neighbour = others & (shared > 0)
+    distance = (codes.shape[1] - codes @ codes.T) / 2
+    near, all_others = (soft_histogram(distance, of, codes.shape[1], bin_width) for of in (neighbour, others))
+    share = neighbour.sum(dim=1).to(codes) / (len(codes) - 1)
+    given = share * _entropy(near) + (1 - share) * _entropy(all_others - near)
+    return (_entropy(all_others) - given).mean()
+
+
+def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width: float) -> "Tensor":
+    """Return how many of each row's counted distances are in each bin, a distance divided between two bins.
+
+    Bins have their centres at 0, bin_width, 2 bin_width ...; a distance of 2.3 counts 0.85 at 2 and 0.15 at 4. With a
+    bin_width of 1 these are the histograms of `protocol.hashers.ranking.objectives`, here with PyTorch's gradients.
+
+    Parameters
+    ----------
+    distance : Tensor of float, shape (n, m)
+        From 0 to n_bits, but for rounding.
+    counted : Tensor of bool, shape (n, m)
+    n_bits : int
+    bin_width : float
+
+    Returns
+    -------
+    Tensor of float, shape (n, ceil(n_bits / bin_width) + 1)
+    """
+    n_centres = max(1, -int(-n_bits // bin_width)) + 1
+    place = distance.clamp(0, n_bits) / bin_width
+    below = place.detach().long().clamp(max=n_centres - 2)
+    above = place - below
+    histogram = distance.new_zeros(len(distance), n_centres).scatter_add(1, below, (1 - above) * counted)
+    return histogram.scatter_add(1, below + 1, above * counted)
+
+
+def _entropy(histogram: "Tensor") -> "Tensor":
+    """Return the entropy of each row's distribution in bits; 0 of an empty histogram."""
+    p = histogram / histogram.sum(dim=1, keepdim=True).clamp(min=1)
+    return -(p * p.where(p > 0, p.new_ones(())).log2()).sum(dim=1)

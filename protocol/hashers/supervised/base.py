@@ -1,0 +1,88 @@
+"""The base class of supervised hashers over an anchor kernel map: KSH and SDH."""
+
+import abc
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import integer, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.kernel import Kernel, fit_kernel_of_one_width
+from protocol.hashers.training_set import TrainingSet
+
+_TILE = 1024  # rows of a Gram matrix that are converted at once
+
+
+class AnchorHasher(Hasher):
+    """Signs of linear functions of an anchor kernel map, ``bit_j(x) = [(phi(x) A)_j > t_j]``; a subclass finds A and t.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1.
+    seed : int, default 0
+        Seed of the choice of anchors, and of what the subclass draws.
+    n_anchors : int
+        Training rows that rows are compared with, at least 1; some are repeated where there are fewer.
+    width : float
+        Width of the Gaussian kernel, above 0, in units of the root mean square distance between training rows and
+        anchors.
+
+    Attributes
+    ----------
+    anchors_, width_, offset_ : ndarray of float32
+        The kernel map, see `Kernel`.
+    projection_ : ndarray of float32, shape (n_anchors, n_bits)
+        A.
+    threshold_ : ndarray of float32, shape (n_bits,)
+        t.
+    """
+
+    anchors_: NDArray[np.float32]
+    width_: NDArray[np.float32]
+    offset_: NDArray[np.float32]
+    projection_: NDArray[np.float32]
+    threshold_: NDArray[np.float32]
+    learned = {
+        "anchors_": ("float32", "n_anchors", "d"),
+        "width_": ("float32", "n_anchors"),
+        "offset_": ("float32", "n_anchors"),
+        "projection_": ("float32", "n_anchors", "n_bits"),
+        "threshold_": ("float32", "n_bits"),
+    }
+
+    def __init__(self, n_bits: int = 32, *, seed: int = 0, n_anchors: int = 300, width: float = 1.0) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.n_anchors = n_anchors
+        self.width = width
+
+    def _check(self) -> None:
+        integer(self.n_anchors, "n_anchors")
+        positive_number(self.width, "width")
+
+    @abc.abstractmethod
+    def _functions(
+        self, K: NDArray[np.float32], training: TrainingSet, rng: np.random.Generator
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating], dict[str, Any]]:
+        """Return A, t and the fit record, from the mapped training rows K (n, n_anchors)."""
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
+        anchors = np.resize(rng.permutation(len(training.X)), self.n_anchors)
+        kernel = fit_kernel_of_one_width(training.X, anchors, self.width)
+        A, t, record = self._functions(kernel.map(training.X), training, rng)
+        for name, array in {**kernel._asdict(), "projection": A, "threshold": t}.items():
+            setattr(self, f"{name}_", np.asarray(array, dtype=np.float32))
+        return record
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return Kernel(self.anchors_, self.width_, self.offset_).map(X) @ self.projection_ > self.threshold_
+
+
+def gram_matrix(K: NDArray[np.float32], ridge: float) -> NDArray[np.float64]:
+    """Return ``K' K + ridge I``, in float64 so that repeated columns leave it positive definite."""
+    gram = ridge * np.eye(K.shape[1])
+    for start in range(0, len(K), _TILE):
+        tile = K[start : start + _TILE].astype(np.float64)
+        gram += tile.T @ tile
+    return gram

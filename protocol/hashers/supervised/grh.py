@@ -1,0 +1,198 @@
+"""GRH: codes smoothed over a graph of related rows, and a support vector machine for every bit that learns them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import ProtocolError, integer, one_of, positive_number
+from protocol.hashers.base import Hasher
+from protocol.hashers.itq import ITQ
+from protocol.hashers.linear_algebra import project
+from protocol.hashers.lsh import LSH
+from protocol.hashers.supervision import Affinities
+from protocol.hashers.training_set import TrainingSet
+from protocol.registry import HasherRecord
+
+_STARTS = {"itq": ITQ, "lsh": LSH}
+_STEPS = 100  # at most, of the machines' gradient method, which needs about 30
+_TOLERANCE = 1e-3  # of the length of the preconditioned gradient, next to that at zero
+
+Floats = NDArray[np.floating]
+
+
+@HasherRecord(
+    "grh",
+    source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
+    "GRH-LIN",
+    deviations="From memory of the method, since neither text was at hand: a row's new bit is the sign of the mean "
+    "over its neighbours (D^-1 S), and a tie leaves it as it is. All training rows are in the graph, where "
+    "the paper has a random subset. Machines have the squared hinge loss, LIBLINEAR's default, but are solved for all "
+    "bits at once, because LinearSVC takes minutes for 48 bits; their constants are not regularised.",
+    bits_within_features=False,
+    random=True,
+)
+class GRH(Hasher):
+    r"""Graph regularised hashing: related rows get similar codes, and linear functions learn these codes.
+
+    From codes L_0 in {-1, 1}^(n x n_bits) of LSH or ITQ, repeated n_iter times: ``L = sign(alpha D^-1 S L + (1 - alpha)
+    L_0)``, with S the adjacency matrix of the training rows and D its row sums; then, for every bit, the maximum-margin
+    hyperplane that separates the rows by their bit; then L are the sides of the rows. ``bit_j(x) = [w_j . (x - mean) >
+    t_j]`` of the last hyperplanes.
+
+    Parameters
+    ----------
+    n_bits : int, default 32
+        Code length, at least 1; at most the number of features if the start is ITQ.
+    seed : int, default 0
+        Seed of the start.
+    start : {"lsh", "itq"}, default "lsh"
+        The hasher of the first codes, with its default options, on centred rows.
+    alpha : float, default 0.9
+        Weight of the neighbours' codes against the first codes, from 0 to 1. Up to 0.5 the first codes never change.
+    n_iter : int, default 3
+        At least 1.
+    regularisation : float, default 0.02
+        Weight of half the squared norm of a hyperplane's normal, next to the mean loss; above 0. Features count as
+        scaled to a root mean square of 1.
+
+    Attributes
+    ----------
+    mean_ : ndarray of float32, shape (n_features_in_,)
+        Mean of the training rows.
+    projection_ : ndarray of float32, shape (n_features_in_, n_bits)
+        The w_j as columns.
+    threshold_ : ndarray of float32, shape (n_bits,)
+        The t_j.
+    fit_record_ : dict
+        Of each iteration: ``changed``, the share of bits that the graph changed; ``learned``, the share of bits that
+        the hyperplanes then gave.
+
+    Raises
+    ------
+    ProtocolError
+        In fit, if affinities are missing, of another size, or relate no pair; if the start is ITQ and n_bits exceeds
+        the number of features.
+
+    Notes
+    -----
+    Affinities are class labels, one or several a row, where rows that share one are neighbours, or levels of pairs,
+    where those above 0 are. The adjacency matrix is never made of labels: sums over neighbours are sums over classes. A
+    row without neighbours has only its first code.
+
+    References
+    ----------
+    Moran, Lavrenko, *Graph Regularised Hashing*, ECIR 2015. Moran, *Learning to Hash for Large Scale Image Retrieval*,
+    thesis, 2016, chapter 6.
+
+    Examples
+    --------
+    Two classes that differ in the second feature.
+
+    >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
+    >>> codes = GRH(n_bits=4, alpha=1.0).fit(X, [0, 0, 1, 1]).transform(X)
+    >>> bool((codes[0] == codes[1]).all() and (codes[2] == codes[3]).all())
+    True
+    """
+
+    supervision = "affinities"
+    learned = {
+        "mean_": ("float32", "d"),
+        "projection_": ("float32", "d", "n_bits"),
+        "threshold_": ("float32", "n_bits"),
+    }
+
+    def __init__(
+        self,
+        n_bits: int = 32,
+        *,
+        seed: int = 0,
+        start: str = "lsh",
+        alpha: float = 0.9,
+        n_iter: int = 3,
+        regularisation: float = 0.02,
+    ) -> None:
+        super().__init__(n_bits, seed=seed)
+        self.start = start
+        self.alpha = alpha
+        self.n_iter = n_iter
+        self.regularisation = regularisation
+
+    def _check(self) -> None:
+        one_of(self.start, _STARTS, "start")
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float) or not 0 <= self.alpha <= 1:
+            raise ProtocolError(f"alpha: expected a number from 0 to 1, got {self.alpha!r}.")
+        integer(self.n_iter, "n_iter")
+        positive_number(self.regularisation, "regularisation")
+
+    def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
+        rows = (training.X - training.mean) / np.float32(training.scale)
+        first = _STARTS[self.start](n_bits=self.n_bits, seed=self.seed).fit(rows).transform(rows)
+        first = codes = np.where(first, np.float32(1), np.float32(-1))
+        machines = Machines(rows, self.regularisation)
+        record: dict[str, list[float]] = {"changed": [], "learned": []}
+        for _ in range(self.n_iter):
+            smooth = smoothed(codes, first, training.affinities, self.alpha)
+            record["changed"].append(round(float((smooth != codes).mean()), 6))
+            w, t = machines.planes(smooth)
+            codes = np.where(rows @ w > t, np.float32(1), np.float32(-1))
+            record["learned"].append(round(float((smooth == codes).mean()), 6))
+        self.mean_, self.projection_, self.threshold_ = training.mean, w / np.float32(training.scale), t
+        return record
+
+    def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        return project(X, self.mean_, self.projection_) > self.threshold_
+
+
+def smoothed(codes: Floats, first: Floats, affinities: Affinities, alpha: float) -> Floats:
+    """Return ``sign(alpha D^-1 S codes + (1 - alpha) first)``, shape (n, n_bits); ties leave a bit as it is."""
+    degree = affinities.sums(np.ones((len(codes), 1), dtype=np.float32))
+    mean = affinities.sums(codes) / np.maximum(degree, 1)
+    value = alpha * mean + (1 - alpha) * first
+    return np.where(value == 0, codes, np.sign(value)).astype(codes.dtype)
+
+
+class Machines:
+    """Linear support vector machines with squared hinge loss over the same rows, one for each of many bits.
+
+    Minimises ``regularisation / 2 ||w||^2 + mean_i max(0, 1 - l_i (w . x_i - t))^2`` by Nesterov's accelerated gradient
+    method. It is preconditioned by the Hessian that it would have if every row were within the margin, which bounds all
+    others; so the condition number is about that share of rows.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n, d)
+        Of mean 0.
+    regularisation : float
+        Above 0.
+    """
+
+    def __init__(self, rows: NDArray[np.float32], regularisation: float) -> None:
+        self._rows, self._regularisation = rows, regularisation
+        n, d = rows.shape
+        hessian = 2 * (rows.T @ rows).astype(np.float64) / n
+        hessian[np.diag_indices(d)] += regularisation
+        self._inverse = np.linalg.inv(hessian).astype(np.float32)
+
+    def planes(self, codes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the normals (d, n_bits) and thresholds (n_bits,) for codes (n, n_bits) of -1 and 1.
+
+        A bit that all rows agree on has the normal 0.
+        """
+        n, n_bits = codes.shape
+        d = self._rows.shape[1]
+        w, t = np.zeros((d, n_bits), dtype=np.float32), -codes.mean(axis=0)
+        v, s, momentum, first = w, t, 1.0, 0.0
+        for step in range(_STEPS):
+            short = np.maximum(1 - codes * (self._rows @ v - s), 0) * codes
+            by_w = self._inverse @ (self._regularisation * v - 2 / np.float32(n) * (self._rows.T @ short))
+            by_t = short.mean(axis=0)  # its second derivative is at most 2
+            length = float(np.sqrt((by_w**2).sum() + (by_t**2).sum()))
+            first = first or length
+            before, w, t = (w, t), v - by_w, s - by_t
+            if length <= _TOLERANCE * first or step == _STEPS - 1:
+                break
+            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            keep = np.float32((momentum - 1) / following)
+            v, s, momentum = w + keep * (w - before[0]), t + keep * (t - before[1]), following
+        return w, t

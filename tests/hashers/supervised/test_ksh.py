@@ -1,0 +1,68 @@
+"""KSH: its residues, held to matrices of all pairs, and that gradients do not lose what the eigenvector found."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from protocol.checks import ProtocolError
+from protocol.hashers import Affinities
+from protocol.hashers.supervised.ksh import KSH, greedy_bits, residue
+
+
+def example(n=40, m=12):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, n)
+    K = (np.eye(3)[y] @ rng.normal(size=(3, m)) + rng.normal(size=(n, m))).astype(np.float32)
+    return K - K.mean(axis=0), y, np.where(y[:, None] == y, 1.0, -1.0)
+
+
+def test_the_residue_is_that_of_the_matrices():
+    _, _, S = example()
+    H = np.sign(np.random.default_rng(0).normal(size=(40, 5)))
+    assert residue(H, lambda V: S @ V) == pytest.approx(((S - H @ H.T / 5) ** 2).mean())
+
+
+def test_each_bit_is_greedy_and_lowers_the_distance_to_the_similarities():
+    K, _, S = example()
+    A, H, n_spectral = greedy_bits(K, lambda V: S @ V, 6, 30)
+    np.testing.assert_array_equal(H, np.where(K @ A.astype(np.float32) > 0, 1, -1))
+    assert 0 <= n_spectral <= 6
+    left = [np.linalg.norm(6 * S - H[:, :k] @ H[:, :k].T) for k in range(7)]
+    assert (np.diff(left) < 0).all()
+
+
+def test_the_first_spectral_bit_is_the_largest_generalised_eigenvector():
+    K, _, S = example()
+    _, H, n_spectral = greedy_bits(K, lambda V: S @ V, 1, 1)
+    values, vectors = np.linalg.eig(np.linalg.solve(K.T @ K, K.T @ S @ K))
+    spectral = np.sign(K @ vectors[:, values.argmax()].real)
+    assert H[:, 0] @ S @ H[:, 0] >= spectral @ S @ spectral - 1e-9
+    if n_spectral:
+        assert abs(H[:, 0] @ spectral) == 40
+
+
+def test_labels_and_the_pairs_that_they_relate_give_the_same_codes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
+    pairs = csr_array((y[:, None] == y).astype(np.int64))
+    several = np.eye(3, dtype=bool)[y]
+    codes = [KSH(n_bits=6, n_anchors=20).fit(X, given).transform(X) for given in (y, pairs, several)]
+    for other in codes[1:]:  # up to the rounding of sums in another order
+        assert (codes[0] != other).mean() < 0.02
+
+
+def test_the_labelled_rows_are_limited():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
+    model = KSH(n_bits=4, n_anchors=20, n_labelled=30).fit(X, y)
+    assert model.fit_record_["n_labelled"] == 30
+    with pytest.raises(ProtocolError, match="affinities: expected a pair of related rows"):
+        KSH(n_bits=4, n_anchors=20, n_labelled=2).fit(X, np.arange(60) // 2)
+    assert Affinities(y, 60).of(np.arange(30)).sums(np.ones((30, 1))).sum() == (y[:30, None] == y[:30]).sum() - 30
+
+
+def test_options_are_checked():
+    wrong = {"n_anchors": 0, "width": 0, "n_labelled": 1, "n_iter": 0}
+    for name, value in wrong.items():
+        with pytest.raises(ProtocolError, match=f"{name}: expected"):
+            KSH(**{name: value}).check()
