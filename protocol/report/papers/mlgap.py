@@ -99,9 +99,8 @@ def _table(
 
 
 def _printed_cells(expected: Mapping[str, Any], datasets: Sequence[str], lengths: Sequence[int]) -> Iterator[str]:
-    for dataset, n_bits in itertools.product(datasets, lengths):
-        values = expected.get(f"{_DATASETS[dataset]}, {n_bits} bits", (None, None))
-        yield from (cell(value, 4) for value in values)
+    for dataset, n_bits, metric in itertools.product(datasets, lengths, ("mLGAP", "mAP")):
+        yield cell(expected.get(f"{_DATASETS[dataset]}, {n_bits} bits: {metric}"), 4)
 
 
 def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
