@@ -72,6 +72,11 @@ def judge(
     return entries
 
 
+def printed() -> dict[str, Mapping[str, Any]]:
+    """Return the numbers that the papers print: by the id of a claim, the values that it expects by name."""
+    return {claim.id: claim.expected for claim in all_claims()}
+
+
 def write_json(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
     """Write a ledger as JSON: a list of objects with the keys `FIELDS`. `checksum` as in `storage.replacing`."""
     with replacing(path, checksum=checksum) as temporary:
