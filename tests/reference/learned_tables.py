@@ -424,11 +424,11 @@ def _precisions() -> list[str]:
         [precision, *(_mean_and_std(table.loc[table["precision"] == precision, name]) for name in names)]
         for precision in ("float32", "bfloat16")
     ]
+    images, runs = mlgap_curves.PRECISION_IMAGES, table["run"].nunique()
     text = (
-        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep "
-        f"supervised hashing, ten epochs on {mlgap_curves.PRECISION_IMAGES['train']:,} images, "
-        f"{table['run'].nunique()} runs, scored with {mlgap_curves.PRECISION_IMAGES['test']:,} test images as queries; "
-        "seconds of a core per epoch."
+        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep supervised\n"
+        f"hashing, ten epochs on {images['train']:,} images, scored with {images['test']:,} test images as queries; runs: "
+        f"{runs}; CPU seconds per epoch, while\nother work shared the machine."
     )
     return [text, _table(["", *names], rows)]
 
