@@ -1,9 +1,9 @@
 """TALR beside ITQ and LSH on the metric that each climbs: makes ``results/reference/talr/``.
 
 Run by hand, `python tests/reference/talr_table.py`, or with the argument `variants` for the start, the rate, the
-relaxations and `classifier` alone, which need the digits. The digits need nothing. CIFAR-10 needs the GIST of its 60,000
-images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits, seeds
-and preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
+relaxations and `classifier` alone, which need the digits. The digits need nothing. CIFAR-10 needs the GIST of its
+60,000 images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits,
+seeds and preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
 """
 
 import os
