@@ -98,6 +98,7 @@ def latex(
     label: str,
     n_labels: int = 1,
     strong: Collection[tuple[int, int]] = (),
+    groups: Sequence[Sequence[tuple[str, int]]] = (),
 ) -> str:
     r"""Return a table as LaTeX, which needs the package booktabs.
 
@@ -112,6 +113,8 @@ def latex(
         The number of columns, from the left, that are aligned to the left; the others are aligned to the right.
     strong : collection of (row, column), default=()
         The cells in bold.
+    groups : sequence of sequences of (str, int), default=()
+        Lines above the header, from the top: headings, each with the number of columns that it spans.
 
     Examples
     --------
@@ -132,7 +135,8 @@ def latex(
     """
     library = need("tabulate", "report")
     columns = "l" * n_labels + "r" * (len(header) - n_labels)
-    top, bottom = f"\\begin{{tabular}}{{{columns}}}\n\\toprule", "\\bottomrule\n\\end{tabular}"
+    top = "\n".join([f"\\begin{{tabular}}{{{columns}}}", r"\toprule", *(_spanning(line) for line in groups)])
+    bottom = "\\bottomrule\n\\end{tabular}"
     rules = [library.Line(rule, "", "", "") for rule in (top, r"\midrule", bottom)]
     row = library.DataRow("", " & ", r" \\")
     layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
@@ -142,6 +146,23 @@ def latex(
     body = library.tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
     start = f"\\begin{{table}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n"
     return f"{start}{body}\n\\end{{table}}\n"
+
+
+def _spanning(headings: Sequence[tuple[str, int]]) -> str:
+    r"""Return a line of headings, with a rule below each that is not empty.
+
+    Examples
+    --------
+    >>> print(_spanning([("", 1), ("S1", 2)]))
+     & \multicolumn{2}{c}{S1} \\
+    \cmidrule(lr){2-3}
+    """
+    cells, rules, start = [], [], 1
+    for heading, width in headings:
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escaped(heading)}}}" if heading else " & " * (width - 1))
+        rules += [rf"\cmidrule(lr){{{start}-{start + width - 1}}}"] if heading else []
+        start += width
+    return f"{' & '.join(cells)} \\\\\n{' '.join(rules)}"
 
 
 def escaped(words: str) -> str:

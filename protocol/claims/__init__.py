@@ -2,7 +2,7 @@
 
 from protocol.claims._claim import STATUSES, Claim, Evidence, Verdict
 from protocol.claims._results import Results
-from protocol.claims.entries import FIELDS, all_claims, judge, ledger, write_json
+from protocol.claims.entries import FIELDS, all_claims, judge, ledger, printed, write_json
 from protocol.claims.render import full, markdown, table
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "judge",
     "ledger",
     "markdown",
+    "printed",
     "table",
     "write_json",
 ]

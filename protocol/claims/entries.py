@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import one_of
-from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
+from protocol.claims import evaluation_metrics, mlgap, ramap, talr_experiments, thesis
 from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, Claim, Verdict
 from protocol.claims._results import Results
 from protocol.storage import replacing
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
-_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr.PAPER, thesis.PAPER)
+_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr_experiments.PAPER, thesis.PAPER)
 
 
 def all_claims() -> list[Claim]:
@@ -70,6 +70,11 @@ def judge(
         if progress is not None:
             progress(done, len(chosen))
     return entries
+
+
+def printed() -> dict[str, Mapping[str, Any]]:
+    """Return the numbers that the papers print: by the id of a claim, the values that it expects by name."""
+    return {claim.id: claim.expected for claim in all_claims()}
 
 
 def write_json(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:

@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     from protocol import __version__
-    from protocol.cli import audit, check, claims, compare, evaluate, find_duplicates, snakefile
+    from protocol.cli import audit, check, claims, compare, evaluate, find_duplicates, paper_figures, snakefile
     from protocol.cli import list as list_
 
     parser = _Parser(
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
               protocol audit --help         find leaks in a split of your own
               protocol find-duplicates --help   propose near-duplicates among images or vectors
               protocol claims               what the papers claim, and what of it holds
+              protocol paper-figures --help     draw figures and tables of the papers from your results
               protocol snakefile            the path of the pipeline, for Snakemake
 
             The pipeline itself is run by Snakemake, in a checkout without --snakefile:
@@ -58,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (list_, check, evaluate, compare, audit, find_duplicates, claims, snakefile):
+    for command in (list_, check, evaluate, compare, audit, find_duplicates, claims, paper_figures, snakefile):
         command.add(commands)
     for own in commands.choices.values():
         own.add_argument(

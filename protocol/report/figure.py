@@ -154,6 +154,8 @@ class Table:
         How many columns, from the left, are words.
     strong : set of (row, column), default=empty
         Cells that stand out: the best of their column.
+    groups : sequence of sequences of (str, int), default=()
+        Lines above the header, from the top: headings, each with the number of columns that it spans.
     """
 
     name: str
@@ -162,6 +164,13 @@ class Table:
     rows: Sequence[Sequence[str]]
     n_labels: int = 1
     strong: frozenset[tuple[int, int]] = frozenset()
+    groups: Sequence[Sequence[tuple[str, int]]] = ()
+
+    @property
+    def flat_header(self) -> list[str]:
+        """The header as one line: each name with the headings above it."""
+        lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
+        return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def reading(
-    files: Mapping[str, Any], *, config: Mapping[str, Any], dimensions: Mapping[str, int | None]
+    files: Mapping[str, Any],
+    *,
+    config: Mapping[str, Any],
+    dimensions: Mapping[str, int | None],
+    printed: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Results]:
     """Return the results of an experiment, whose images are read from their file when they are needed.
 
@@ -34,6 +38,8 @@ def reading(
         The checked configuration.
     dimensions : mapping of str to int or None
         Of each feature, where known.
+    printed : mapping of str to mapping
+        Numbers that the papers print, as `protocol.claims.printed` returns them.
     """
     import json
 
@@ -62,6 +68,7 @@ def reading(
             libraries=_libraries([*files["provenance"], *files["models"]]),
             records={str(path): storage.read_provenance(path) for path in files["provenance"]},
             claims=json.loads(verified(files["claims"])),
+            printed=printed,
         )
 
 

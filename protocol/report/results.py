@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,8 @@ class Results:
     claims : sequence of mapping
         The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
         ``parts``, ``note``.
+    printed : mapping of str to mapping
+        Numbers that the papers print: by the id of a claim, the values that it expects by name.
     """
 
     setting: Mapping[str, Any]
@@ -168,6 +170,7 @@ class Results:
     libraries: Mapping[str, Mapping[str, int]]
     records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
+    printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def class_names(self) -> list[str]:

@@ -56,7 +56,7 @@ def test_every_section_has_a_figure_a_table_or_a_reason(results, bare):
         for section in sections(made):
             assert section.figures or section.tables or section.template or section.text, section.name
     names = [section.name for section in sections(results)]
-    assert len(names) == len(set(names)) == len(ORDER) - 3  # no options searched, no claims, no judged pairs
+    assert len(names) == len(set(names)) == len(ORDER) - 4  # no options searched, claims, judged pairs, paper's hashers
     assert names[0] == "headline"
 
 
@@ -141,6 +141,19 @@ def test_splits_of_other_numbers_of_queries_are_told_apart(results):
     told = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
     assert "standard and improved splits, 7 to 10 queries;" in of(told, "headline").text[0]
     assert "standard and improved splits, 10 queries;" in of(results, "headline").text[0]
+
+
+def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(results):
+    improved = results.splits["improved"]
+    n_outside, n_trained = len(improved["database"]), len(improved["train"])
+    standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
+    told = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
+    _, said = of(told, "splits-compared").text
+    assert f"standard ranks {n_outside + n_trained:,} items, {n_trained:,} of them training items; " in said
+    assert f"improved ranks {n_outside:,} items, 0 of them training items (run 0)." in said
+    assert "differ in size and composition" in said
+    assert "not a leak of training items alone" in said
+    assert "results/reference/leak/" in said
 
 
 def test_official_parts_are_told_and_not_who_takes_them(results):

@@ -126,7 +126,7 @@ def test_the_report_is_drawn_by_a_browser(small, browser):
 
 def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(small):
     figures, tables = (small.folder / RESULTS / name for name in ("figures", "tables"))
-    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png"}
+    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv"}
     assert r"\begin{tabular}" in (tables / "ramap-table-2.tex").read_text()
     done = small.run("report", "paper", "--report", "provenance.html")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -147,7 +147,7 @@ rule report:
 
 
 rule paper:
-    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and LaTeX."""
+    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
     input:
         **REPORTED,
     output:

@@ -1,13 +1,17 @@
-"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and LaTeX."""
+"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
 
+from protocol.claims import printed
 from protocol.report import reading, write_figures, write_tables
+from protocol.report.sections import sections
 
 
 def main(job):
     """Gather the experiment's results and write both folders."""
-    with reading(dict(job.input.items()), config=job.params.config, dimensions=job.params.dimensions) as results:
-        write_figures(job.output.figures, results)
-        write_tables(job.output.tables, results)
+    files, params = dict(job.input.items()), job.params
+    with reading(files, config=params.config, dimensions=params.dimensions, printed=printed()) as results:
+        parts = sections(results)
+        write_figures(job.output.figures, [figure for part in parts for figure in part.figures])
+        write_tables(job.output.tables, [table for part in parts for table in part.tables])
 
 
 if __name__ == "__main__":

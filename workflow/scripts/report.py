@@ -1,12 +1,14 @@
 """Write the report: one HTML page that opens offline."""
 
 from protocol import storage
+from protocol.claims import printed
 from protocol.report import page, reading
 
 
 def main(job):
     """Gather the experiment's results and render the page."""
-    with reading(dict(job.input.items()), config=job.params.config, dimensions=job.params.dimensions) as results:
+    files, params = dict(job.input.items()), job.params
+    with reading(files, config=params.config, dimensions=params.dimensions, printed=printed()) as results:
         html = page(results)
     with storage.replacing(job.output.report, checksum=True) as path:
         path.write_text(html)

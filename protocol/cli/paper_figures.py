@@ -1,0 +1,74 @@
+"""`protocol paper-figures`: figures and tables of the papers, from the results in a folder."""
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from protocol.cli._output import show
+
+if TYPE_CHECKING:
+    from protocol.report.papers import Drawn
+
+
+def _paper_figures(arguments: argparse.Namespace) -> None:
+    from protocol.checks import one_of
+    from protocol.claims import printed
+    from protocol.report import figure_files, table_files
+    from protocol.report.papers import DRAWINGS, Evidence
+    from protocol.storage import check_writable, replacing
+
+    for name in arguments.name:
+        one_of(name, [*DRAWINGS], "figure")
+    check_writable(arguments.output)
+    evidence = Evidence.in_folder(arguments.results, printed())
+    drawn = {name: DRAWINGS[name](evidence) for name in arguments.name or DRAWINGS}
+    files = figure_files([figure for one in drawn.values() for figure in one.figures])
+    files |= table_files([table for one in drawn.values() for table in one.tables])
+    for name, content in files.items():
+        with replacing(arguments.output / name) as path:
+            path.write_bytes(content)
+    show("\n".join(line for name, one in drawn.items() for line in _lines(name, one)))
+
+
+def _lines(name: str, drawn: "Drawn") -> Iterator[str]:
+    """Yield what was drawn of a figure of a paper, and what is missing."""
+    yield name
+    yield from (f"  {figure.name}" for figure in drawn.figures)
+    yield from (f"  {table.name}" for table in drawn.tables)
+    if drawn.missing:
+        yield f"  missing: {drawn.missing}"
+
+
+def add(commands: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command `protocol paper-figures`."""
+    command = commands.add_parser(
+        "paper-figures",
+        help="draw figures and tables of the papers from your results",
+        description="Draw figures and tables of the papers from the results in a folder, and print what is missing.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent(
+            """\
+            names:
+              ramap_figure_4, ramap_figure_6, mlgap_table_1, mlgap_figure_8, talr_table_1, talr_table_2, talr_alpha,
+              thesis_figure_3_8
+
+            results:
+              summary.csv and the folders display/ of every experiment in DIR, and the tables in DIR/reference/. DIR may
+              also be the folder of one experiment.
+
+            files:
+              of a figure NAME.svg, .pdf, .png and .csv (the values that are drawn), of a table NAME.tex (booktabs) and
+              .md; existing files of these names are replaced.
+
+            examples:
+              protocol paper-figures --output paper
+              protocol paper-figures ramap_figure_4 ramap_figure_6 --results results/cifar10_learned --output paper
+            """
+        ),
+    )
+    command.add_argument("name", nargs="*", metavar="NAME", help="draw these only")
+    command.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="the results (results)")
+    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the files here")
+    command.set_defaults(run=_paper_figures)

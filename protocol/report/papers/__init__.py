@@ -1,0 +1,44 @@
+"""Figures and tables of the papers, drawn from our results: a function for each, named as in its paper.
+
+A function takes `Evidence` and returns `Drawn`: figures and tables of what is there, and what is missing, in words.
+Anything that `protocol.report.display` and the summary tables lack has to be added there first.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from protocol.report.papers._drawn import Drawn
+from protocol.report.papers.evidence import Evidence
+from protocol.report.papers.mlgap import mlgap_figure_8, mlgap_table_1
+from protocol.report.papers.ramap import ramap_figure_4, ramap_figure_6
+from protocol.report.papers.talr import talr_alpha, talr_table_1, talr_table_2
+from protocol.report.papers.thesis import thesis_figure_3_8
+
+DRAWINGS: Mapping[str, Callable[[Evidence], Drawn]] = MappingProxyType(
+    {
+        function.__name__: function
+        for function in (
+            ramap_figure_4,
+            ramap_figure_6,
+            mlgap_table_1,
+            mlgap_figure_8,
+            talr_table_1,
+            talr_table_2,
+            talr_alpha,
+            thesis_figure_3_8,
+        )
+    }
+)
+"""The functions by name."""
+
+OWN_HASHERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "ramap": ("m_dsh",),
+        "mlgap": ("buffer_zone",),
+        "talr": ("talr_ap", "talr_ndcg"),
+        "thesis": ("grh",),
+    }
+)
+"""By paper, the hashers that only an experiment about the paper has: its report draws the paper's figures."""
+
+__all__ = ["DRAWINGS", "OWN_HASHERS", "Drawn", "Evidence"]

@@ -1,0 +1,177 @@
+"""Table 1 and figure 8 of *Mean Local Group Average Precision*: two objectives of deep supervised hashing."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from protocol.report.figure import Figure, Table, listed, rows_chart, tooltips
+from protocol.report.papers._drawn import (
+    PRINTED,
+    Drawn,
+    by_place,
+    cell,
+    chosen_lengths,
+    file_name,
+    sentences,
+    several,
+    substitute,
+    variant_of,
+    where,
+)
+from protocol.report.papers.evidence import Evidence, having
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EQUATIONS = {"deep_supervised": "16", "buffer_zone": "20 & 25"}
+_CLAIMS = {"deep_supervised": "S0-10", "buffer_zone": "S0-11"}
+_OBJECTIVES = {"deep_supervised": "original objective", "buffer_zone": "buffer zones"}
+_DATASETS = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+_LENGTHS = (12, 24)
+_LONGEST = 12
+_RADII = (0, 1, 2)
+_PANEL = 110
+
+
+def mlgap_table_1(evidence: Evidence) -> Drawn:
+    """Return mLGAP and mAP of both objectives, ours next to the printed values: a table for each radius of mLGAP."""
+    rows = evidence.rows(plugin=[*_EQUATIONS], extension="none", ground_truth="class_label")
+    rows = rows[rows["mean"].notna()]
+    paper = having(rows, dataset=[*_DATASETS], n_bits=_LENGTHS)
+    tables = list(_tables("mlgap_table_1", paper, [*_DATASETS], _LENGTHS, evidence.printed))
+    for dataset, own in rows[~rows["dataset"].isin(_DATASETS)].groupby("dataset", sort=False):
+        lengths = chosen_lengths(own["n_bits"], _LENGTHS)
+        tables += _tables(f"mlgap_table_1_{dataset}", having(own, n_bits=lengths), [str(dataset)], lengths, {})
+    scored = having(paper, metric="mAP")
+    found = set(zip(scored["plugin"], scored["dataset"], scored["n_bits"], strict=True))
+    absent = [
+        combination for combination in itertools.product(_EQUATIONS, _DATASETS, _LENGTHS) if combination not in found
+    ]
+    words = [f"{plugin} on {dataset} at {n_bits} bits" for plugin, dataset, n_bits in absent]
+    missing = f"{listed(words)}: workflow/config/cifar10_mlgap.yaml, cifar100_mlgap.yaml" if absent else ""
+    return Drawn(tables=tables, missing=missing)
+
+
+def _tables(
+    name: str, rows: "pd.DataFrame", datasets: Sequence[str], lengths: Sequence[int], printed: Mapping[str, Any]
+) -> Iterator[Table]:
+    """Yield the table for each radius of mLGAP that was evaluated."""
+    for radius in _RADII:
+        own = having(rows, metric=["mAP", f"mLGAP@r{radius}"])
+        if several(own["metric"]):
+            yield _table(f"{name}_r{radius}", own, radius, datasets, lengths, printed)
+
+
+def _table(
+    name: str,
+    rows: "pd.DataFrame",
+    radius: int,
+    datasets: Sequence[str],
+    lengths: Sequence[int],
+    printed: Mapping[str, Any],
+) -> Table:
+    metrics = (f"mLGAP@r{radius}", "mAP")
+    columns = list(itertools.product(datasets, lengths, metrics))
+    lines = []
+    for plugin, equation in _EQUATIONS.items():
+        expected = printed.get(_CLAIMS[plugin], {})
+        if expected:
+            lines.append([f"eq. {equation}", PRINTED, *_printed_cells(expected, datasets, lengths)])
+        for source, own in _sources(having(rows, plugin=plugin)):
+            values = {key: own_rows["mean"].iloc[0] for key, own_rows in own.groupby(["dataset", "n_bits", "metric"])}
+            lines.append([f"eq. {equation}", source, *(cell(values.get(column), 4) for column in columns)])
+    names = [_DATASETS.get(dataset, dataset) for dataset in datasets]
+    caption = sentences(
+        "mLGAP, table 1: mLGAP and mAP of deep supervised hashing with the original objective (eq. 16) and with buffer "
+        "zones (eq. 20 for CIFAR-10, eq. 25 for CIFAR-100).",
+        f"Ours: mLGAP up to radius {radius}, an empty ball counts 0; the paper states neither. Our networks are "
+        "those of the experiments that are named; features or epochs other than the paper's are substitutes."
+        if printed
+        else f"mLGAP up to radius {radius}, an empty ball counts 0. A substitute: {listed(names)} in place of CIFAR-10 "
+        "and CIFAR-100.",
+    )
+    groups = [
+        [("", 2), *((dataset, len(lengths) * len(metrics)) for dataset in names)],
+        [("", 2), *((f"{n_bits} bits", len(metrics)) for _ in datasets for n_bits in lengths)],
+    ]
+    header = ["objective", "networks", *("mLGAP" if metric != "mAP" else metric for _, _, metric in columns)]
+    return Table(name.replace("_", "-"), caption, header, lines, n_labels=2, groups=groups)
+
+
+def _printed_cells(expected: Mapping[str, Any], datasets: Sequence[str], lengths: Sequence[int]) -> Iterator[str]:
+    for dataset, n_bits, metric in itertools.product(datasets, lengths, ("mLGAP", "mAP")):
+        yield cell(expected.get(f"{_DATASETS[dataset]}, {n_bits} bits: {metric}"), 4)
+
+
+def _sources(rows: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
+    """Yield the rows of each method of each experiment and feature, of each split if a dataset has several."""
+    keys = ["experiment", "feature", "hasher", "plugin"]
+    for (experiment, feature, hasher, plugin), own in rows.groupby(keys, sort=False):
+        one_split = own.groupby("dataset")["split"].nunique().max() == 1
+        parts = [own] if one_split else [part for _, part in own.groupby("split", sort=False)]
+        for part in parts:
+            words = [feature, variant_of(hasher, plugin), *part["split"].unique()]
+            yield f"{experiment}: {', '.join(filter(None, words))}", part
+
+
+def mlgap_figure_8(evidence: Evidence) -> Drawn:
+    """Return how many items of the database have each 12-bit code, a panel for each objective."""
+    rows = having(evidence.histogram, plugin=[*_OBJECTIVES])
+    rows = having(rows, n_bits=chosen_lengths(rows["n_bits"], [_LONGEST]))
+    drawn = [(place, own) for place, own in by_place(rows, "n_bits") if several(own["plugin"])]
+    missing = ""
+    if ("cifar10", _LONGEST) not in {(place["dataset"], place["n_bits"]) for place, _ in drawn}:
+        missing = (
+            f"codes of {_LONGEST} bits of {listed([*_OBJECTIVES])} on cifar10: workflow/config/cifar10_mlgap.yaml "
+            "(files display/SPLIT/histogram.csv, which no stored reference result has)"
+        )
+    return Drawn([_histogram(place, own) for place, own in drawn], missing=missing)
+
+
+def _histogram(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    n_bits = place["n_bits"]
+    n_codes = 2**n_bits
+    pairs = zip(rows["hasher"], rows["plugin"], strict=True)
+    rows = rows.assign(objective=[f"{_OBJECTIVES[pair[1]]} {variant_of(*pair)}".strip() for pair in pairs])
+    used = rows.groupby("objective", sort=False)["code"].nunique()
+    panels = {name: f"{name}: {n:,} of {n_codes:,} codes ({n / n_codes:.1%})" for name, n in used.items()}
+    rows = rows.assign(panel=rows["objective"].map(panels))[["panel", "objective", "n_bits", "code", "items"]]
+    fullest = rows.loc[rows["items"].idxmax()]
+    chart = (
+        rows_chart()
+        .mark_rule(strokeWidth=1, color="#2f7fd1")
+        .encode(
+            x=alt.X(
+                "code:Q",
+                title=f"code, as a number from 0 to {n_codes - 1:,}",
+                scale=alt.Scale(domain=[0, n_codes], nice=False),
+                axis=alt.Axis(tickCount=8, format=",d", labelFlush=False),
+            ),
+            y=alt.Y("items:Q", title=None, scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=4, format=",d")),
+            y2=alt.datum(0),
+            tooltip=tooltips("objective:N", "code:Q", "items:Q"),
+        )
+        .properties(width="container", height=_PANEL)
+        .facet(
+            row=alt.Row(
+                "panel:N",
+                title=None,
+                sort=list(panels.values()),
+                header=alt.Header(labelOrient="top", labelAlign="left", labelAnchor="start", labelLimit=400),
+            ),
+            spacing=14,
+        )
+    )
+    shows = sentences(
+        f"Codes in use, of {n_codes:,}: {listed([f'{n / n_codes:.1%} ({name})' for name, n in used.items()])}; the "
+        f"fullest bucket ({fullest['objective']}) has {fullest['items']:,} items "
+        f"({where(place)}, run 0).",
+        substitute(place, dataset="cifar10", feature="pixels"),
+    )
+    title = (
+        f"mLGAP, figure 8: items of the database with each {n_bits}-bit code (square-root scale), {place['dataset']}, "
+        f"{place['feature']}"
+    )
+    return Figure(file_name("mlgap_figure_8", place, n_bits), title, shows, chart, rows)

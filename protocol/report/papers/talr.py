@@ -1,0 +1,240 @@
+"""Tables 1 and 2 of *Hashing as Tie-Aware Learning to Rank*, and scores by alpha, the slope of its relaxed codes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from protocol.checks import counted
+from protocol.report.figure import Figure, Table, listed, number, rows_chart, tooltips
+from protocol.report.papers._drawn import (
+    PRINTED,
+    Drawn,
+    by_place,
+    cell,
+    file_name,
+    sentences,
+    series_colour,
+    series_shape,
+    several,
+    where,
+)
+from protocol.report.papers.evidence import Evidence, having
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = {
+    "BRE": "bre",
+    "MACHash": "machash",
+    "FastHash": "fasthash",
+    "StructHash": "structhash",
+    "HashNet": "hashnet",
+    "DPSH": "dpsh",
+    "DTSH": "dtsh",
+    "MIHash": "mihash",
+    "TALR-AP": "talr_ap",
+}
+"""The methods of the tables in the order of the paper, with the plug-ins; those of some are not part of the project."""
+_TRAINED = ("hashnet", "dpsh", "dtsh", "mihash", "talr_ap")
+_DENOMINATORS = ("retrieved", "min", "all")
+_OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
+_ALPHA_NEEDS = (
+    "a hasher of TALR with several values of alpha, such as {name: talr_ap_40, use: talr_ap, options: {alpha: 40}}; or "
+    "results/reference/talr/alpha.csv"
+)
+
+
+_Line = tuple[str, str, Sequence[float | None]]
+"""A row of a table: the method, the source, and a value for each column."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Columns of a table: one metric on one split by code length.
+
+    Parameters
+    ----------
+    title : str
+    dataset, split : str
+    metric : str
+        With a cutoff: of any denominator, the first of `_DENOMINATORS` that was evaluated.
+    lengths : tuple of int
+    claim : str
+        The claim that expects the printed values.
+    prefix : str
+        What stands before the name of the method among the claim's values.
+    """
+
+    title: str
+    dataset: str
+    split: str
+    metric: str
+    lengths: tuple[int, ...]
+    claim: str = ""
+    prefix: str = ""
+
+
+_S1 = _Block("CIFAR-10, S1 (AP)", "cifar10", "cifar10_s1", "mAP", (12, 24, 32, 48), "S3-15", "CIFAR-10 S1, ")
+_S2 = _Block("CIFAR-10, S2 (AP)", "cifar10", "cifar10_s2", "mAP", (16, 24, 32, 48), "S3-15", "CIFAR-10 S2, ")
+_NUSWIDE = _Block("NUS-WIDE (AP)", "nuswide", "nuswide_21", "mAP", (12, 24, 32, 48), "S3-15", "NUS-WIDE, ")
+_NUSWIDE_5K = _Block(
+    "NUS-WIDE (AP@5K)", "nuswide", "nuswide_21", "mAP@5000", (12, 24, 32, 48), "S3-15", "NUS-WIDE AP@5K, "
+)
+_IMAGENET = _Block("ImageNet100 (AP@1000)", "imagenet100", "imagenet100", "mAP@1000", (16, 32, 48, 64), "S3-16")
+
+
+def talr_table_1(evidence: Evidence) -> Drawn:
+    """Return AP by method and code length, the two halves of the table, ours next to the printed values."""
+    halves = {"talr_table_1_s1": (_S1, _NUSWIDE), "talr_table_1_s2": (_S2, _NUSWIDE_5K)}
+    caption = "TALR, table 1: tie-aware AP. Printed: VGG-F, fine-tuned; ours: the features that are named."
+    return _drawn(evidence, halves, "talr_table_1", "mAP", caption, digits=3)
+
+
+def talr_table_2(evidence: Evidence) -> Drawn:
+    """Return AP@1000 by method and code length on ImageNet100, ours next to the printed values."""
+    caption = "TALR, table 2: AP@1000. Printed: AlexNet, fine-tuned; ours: the features that are named."
+    return _drawn(evidence, {"talr_table_2": (_IMAGENET,)}, "talr_table_2", "mAP@1000", caption, digits=4)
+
+
+def _drawn(
+    evidence: Evidence, parts: Mapping[str, Sequence[_Block]], name: str, metric: str, caption: str, *, digits: int
+) -> Drawn:
+    """Return the paper's tables where we have a method of the paper, then the same columns for other data."""
+    tables, missing, places = [], [], set()
+    for part, blocks in parts.items():
+        ours = [block for block in blocks if _has_method(_of_block(evidence, block))]
+        missing += [f"{block.title} ({block.dataset}, {block.split})" for block in blocks if block not in ours]
+        places |= {(block.dataset, block.split) for block in blocks}
+        if ours:
+            tables.append(_table(part, evidence, ours, caption, digits))
+    rows = evidence.rows(plugin=_TRAINED, extension="none", ground_truth="class_label")
+    rows = rows[rows["metric"].map(_without_denominator) == metric]
+    for (dataset, split), own in rows.groupby(["dataset", "split"], sort=False):
+        if (dataset, split) not in places:
+            lengths = tuple(sorted(own["n_bits"].unique()))
+            block = _Block(f"{dataset}, {split} split ({metric})", dataset, split, metric, lengths)
+            words = f"{caption.split('.')[0]}. A substitute: {dataset} in place of the paper's data."
+            tables.append(_table(f"{name}_{dataset}_{split}", evidence, [block], words, digits))
+    found = f"{metric} of {listed(list(_TRAINED))} on {listed(missing)}" if missing else ""
+    return Drawn(tables=tables, missing=found)
+
+
+def _without_denominator(metric: str) -> str:
+    return metric.split("[")[0] if "@" in metric else metric
+
+
+def _has_method(rows: "pd.DataFrame") -> bool:
+    return bool(rows["plugin"].isin(_TRAINED).any())
+
+
+def _of_block(evidence: Evidence, block: _Block) -> "pd.DataFrame":
+    """Return the rows of a block, of one denominator."""
+    rows = evidence.rows(
+        dataset=block.dataset, split=block.split, n_bits=block.lengths, extension="none", ground_truth="class_label"
+    )
+    names = [block.metric, *(f"{block.metric}[{denominator}]" for denominator in _DENOMINATORS)]
+    there = [name for name in names if name in set(rows["metric"])]
+    return having(rows[rows["mean"].notna()], metric=there[:1])
+
+
+def _table(name: str, evidence: Evidence, blocks: Sequence[_Block], caption: str, digits: int) -> Table:
+    """Return a table: the methods that the paper lacks, then those of the paper, each as printed and then ours."""
+    ours = {block.title: _of_block(evidence, block) for block in blocks}
+    lines = list(_lines(ours, blocks, lambda plugin: plugin not in _NAMES.values()))
+    for method, plugin in _NAMES.items():
+        values = [value for block in blocks for value in _printed(evidence, block, method)]
+        if any(value is not None for value in values):
+            lines.append((method, PRINTED, values))
+        lines += _lines(ours, blocks, plugin.__eq__)
+    metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
+    return Table(
+        name.replace("_", "-"),
+        sentences(caption, f"Metric: {listed(metrics)}. Bold: the best of each source."),
+        ["method", "source", *(f"{n_bits} bits" for block in blocks for n_bits in block.lengths)],
+        [[method, source, *(cell(value, digits) for value in values)] for method, source, values in lines],
+        n_labels=2,
+        strong=_best(lines),
+        groups=[[("", 2), *((block.title, len(block.lengths)) for block in blocks)]],
+    )
+
+
+def _lines(
+    ours: "Mapping[str, pd.DataFrame]", blocks: Sequence[_Block], chosen: Callable[[str], bool]
+) -> Iterator[_Line]:
+    """Yield the methods with a chosen plug-in: name, source, and a value for each column."""
+    found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
+    for title, rows in ours.items():
+        for row in rows[rows["plugin"].map(chosen).astype(bool)].itertuples():
+            key = row.hasher, row.method, f"{row.experiment}: {row.feature}"
+            found.setdefault(key, {})[title, row.n_bits] = row.mean
+    for (_, method, source), values in found.items():
+        yield method, source, [values.get((block.title, n_bits)) for block in blocks for n_bits in block.lengths]
+
+
+def _printed(evidence: Evidence, block: _Block, method: str) -> Sequence[float | None]:
+    expected = evidence.printed.get(block.claim, {})
+    values: Sequence[float | None] = expected.get(f"{block.prefix}{method}", [None] * len(block.lengths))
+    return values
+
+
+def _best(lines: Sequence[_Line]) -> frozenset[tuple[int, int]]:
+    """Return the places of the largest value of each source and column that has two values or more."""
+    strong = set()
+    for source in {source for _, source, _ in lines}:
+        own = {down: values for down, (_, name, values) in enumerate(lines) if name == source}
+        for across in range(len(lines[0][2])):
+            values = {down: value for down, line in own.items() if (value := line[across]) is not None}
+            if len(values) > 1:
+                strong |= {(down, across + 2) for down, value in values.items() if value == max(values.values())}
+    return frozenset(strong)
+
+
+def talr_alpha(evidence: Evidence) -> Drawn:
+    """Return the scores of TALR's hashers by alpha, for a fixed alpha and for one that grows during training."""
+    figures = []
+    for plugin, metric in _OBJECTIVES.items():
+        rows = having(evidence.alpha, plugin=plugin, metric=metric)
+        rows = rows.assign(last=rows["alpha"] * rows["growth"], training=_training(rows))
+        for place, own in by_place(rows, "n_bits", "metric"):
+            if several(own["last"]):
+                figures.append(_alpha_figure(place, own))
+    return Drawn(figures, missing="" if figures else _ALPHA_NEEDS)
+
+
+def _training(rows: "pd.DataFrame") -> list[str]:
+    """Return in words how alpha changes during training, and in what else the rows differ."""
+    return [("fixed" if row.growth == 1 else f"growing from {row.alpha:g}") + row.variant for row in rows.itertuples()]
+
+
+def _alpha_figure(place: dict[str, Any], rows: "pd.DataFrame") -> Figure:
+    import altair as alt
+
+    series = list(dict.fromkeys(rows.sort_values("growth", kind="stable")["training"]))
+    rows = rows.sort_values(["growth", "last"], kind="stable")
+    rows = rows[["training", "method", "alpha", "growth", "last", "mean", "std", "n_runs"]]
+    log = alt.Scale(type="log", nice=False, padding=12)
+    axis = alt.Axis(values=sorted(set(rows["last"])), format="~g", labelFlush=False)
+    base = rows_chart().encode(
+        x=alt.X("last:Q", title="alpha at the end of training (log scale)", scale=log, axis=axis),
+        y=alt.Y("mean:Q", title=place["metric"], scale=alt.Scale(zero=False), axis=alt.Axis(format="~g")),
+        color=series_colour(series, "training", title="alpha"),
+    )
+    ends = base.transform_filter("isValid(datum.std)").transform_calculate(
+        low="datum.mean - datum.std", high="datum.mean + datum.std"
+    )
+    bars = ends.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=place["metric"]), y2="high:Q")
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        shape=series_shape(series, "training", title="alpha"),
+        tooltip=tooltips("training:N", "last:Q", "mean:Q", "std:Q"),
+    )
+    chart = alt.layer(bars, base.mark_line(), points).properties(width="container", height=240)
+    best = rows.loc[rows["mean"].idxmax()]
+    runs = int(rows["n_runs"].max())
+    bits = f"{place['n_bits']} bits" if place["n_bits"] else "code length not recorded"
+    shows = (
+        f"{best['method']}: {place['metric']} is highest, {number(best['mean'])}, with alpha {best['last']:g} at the "
+        f"end of training ({best['training']}); {where(place)}, {bits}; {counted(runs, 'run')}"
+        f"{', bars are one standard deviation' if runs > 1 else ''}. The paper's alpha is 40."
+    )
+    name = file_name("talr_alpha", place, *([place["n_bits"]] if place["n_bits"] else []), place["metric"])
+    return Figure(name, f"TALR: {place['metric']} by alpha, {bits}", shows, chart, rows)

@@ -1,0 +1,212 @@
+"""The papers' figures and tables, on small made tables: what is there is drawn, what is not is named."""
+
+import dataclasses
+import re
+
+import pandas as pd
+import pytest
+
+from protocol.claims import printed
+from protocol.report import table_files
+from protocol.report.drawing import pictures
+from protocol.report.papers import DRAWINGS, Evidence, evidence
+from protocol.report.papers.evidence import _ALPHA, _HISTOGRAM, _RADII, _SUMMARY, _named
+
+PLACE = {"experiment": "made", "dataset": "cifar10", "feature": "gist", "ground_truth": "class_label", "split": "s"}
+
+
+def table(columns, rows):
+    """Return rows, each a mapping over the place, as `Evidence` has them."""
+    return _named(pd.DataFrame([PLACE | {"n_runs": 2, "std": 0.01} | row for row in rows]), columns)
+
+
+def made(*, summary=(), radii=(), histogram=(), alpha=()):
+    """Return evidence of these rows; a table without rows is empty."""
+    parts = zip((summary, radii, histogram, alpha), (_SUMMARY, _RADII, _HISTOGRAM, _ALPHA), strict=True)
+    tables = [table(columns, rows) if rows else pd.DataFrame(columns=[*columns]) for rows, columns in parts]
+    return Evidence(*tables, printed=printed())
+
+
+def scores(hasher, n_bits, metrics, **place):
+    return [
+        place | {"hasher": hasher, "n_bits": n_bits, "metric": name, "mean": mean} for name, mean in metrics.items()
+    ]
+
+
+RAMAP = {"mAP": 0.4, "RAMAP@r0": 0.3, "RAMAP@r2": 0.1, "precision@r0": 0.3, "precision@r2": 0.35}
+OBJECTIVES = ("deep_supervised", "buffer_zone")
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_without_results_nothing_is_drawn_and_what_is_missing_is_said(name):
+    drawn = DRAWINGS[name](made())
+    assert not drawn.figures
+    assert not drawn.tables
+    assert drawn.missing
+
+
+@pytest.mark.parametrize(("name", "other"), [("ramap_figure_4", "mAP"), ("ramap_figure_6", "precision")])
+def test_ramap_by_radius(name, other):
+    rows = [row for hasher in ("m_dsh_12", "deep_squared", "m_dsh_4", "itq") for row in scores(hasher, 48, RAMAP)]
+    drawn = DRAWINGS[name](made(summary=rows))
+    (figure,) = drawn.figures
+    assert figure.name == f"{name.replace('_', '-')}-made-cifar10-gist-class-label-s-48"
+    assert list(dict.fromkeys(figure.data["method"])) == ["DSH", "4-DSH", "12-DSH"]
+    assert set(figure.data["quantity"]) == {"RAMAP", other}
+    expected = {"RAMAP": [0.3, 0.1], "mAP": [0.4, 0.4], "precision": [0.3, 0.35]}
+    for quantity, own in figure.data[figure.data["method"] == "DSH"].groupby("quantity"):
+        assert own["radius"].tolist() == [0, 2]
+        assert own["value"].tolist() == expected[quantity]
+    assert "gist in place of alexnet" in figure.shows
+    assert "at 64 bits" in drawn.missing
+
+
+def test_ramap_of_extended_codes_comes_from_the_curves_where_the_summary_has_none():
+    codes = [("none", 0), ("same", 1), ("different", 1)]
+    rows = [
+        {"hasher": "lsh", "n_bits": 8, "extension": extension, "extension_bits": s}
+        | {"metric": metric, "radius": radius, "value": 0.5 / (radius + 1), "n_runs": 2}
+        for extension, s in codes
+        for metric in ("RAMAP", "precision")
+        for radius in range(3)
+    ]
+    (figure,) = DRAWINGS["ramap_figure_6"](made(radii=rows)).figures
+    assert list(dict.fromkeys(figure.data["method"])) == ["LSH", "LSH SE s=1", "LSH DE s=1"]
+    assert len(figure.data) == len(rows)
+    widths = figure.data.drop_duplicates("method")["width"].tolist()
+    assert widths[0] > widths[1] > widths[2]  # lines that coincide stay visible
+    assert not DRAWINGS["ramap_figure_4"](made(radii=rows)).figures  # without mAP
+
+
+def test_mlgap_table_1_has_ours_next_to_the_printed_values():
+    rows = scores("deep_supervised", 12, {"mAP": 0.5661, "mLGAP@r2": 0.2123})
+    rows += scores("buffer_zone", 12, {"mAP": 0.5217, "mLGAP@r2": 0.2162})
+    drawn = DRAWINGS["mlgap_table_1"](made(summary=rows))
+    (own,) = drawn.tables
+    assert own.name == "mlgap-table-1-r2"
+    assert [row[:5] for row in own.rows] == [
+        ["eq. 16", "printed", "0.2633", "0.6012", "0.2889"],
+        ["eq. 16", "made: gist, s", "0.2123", "0.5661", "\N{EN DASH}"],
+        ["eq. 20 & 25", "printed", "0.2796", "0.3008", "0.3461"],
+        ["eq. 20 & 25", "made: gist, s", "0.2162", "0.5217", "\N{EN DASH}"],
+    ]
+    assert own.flat_header[2:4] == ["CIFAR-10 12 bits mLGAP", "CIFAR-10 12 bits mAP"]
+    assert "buffer_zone on cifar10 at 24 bits" in drawn.missing
+    text = table_files(drawn.tables)["mlgap-table-1-r2.tex"].decode()
+    assert r" &  & \multicolumn{4}{c}{CIFAR-10} & \multicolumn{4}{c}{CIFAR-100} \\" in text
+    assert r"eq. 20 \& 25 & made: gist, s & 0.2162 & 0.5217" in text
+
+
+def test_mlgap_table_1_names_variants_and_splits_that_are_told_apart():
+    rows = [
+        row for split in ("a", "b") for row in scores("buffer_zone_l1", 12, {"mAP": 0.5, "mLGAP@r0": 0.2}, split=split)
+    ]
+    (own,) = DRAWINGS["mlgap_table_1"](made(summary=rows)).tables
+    assert [row[1] for row in own.rows] == ["printed", "printed", "made: gist, l1, a", "made: gist, l1, b"]
+
+
+def test_mlgap_figure_8_counts_the_codes_in_use():
+    rows = [
+        {"hasher": hasher, "n_bits": 12, "code": code, "items": items}
+        for hasher, codes in zip(OBJECTIVES, ({0: 8}, {0: 4, 7: 2, 4095: 2}), strict=True)
+        for code, items in codes.items()
+    ]
+    (figure,) = DRAWINGS["mlgap_figure_8"](made(histogram=rows)).figures
+    panels = list(dict.fromkeys(figure.data["panel"]))
+    assert panels == ["original objective: 1 of 4,096 codes (0.0%)", "buffer zones: 3 of 4,096 codes (0.1%)"]
+    assert figure.data["items"].tolist() == [8, 4, 2, 2]
+    assert not DRAWINGS["mlgap_figure_8"](made(histogram=rows[:1])).figures  # of one objective alone
+
+
+def test_talr_table_1_keeps_the_layout_and_marks_the_best_of_each_source():
+    place = {"split": "cifar10_s1"}
+    rows = scores("talr_ap", 12, {"mAP": 0.31}, **place) + scores("itq", 12, {"mAP": 0.16}, **place)
+    rows += scores("dpsh", 24, {"mAP": 0.2}, **place) + scores("talr_ap", 64, {"mAP": 0.9}, **place)
+    drawn = DRAWINGS["talr_table_1"](made(summary=rows))
+    (own,) = drawn.tables
+    assert own.groups == [[("", 2), ("CIFAR-10, S1 (AP)", 4)]]
+    assert list(own.header) == ["method", "source", "12 bits", "24 bits", "32 bits", "48 bits"]
+    by_source = {(method, source): values for method, source, *values in own.rows}
+    dash = "\N{EN DASH}"
+    assert by_source["TALR-AP", "made: gist"] == ["0.310", dash, dash, dash]
+    assert by_source["TALR-AP", "printed"] == ["0.732", "0.789", "0.800", "0.826"]
+    assert [row[:2] for row in own.rows[:2]] == [["ITQ", "made: gist"], ["BRE", "printed"]]
+    best = {(tuple(own.rows[down][:2]), across) for down, across in own.strong}
+    printed_best = {(("TALR-AP", "printed"), column) for column in (2, 3, 4, 5)}
+    assert best == {(("TALR-AP", "made: gist"), 2), *printed_best}
+    assert "NUS-WIDE (AP) (nuswide, nuswide_21), CIFAR-10, S2" in drawn.missing
+    assert "cifar10_s1" not in drawn.missing
+
+
+def test_talr_table_2_of_other_data_is_called_a_substitute():
+    rows = scores("talr_ap", 16, {"mAP@1000[retrieved]": 0.5, "mAP@1000[all]": 0.1}, split="standard", dataset="digits")
+    drawn = DRAWINGS["talr_table_2"](made(summary=rows))
+    (own,) = drawn.tables
+    assert own.rows == [["TALR-AP", "made: gist", "0.5000"]]
+    assert "A substitute: digits in place of the paper's data. Metric: mAP@1000[retrieved]." in own.caption
+    assert "imagenet100" in drawn.missing
+
+
+def test_talr_alpha_has_a_line_for_each_way_of_training():
+    pairs = [(1, 1), (40, 1), (1, 40), (1, 10)]
+    rows = [
+        {"hasher": "talr_ap", "n_bits": 32, "metric": "mAP", "alpha": alpha, "growth": growth, "mean": 0.9 / alpha}
+        for alpha, growth in pairs
+    ]
+    (figure,) = DRAWINGS["talr_alpha"](made(alpha=[row | {"variant": ""} for row in rows])).figures
+    lines = {name: own["last"].tolist() for name, own in figure.data.groupby("training")}
+    assert lines == {"fixed": [1, 40], "growing from 1": [10, 40]}
+    assert "mAP is highest, 0.9000, with alpha 1" in figure.shows
+
+
+def test_thesis_figure_3_8_draws_what_is_there_and_grh_when_it_is():
+    rows = [
+        {"hasher": hasher, "n_bits": 32, "metric": f"{side}_micro", "radius": radius, "value": value}
+        for hasher in ("itq", "sh", "grh")
+        for radius in range(2)
+        for side, value in (("precision", 0.9 - radius / 2), ("recall", 0.2 + radius / 2))
+    ]
+    two = DRAWINGS["thesis_figure_3_8"](made(radii=[row for row in rows if row["hasher"] != "grh"]))
+    assert list(dict.fromkeys(two.figures[0].data["method"])) == ["SH", "ITQ"]
+    assert "the curves of grh at 32 bits" in two.missing
+    three = DRAWINGS["thesis_figure_3_8"](made(radii=rows))
+    assert list(dict.fromkeys(three.figures[0].data["method"])) == ["GRH", "SH", "ITQ"]
+    assert three.missing == ""
+    assert three.figures[0].data[["precision", "recall"]].to_numpy().tolist()[:2] == [[0.9, 0.2], [0.4, 0.7]]
+
+
+def test_the_picture_has_every_series_and_a_point_for_every_value():
+    rows = [row for hasher in ("deep_squared", "m_dsh_4") for row in scores(hasher, 48, RAMAP)]
+    (figure,) = DRAWINGS["ramap_figure_4"](made(summary=rows)).figures
+    svg = pictures([figure.printed])[0]["svg"].decode()
+    for words in ("DSH", "4-DSH", "RAMAP@R", "0.4000 for all codes", "Hamming radius R"):
+        assert f">{words}</" in svg
+    marks = re.findall(r'mark-symbol role-mark [^"]*" .*?</g>', svg)
+    assert sum(mark.count("<path") for mark in marks) == len(figure.data) == 2 * 2 * 2
+
+
+def test_the_claims_have_the_printed_values_under_the_expected_names():
+    """A claim that is renamed must be renamed here, or the printed rows disappear from the tables."""
+    claims = printed()
+    assert claims["S0-10"]["CIFAR-100, 24 bits: mLGAP"] == 0.066
+    assert claims["S0-11"]["CIFAR-10, 12 bits: mAP"] == 0.3008
+    assert claims["S3-15"]["CIFAR-10 S1, BRE"] == [0.361, 0.448, 0.502, 0.533]
+    assert claims["S3-15"]["NUS-WIDE AP@5K, DPSH"] == [0.758, 0.793, 0.818, 0.830]
+    assert claims["S3-15"]["CIFAR-10 S2, MIHash"] == [0.929, 0.933, 0.938, 0.942]
+    assert claims["S3-16"]["HashNet"] == [0.5059, 0.6306, 0.6633, 0.6835]
+
+
+def test_rows_of_an_experiment(results):
+    own = Evidence.of_experiment(results)
+    assert set(own.summary["method"]) == {"LSH", "ITQ"}
+    assert set(own.summary["experiment"]) == {"made"}
+    assert set(own.radii["dataset"]) == {"digits"}
+    assert own.alpha.empty
+    options = {"lsh": {"alpha": 5.0, "growth": 1.0}}
+    uses = {"lsh": "talr_ap"}
+    changed = dataclasses.replace(results, setting=results.setting | {"hasher_options": options, "hasher_uses": uses})
+    alpha = Evidence.of_experiment(changed).alpha
+    assert set(alpha["plugin"]) == {"talr_ap"}
+    assert set(alpha["alpha"]) == {5.0}
+    expected = results.at(results.summary, hasher="lsh", metric="mAP", n_bits=4, extension="none")["mean"]
+    assert sorted(evidence.having(alpha, metric="mAP", n_bits=[4])["mean"]) == sorted(expected)
