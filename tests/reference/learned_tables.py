@@ -425,10 +425,11 @@ def _precisions() -> list[str]:
         for precision in ("float32", "bfloat16")
     ]
     images, runs = mlgap_curves.PRECISION_IMAGES, table["run"].nunique()
+    images, runs = mlgap_curves.PRECISION_IMAGES, table["run"].nunique()
     text = (
-        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep supervised\n"
-        f"hashing, ten epochs on {images['train']:,} images, scored with {images['test']:,} test images as queries; runs: "
-        f"{runs}; CPU seconds per epoch, while\nother work shared the machine."
+        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep\n"
+        f"supervised hashing, ten epochs on {images['train']:,} images, scored with {images['test']:,} test images as\n"
+        f"queries; runs: {runs}; CPU seconds per epoch, while other work shared the machine."
     )
     return [text, _table(["", *names], rows)]
 

@@ -44,8 +44,8 @@ class NetworkHasher(Hasher):
 
     A subclass writes ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
     writes ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to outputs
-    (n, n_bits). It may also replace `_prepare`, `_initialise`, `_optimiser` and `_scheduler`. These methods import
-    PyTorch themselves, so that hashers can be listed without it.
+    (n, n_bits). It may also replace `_prepare`, `_initialise`, `_optimiser` and `_scheduler`, and look at the network
+    in `_after_epoch`. These methods import PyTorch themselves, so that hashers can be listed without it.
 
     Parameters
     ----------
