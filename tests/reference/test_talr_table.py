@@ -55,3 +55,40 @@ def test_the_objective_rises(table):
     curves = pd.read_csv(FOLDER / "curves.csv").sort_values("part")
     for _, own in curves.groupby(["dataset", "hasher", "n_bits"]):
         assert own["objective"].iloc[-1] > own["objective"].iloc[0]
+
+
+@pytest.fixture(scope="module")
+def variants():
+    return pd.read_csv(FOLDER / "variants.csv").set_index(["hasher", "variant", "n_bits"]).sort_index()
+
+
+def test_each_variant_has_its_lengths_and_runs(made, variants):
+    names = [", ".join(f"{name} {value}" for name, value in options.items()) for options in made.VARIANTS]
+    for hasher in made.CLIMBED:
+        for name in ["default", *names]:
+            expected = [32] if name.startswith("alpha") else [16, 32, 48, 64]
+            assert variants.loc[hasher, name].index.tolist() == expected
+    assert (variants["n_runs"] == len(made.VARIED_RUNS)).all()
+    defaults = variants.xs("default", level="variant").drop(index="classifier")
+    assert (defaults["difference"] == 0).all()
+
+
+def test_the_readme_says_what_the_variants_show(variants):
+    """A difference is clear beyond 3.18 errors: Student's t with three degrees of freedom, 5 %."""
+    difference = variants["difference"]
+    errors = difference / variants["standard_error"]
+    clear = errors.abs() > 3.18
+    assert (difference.loc["talr_ap", "start random"] < 0).all()
+    assert clear.index[clear].tolist() == [
+        *(("talr_ap", f"alpha {alpha}, growth 1, rate_over_alpha True", 32) for alpha in (10, 40)),
+        ("talr_ap", "relaxation integral", 64),
+        ("talr_ap", "start random", 48),
+        ("talr_ndcg", "start random", 32),
+    ]
+    assert errors.loc["talr_ap", "relaxation integral"].between(-3.85, -2.25).all()
+    default = pd.read_csv(FOLDER / "alpha.csv").set_index(["hasher", "alpha", "growth"])["mean"]
+    for alpha in (10, 40):
+        lost = default["talr_ap", alpha, 1] - default["talr_ap", 1, 1]
+        assert difference["talr_ap", f"alpha {alpha}, growth 1, rate_over_alpha True", 32] < lost
+    assert default["talr_ndcg", 40, 1] - default["talr_ndcg", 1, 1] == pytest.approx(-0.099, abs=1e-3)
+    assert (difference.loc["classifier", "default", [16, 32]] > 0).all()
