@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from protocol.checks import one_of
-from protocol.claims import evaluation_metrics, mlgap, ramap, talr, thesis
+from protocol.claims import evaluation_metrics, mlgap, ramap, talr_experiments, thesis
 from protocol.claims._claim import AS_PRINTED, BETWEEN_READINGS, Claim, Verdict
 from protocol.claims._results import Results
 from protocol.storage import replacing
 
 FIELDS = ("id", "paper", "place", "claim", "expected", "ours", "status", "parts", "note")
-_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr.PAPER, thesis.PAPER)
+_PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr_experiments.PAPER, thesis.PAPER)
 
 
 def all_claims() -> list[Claim]:

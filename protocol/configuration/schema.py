@@ -66,6 +66,12 @@ def _with_plain_codes(extensions: list[str]) -> list[str]:
     return extensions
 
 
+def _one_mean(steps: list[str]) -> list[str]:
+    if {"centre", "grand_mean"} <= set(steps):
+        raise PydanticCustomError("means", "expected at most one of 'centre' and 'grand_mean', got both")
+    return steps
+
+
 def _form(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping | BaseModel) else "other"
 
@@ -80,7 +86,9 @@ Options = Annotated[dict[StrictStr, Any], BeforeValidator(_mapping)]
 OptionsOfPlugins = Annotated[dict[StrictStr, Options], BeforeValidator(_mapping)]
 Different = AfterValidator(_different)
 _UNIQUE = {"uniqueItems": True}
-Steps = Annotated[list[Literal["l2", "centre"]], Different, Field(json_schema_extra=_UNIQUE)]
+Steps = Annotated[
+    list[Literal["l2", "centre", "grand_mean"]], Different, AfterValidator(_one_mean), Field(json_schema_extra=_UNIQUE)
+]
 Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
 Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
@@ -114,10 +122,12 @@ Preprocessing = Annotated[
     Field(
         description=(
             "Steps in order, fitted on the training set alone. l2 scales each vector to length 1, centre subtracts the "
-            "mean. Where queries and database have two modalities, {query: [...], database: [...]} lists the steps of "
-            "each."
+            "mean vector, grand_mean one number, the mean of all values. Where queries and database have two "
+            "modalities, {query: [...], database: [...]} lists the steps of each."
         ),
-        json_schema_extra={"expected": "a list of 'l2' and 'centre', or such a list for each of query and database"},
+        json_schema_extra={
+            "expected": "a list of 'l2', 'centre' and 'grand_mean', or such a list for each of query and database"
+        },
     ),
 ]
 

@@ -70,7 +70,7 @@ def prepared(
     Parameters
     ----------
     feature : Feature
-    steps : mapping of str to sequence of {"l2", "centre"}
+    steps : mapping of str to sequence of {"l2", "centre", "grand_mean"}
         The preprocessing of each of the feature's modalities, by their keys.
     features, preprocessing : path
         The first stays open until the block ends.

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, matrix, one_of
 from protocol.features._feature import Feature, Sliceable
 
-STEPS = ("l2", "centre")
+STEPS = ("l2", "centre", "grand_mean")
+CENTRING = ("centre", "grand_mean")
 BLOCK = 4096
 _MODEL = "model/"
 
@@ -18,7 +19,9 @@ class Preprocessing:
     """Raw descriptors to float32 vectors: the feature's encoding, then the steps in the order given.
 
     ``l2`` divides a row by its Euclidean length; a zero row stays zero. ``centre`` subtracts the mean (float64) of the
-    training rows as they are at that point, so ("l2", "centre") centres rows of unit length.
+    training rows as they are at that point, so ("l2", "centre") centres rows of unit length. ``grand_mean`` subtracts
+    one number, the mean of all values of those rows, so that the mean of a dimension stays where it was relative to the
+    others.
 
     Examples
     --------
@@ -47,8 +50,8 @@ class Preprocessing:
         feature : Feature
         raw_train : ndarray, shape (n_train, ...)
             Raw descriptors of the training items, as the feature's `extract` gave them.
-        steps : sequence of {"l2", "centre"}
-            In the order they are done, each at most once; may be empty.
+        steps : sequence of {"l2", "centre", "grand_mean"}
+            In the order they are done, each at most once and at most one that subtracts a mean; may be empty.
         seed : int, in [0, 2**32)
             For the feature's `fit`.
         block : int, default 4096
@@ -57,15 +60,19 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a step is unknown or comes twice, or the vectors are not finite (the rows are counted, the first named).
+            If a step is unknown or comes twice, two steps subtract a mean, or the vectors are not finite (the rows are
+            counted, the first named).
         """
         _check_steps(steps)
         made = cls(feature, steps, feature.fit(raw_train, seed), None)
-        if "centre" in steps:
+        centring = _centring(steps)
+        if centring is not None:
             X = made._encode(raw_train, block)
-            if "l2" in steps[: list(steps).index("centre")]:
+            if "l2" in steps[: list(steps).index(centring)]:
                 _to_unit_length(X)
             made.mean = X.mean(axis=0, dtype=np.float64)
+            if centring == "grand_mean":
+                made.mean = np.full_like(made.mean, made.mean.mean())
         return made
 
     def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
@@ -79,7 +86,8 @@ class Preprocessing:
         X = self._encode(raw, block)
         if self.mean is not None and self.mean.shape != X.shape[1:]:
             raise ProtocolError(
-                f"mean: step 'centre' of {self.feature} wanted shape {X.shape[1:]}, came shape {self.mean.shape}"
+                f"mean: step {_centring(self.steps)!r} of {self.feature}: expected shape {X.shape[1:]}, got shape "
+                f"{self.mean.shape}."
             )
         for start in range(0, len(X), block):
             rows = X[start : start + block]
@@ -107,12 +115,13 @@ class Preprocessing:
         Raises
         ------
         ProtocolError
-            If a step is unknown or comes twice, or the mean is missing.
+            If a step is unknown or comes twice, two steps subtract a mean, or the mean is missing.
         """
         _check_steps(steps)
-        mean = arrays.get("mean") if "centre" in steps else None
-        if "centre" in steps and mean is None:
-            raise ProtocolError(f"mean: step 'centre' of {feature} wanted the training set's mean, came none")
+        centring = _centring(steps)
+        mean = None if centring is None else arrays.get("mean")
+        if centring is not None and mean is None:
+            raise ProtocolError(f"mean: step {centring!r} of {feature}: expected the training set's mean, got none.")
         model = {name.removeprefix(_MODEL): values for name, values in arrays.items() if name.startswith(_MODEL)}
         return cls(feature, steps, model, mean)
 
@@ -133,7 +142,14 @@ def _check_steps(steps: Sequence[str]) -> None:
     for step in steps:
         one_of(step, STEPS, "preprocessing step")
     if len(set(steps)) < len(steps):
-        raise ProtocolError(f"preprocessing: wanted each step at most once, came {', '.join(steps)}")
+        raise ProtocolError(f"preprocessing: expected each step at most once, got {', '.join(steps)}.")
+    if set(CENTRING) <= set(steps):
+        raise ProtocolError(f"preprocessing: expected at most one of {' and '.join(CENTRING)}, got both.")
+
+
+def _centring(steps: Sequence[str]) -> str | None:
+    """Return the step that subtracts a mean, if there is one."""
+    return next((step for step in steps if step in CENTRING), None)
 
 
 def _to_unit_length(X: NDArray[np.float32]) -> None:

@@ -24,17 +24,21 @@ def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generat
     return order[np.lexsort((rng.permutation(len(names))[code], turn))]
 
 
-def drawn_of_each_class(classes: NDArray, number: int) -> NDArray[np.int64]:
+def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return `number` items for each class, none for two of them.
 
-    Class after class takes the first of its items that no class before has taken. Where that leaves a later class too
-    few, though another choice would not, the choice is made again as a flow from classes to items.
+    Class after class takes some of its items that no class before has taken: the first, or, where items have several
+    labels, a random choice. With one order for all classes the items that come first would be taken by the first of
+    their classes, and the later classes would get items with few labels. Where the choice leaves a later class too few,
+    though another choice would not, it is made again as a flow from classes to items.
 
     Parameters
     ----------
     classes : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes)
-        In the order in which items are to be taken.
+        In a random order.
     number : int
+    rng : Generator
+        Used where items have several labels.
 
     Returns
     -------
@@ -50,7 +54,8 @@ def drawn_of_each_class(classes: NDArray, number: int) -> NDArray[np.int64]:
     free = np.ones(len(members), dtype=bool)
     found = np.empty((members.shape[1], number), dtype=np.int64)
     for column in range(members.shape[1]):
-        places = np.flatnonzero(members[:, column] & free)[:number]
+        places = np.flatnonzero(members[:, column] & free)
+        places = (rng.permutation(places) if classes.ndim == 2 else places)[:number]
         if len(places) < number:
             return _drawn_by_flow(members, number)
         free[places] = False

@@ -60,7 +60,14 @@ class Rest:
     """Every item that is in no partition which this one, the database, may not overlap."""
 
 
-Partition = Drawn | Official | Listed | Rest
+@dataclass(frozen=True)
+class SameAs:
+    """The items of another partition: for the database of a protocol that ranks nothing but its training set."""
+
+    part: str
+
+
+Partition = Drawn | Official | Listed | Rest | SameAs
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class SplitProtocol:
 
     Parameters
     ----------
-    partitions : mapping of str to Drawn, Official, Listed or Rest
+    partitions : mapping of str to Drawn, Official, Listed, Rest or SameAs
         Some of `PARTITIONS`; a protocol without validation partitions leaves them out.
     may_overlap : mapping of str to tuple of str
         The partitions that a partition may share items with; all others are disjoint. Default: none.
@@ -114,6 +121,8 @@ class SplitProtocol:
         part = self.partitions.get(name)
         if isinstance(part, Rest):
             return all(self.is_fixed(other) for other in self.database_without)
+        if isinstance(part, SameAs):
+            return self.is_fixed(part.part)
         return not isinstance(part, Drawn)
 
     def overlaps(self, a: str, b: str) -> bool:
@@ -158,7 +167,7 @@ class SplitProtocol:
             outside = [other for other in self.partitions if other != name and not self.overlaps(name, other)]
             if n_items is not None and set(outside) <= set(found):
                 found[name] = n_items - sum(found[other] for other in outside)
-        return found
+        return found | {name: found[same.part] for name, same in self._of(SameAs).items() if same.part in found}
 
     def check(
         self,
@@ -200,7 +209,8 @@ class SplitProtocol:
             self._check_sizes(sizes, n_items, needed)
 
     def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
-        taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in self._of(Rest)}
+        derived = {**self._of(Rest), **self._of(SameAs)}
+        taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in derived}
         asked = " + ".join(f"{name} {size}" for name, size in taken.items())
         drawn = [name for name in self._of(Drawn) if name in sizes]
         held = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
@@ -296,8 +306,11 @@ class SplitProtocol:
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> NDArray[np.int64]:
         """Return the row numbers of the database, ascending, given the other partitions as `drawn` returns them."""
-        if isinstance(self.partitions.get("database"), Rest):
+        declared = self.partitions.get("database")
+        if isinstance(declared, Rest):
             return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
+        if isinstance(declared, SameAs):
+            return parts[declared.part].copy()
         return np.sort((self._official(official) | self._lists(lists)).get("database", _NO_ROWS))
 
     def _official(self, official: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
@@ -326,7 +339,7 @@ class SplitProtocol:
         if wanted:
             if classes is None:
                 raise ProtocolError(f"the split draws {', '.join(wanted)} by class, but the items have no labels")
-            of_class = drawn_of_each_class(classes[order], sum(wanted.values()))
+            of_class = drawn_of_each_class(classes[order], sum(wanted.values()), rng)
             bounds = np.cumsum(list(wanted.values()))[:-1]
             for name, places in zip(wanted, np.split(of_class, bounds, axis=1), strict=True):
                 parts[name] = pool[order[places.ravel()]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from protocol import registry
 from protocol.auditing import Dataset, Run, Split
-from protocol.splits import DRAWN, Official
+from protocol.splits import DRAWN, Official, SameAs
 
 SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 SEED = 3
@@ -70,11 +70,16 @@ def changed(run, *, sizes=None, flags=None, known=None, **parts):
     return Run(run.file, split, run.name, None, run.sizes if sizes is None else sizes)
 
 
-def inherent(name):
-    """Return the warnings that a protocol's own declaration carries: what may be learned from and is ranked, too."""
+def inherent(name, *, n_items_known=True):
+    """Return the warnings that a protocol's own declaration carries.
+
+    They are about partitions that may be learned from and are ranked, and about items that are in no partition.
+    """
     protocol = registry.get("split", name)
     names = {"train": "train-in-database"} | dict.fromkeys(DRAWN[1:3], "validation-in-database")
-    return {(names[part], "warning") for part in names if protocol.overlaps(part, "database") and part in _in(name)}
+    found = {(names[part], "warning") for part in names if protocol.overlaps(part, "database") and part in _in(name)}
+    leaves_out = n_items_known and isinstance(protocol.partitions["database"], SameAs)
+    return found | ({("unused-items", "warning")} if leaves_out else set())
 
 
 def _in(name):

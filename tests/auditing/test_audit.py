@@ -55,7 +55,7 @@ def test_a_clean_split_of_any_protocol_has_nothing_but_what_its_protocol_declare
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_without_labels_ids_and_number_of_items_a_clean_split_is_clean_too(name):
     run = clean(name)
-    assert kinds(audit_split(changed(run, known=Dataset()))) == inherent(name)
+    assert kinds(audit_split(changed(run, known=Dataset()))) == inherent(name, n_items_known=False)
 
 
 def test_a_clean_split_with_several_labels_is_clean():
@@ -68,6 +68,7 @@ def test_a_clean_split_with_several_labels_is_clean():
 
 def test_the_warnings_of_the_standard_protocol_are_those_it_is_known_for():
     assert inherent("standard") == {("train-in-database", "warning"), ("validation-in-database", "warning")}
+    assert inherent("cifar10_5k") == {("train-in-database", "warning"), ("unused-items", "warning")}
     assert inherent("improved") == inherent("sift1m") == inherent("cifar10_54k") == set()
 
 

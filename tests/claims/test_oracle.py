@@ -21,6 +21,7 @@ DERIVED = {
     "S4-05": {0.0},
     "S4-06": {1.0, 0.8333, 0.7917},
     "S0-13": {6.0, 3.0, 12.0},
+    "S4-08": {100},  # the size of the sample
 }
 AS_PRINTED = {"S0-06"}  # right under the proof's assumptions, which the list adds; judged here without them, as printed
 WORDED = {"S0-13", "S3-22", "S4-11"}  # their numbers are written in words and units there

@@ -46,6 +46,18 @@ def test_the_mean_is_that_of_the_training_rows_only():
     np.testing.assert_array_equal(centre.transform(RAW[3:]), [[4.5, -1, 6]])
 
 
+def test_the_grand_mean_is_one_number_and_leaves_the_dimensions_where_they_are_to_each_other():
+    fitted = made("grand_mean")
+    assert fitted.mean.tolist() == [1.5, 1.5, 1.5]  # of 3, 0, 4, 0, 2 and 0, the training rows' values
+    np.testing.assert_array_equal(fitted.transform(RAW), RAW - np.float32(1.5))
+    unit = made("l2", "grand_mean")
+    np.testing.assert_allclose(unit.mean, (0.6 + 0.8 + 1) / 6, rtol=1e-6)
+    np.testing.assert_allclose(unit.transform(RAW[3:]), np.array([[0.6, 0, 0.8]]) - 0.4, rtol=1e-6)
+    arrays = unit.to_arrays()
+    again = Preprocessing.from_arrays(Plain(), ("l2", "grand_mean"), arrays)
+    np.testing.assert_array_equal(again.transform(RAW), unit.transform(RAW))
+
+
 def test_the_order_of_the_steps_counts():
     np.testing.assert_allclose(made("l2", "centre").mean, [0.3, 0.5, 0.4], rtol=1e-6)
     centred = made("centre", "l2")
@@ -83,8 +95,10 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
 def test_unknown_and_doubled_steps_are_refused():
     with pytest.raises(ProtocolError, match=r"preprocessing step: expected .*, got 'center'.*Did you mean 'centre'"):
         made("center")
-    with pytest.raises(ProtocolError, match="wanted each step at most once, came l2, l2"):
+    with pytest.raises(ProtocolError, match=r"preprocessing: expected each step at most once, got l2, l2\."):
         made("l2", "l2")
+    with pytest.raises(ProtocolError, match=r"expected at most one of centre and grand_mean, got both\."):
+        made("centre", "l2", "grand_mean")
 
 
 def test_vectors_of_another_length_are_refused():
@@ -93,9 +107,9 @@ def test_vectors_of_another_length_are_refused():
 
 
 def test_a_mean_that_is_missing_or_does_not_fit_is_refused():
-    with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\) wanted the training set's mean, came none"):
+    with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\): expected the training set's mean, got none"):
         Preprocessing.from_arrays(Plain(), ("centre",), {})
-    with pytest.raises(ProtocolError, match=r"wanted shape \(3,\), came shape \(2,\)"):
+    with pytest.raises(ProtocolError, match=r"expected shape \(3,\), got shape \(2,\)"):
         Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)}).transform(RAW)
 
 

@@ -1,39 +1,151 @@
 """The tables that claims about data are judged on: makes ``results/reference/claims/``.
 
-Run by hand: `python tests/reference/claims_tables.py MIRROR`. MIRROR holds data sets as a mirror does, each in a folder
-of its name; those that are there are loaded and counted. Of `workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml` the
-rows about ties are kept, where those settings have been run.
+Run by hand: `python tests/reference/claims_tables.py MIRROR`, some minutes on one core, or with the names of tables
+after MIRROR, such as `growth variants`, for these alone. MIRROR holds datasets as a mirror does, each in a folder of
+its name; those that are there are loaded and counted. Its folder ``nuswide_lists`` has public lists of NUS-WIDE, whose
+labels give the level of constant codes. Bucket searches are of scikit-learn's digits. Timings and variants of TALR are
+taken from ``results/reference/growth/`` and ``results/reference/talr/``, the rows about ties from the results of
+`workflow/config/cifar10_s1.yaml` and `cifar10_s2.yaml`, where these experiments have been run.
 """
 
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from protocol import datasets, registry
+sys.path.insert(0, str(Path(__file__).parent))
+import digits_table
+
+from protocol import codes, datasets, registry
+from protocol.metrics import evaluate, mean
+from protocol.ranking import HammingCounts, bucket_search, count
+from protocol.seeds import derive
+from protocol.splits import read_list
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "claims"
 SETTINGS = ("cifar10_s1", "cifar10_s2")
 METRICS = ("mAP", "mAP[best]", "mAP[worst]", "mAP[index]")
 COUNTED = ("cifar10", "wiki", "labelme", "nuswide", "sift1m")
+N_DRAWS = 10
+TOP_21 = 195_834
+"""The images of NUS-WIDE that show one of its 21 most frequent concepts."""
+SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
+SEARCH_RUNS, SEARCH_BITS = 3, (16, 32)
+
+Statistics = Iterable[tuple[str, str, float]]
 
 
-def main(mirror: Path) -> None:
+def main(mirror: Path, *names: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    rows = [(dataset, *counted) for dataset in COUNTED for counted in _counted(mirror, dataset)]
-    rows += [("cifar100", *counted) for counted in _cifar100(mirror)]
-    with open(FOLDER / "datasets.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([("dataset", "statistic", "value"), *rows])
-    for setting in SETTINGS:
+    lists = mirror / "nuswide_lists" / "hashnet_81"
+    reference = ROOT / "results" / "reference"
+    tables: dict[str, Callable[[], Statistics]] = {
+        "datasets": lambda: counted(mirror),
+        "nuswide": lambda: (row for draw in range(N_DRAWS) for row in constant_codes(top_21(lists), draw)),
+        "buckets": lambda: (row for n_bits in SEARCH_BITS for row in searched(n_bits)),
+        "growth": lambda: timed(reference / "growth" / "growth.csv"),
+        "variants": lambda: varied(reference / "talr" / "variants.csv"),
+    }
+    for name in names or tables:
+        _write(f"{name}.csv", tables[name]())
+    for setting in () if names else SETTINGS:
         path = ROOT / "results" / setting / "summary.csv"
         if path.exists():
             table = pd.read_csv(path)
-            kept = table[table["metric"].isin(METRICS)]
-            kept.to_csv(FOLDER / f"{setting}.csv", index=False, float_format="%.6g", lineterminator="\n")
+            table = table[table["metric"].isin(METRICS)]
+            table.to_csv(FOLDER / f"{setting}.csv", index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _write(name: str, rows: Statistics) -> None:
+    rows = list(rows)
+    with open(FOLDER / name, "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("dataset", "statistic", "value"), *rows])
+
+
+def top_21(lists: Path) -> NDArray[np.bool_]:
+    """Return the labels, by the 21 most frequent concepts, of the images in HashNet's lists that show one of them.
+
+    The lists draw 15,000 images at random from all of NUS-WIDE, so the labels are a sample of those of the database.
+    """
+    flags = np.concatenate([read_list(lists / f"{part}.txt.gz")[1] for part in ("test", "train")])
+    chosen = np.sort(np.argsort(-flags.sum(axis=0), kind="stable")[:21])
+    return flags[flags[:, chosen].any(axis=1)][:, chosen].astype(bool)
+
+
+def constant_codes(labels: NDArray[np.bool_], draw: int) -> Statistics:
+    """Yield mAP and nDCG of a ranking in which all items are tied, for one draw of the split protocol `nuswide_21`.
+
+    The images are those of the sample, each repeated until there are as many as in NUS-WIDE.
+    """
+    y = labels[np.arange(TOP_21) % len(labels)]
+    parts = registry.get("split", "nuswide_21").split(TOP_21, y, seed=draw)
+    kinds, number = np.unique(y[parts["database"]], axis=0, return_counts=True)
+    shared = y[parts["query"]].astype(np.int64) @ kinds.T.astype(np.int64)
+    at_level = np.stack([(shared == level) @ number for level in range(22)])
+    retrieved = np.stack([at_level.sum(axis=0), np.zeros(len(shared), dtype=np.int64)], axis=1)
+    relevant = {
+        v: np.stack([at_level[v], np.zeros_like(at_level[v])], axis=1) for v in range(1, 22) if at_level[v].any()
+    }
+    counts = HammingCounts.from_histograms(retrieved, relevant)
+    for metric, values in evaluate(counts, ["mAP", "nDCG"]).items():
+        yield "nuswide_21", f"{metric} of constant codes, draw {draw}", round(mean(values), 6)
+
+
+def searched(n_bits: int) -> Statistics:
+    """Yield each hasher's area under the curve and best micro F1 of a bucket search, means over runs, on the digits.
+
+    The best is over the numbers of tables 1, 2, 4 ... and all bits of a table that the code has for that many.
+    """
+    for hasher in SEARCHED:
+        found = np.mean([_search(hasher, n_bits, run) for run in range(SEARCH_RUNS)], axis=0)
+        for name, value in zip(("AUPRC[area]", "mAP", "best F1 of a bucket search"), found, strict=True):
+            yield "digits", f"{name}, {hasher}, {n_bits} bits", round(float(value), 6)
+
+
+def _search(hasher: str, n_bits: int, run: int) -> tuple[float, float, float]:
+    training, prepared, relevance = digits_table.drawn(run)
+    seed = derive(digits_table.SETTING["seed"], "digits", "gist", hasher, n_bits, run)
+    model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed).fit(training)
+    query, database = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
+    counts = count(query, database, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]
+    area, precision = (mean(evaluate(counts, [name])[name]) for name in ("AUPRC[area]", "mAP"))
+    tables = [2**power for power in range(n_bits.bit_length())]
+    shapes = [(width, number) for number in tables for width in range(1, n_bits // number + 1)]
+    return area, precision, max(_f1(query, database, n_bits, relevance, *shape) for shape in shapes)
+
+
+def _f1(query, database, n_bits, relevance, bits_per_table: int, n_tables: int) -> float:
+    found = bucket_search(query, database, n_bits, relevance, bits_per_table=bits_per_table, n_tables=n_tables)
+    return float(2 * found.true_positives.sum() / (found.retrieved.sum() + found.relevant.sum()))
+
+
+def timed(table: Path) -> Statistics:
+    """Yield the CPU seconds in which 1,000 queries were counted and scored, by items of the database."""
+    with open(table, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["stage"] == "evaluate":
+                yield "random codes", f"CPU seconds to count and score, {int(row['n']):,} items", float(row["cpu_s"])
+
+
+def varied(table: Path) -> Statistics:
+    """Yield the mean of each variant of TALR on the digits; nothing before there are any."""
+    if table.exists():
+        with open(table, newline="") as file:
+            for row in csv.DictReader(file):
+                name = f"{row['metric']} of {row['hasher']}, {row['variant']}, {row['n_bits']} bits"
+                yield "digits", name, float(row["mean"])
+
+
+def counted(mirror: Path) -> Statistics:
+    """Yield what each dataset in the mirror holds."""
+    for dataset in COUNTED:
+        yield from ((dataset, *statistic) for statistic in _counted(mirror, dataset))
+    yield from (("cifar100", *statistic) for statistic in _cifar100(mirror))
 
 
 def _loaded(mirror: Path, dataset: str, **options: str) -> datasets.Data | None:
@@ -75,4 +187,4 @@ def _cifar100(mirror: Path) -> Iterator[tuple[str, float]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -2,10 +2,11 @@
 
 Run by hand after any of the experiments `cifar10_learned`, `cifar10_learned_images`, `cifar10_mlgap` and
 `cifar10_mlgap_images` (`snakemake --cores all --configfile workflow/config/NAME.yaml`), and after `mlgap_curves.py`:
-`python tests/reference/learned_tables.py`. The rows and the sections of experiments that are not in the folder of
-results stay as they are stored.
+`python tests/reference/learned_tables.py [--curves FOLDER]`, the folder to which `mlgap_curves.py` wrote. The rows and
+the sections of experiments that are not in the folder of results stay as they are stored.
 """
 
+import argparse
 import itertools
 import shutil
 import sys
@@ -41,7 +42,7 @@ PARTS = {
 FOLDER = ROOT / "results" / "reference" / "learned"
 FOLLOWED = {f"{name}_{mlgap_curves.EPOCHS}": name for name in mlgap_curves.NETWORKS}
 """Names in the tables of the networks that `mlgap_curves.py` trains; they differ from those of the experiments."""
-CURVES = f"mLGAP, table 1: 12 bits on images, {mlgap_curves.EPOCHS} epochs"
+CURVES = f"mLGAP, table 1: {mlgap_curves.N_BITS} bits on images, epoch by epoch"
 M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
 TIMED = 3
@@ -72,7 +73,7 @@ core, not hundreds of epochs of a GPU.
   Adam in batches of {images.batch_size}; the paper has 750 epochs in batches of 200. mLGAP's radius is not
   printed in the paper: 0, 1 and 2 are shown. The margin of `buffer_zone` is m = 2k as printed.
 - The same at 12 bits on images, scored as the networks learn, for both readings of the margin: the section
-  "{curves}". In the tables its networks are
+  "{curves}". Once their training is complete, its networks are in the tables as
   {followed}.
 - CIFAR-100 was not run: its images were not at hand.
 
@@ -81,13 +82,16 @@ from the number of codes in use, which their nine digits determine."""
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--curves", type=Path, default=mlgap_curves.OUTPUT)
+    folder = parser.parse_args().curves
     found = [run for run in RUNS if (run / "summary.csv").exists()]
-    curves = sorted(mlgap_curves.OUTPUT.glob("*-*.csv"))
+    curves = sorted(folder.glob("*-*.csv"))
     if not found and not curves:
         sys.exit(f"{ROOT / 'results'}: no finished run; snakemake --cores all --configfile workflow/config/NAME.yaml")
     FOLDER.mkdir(parents=True, exist_ok=True)
     if curves:
-        _store_curves(curves)
+        _store_curves(curves, folder / "precisions.csv")
     for name in ("metrics.csv", "summary.csv"):
         stored = (FOLDER / name).read_text().splitlines(keepends=True)
         parts = [_rows(run / name if run in found else FOLDER / name, *PARTS[run]) for run in RUNS]
@@ -257,20 +261,27 @@ def _without_empty_balls() -> list[str]:
     return ["The same with empty balls left out, where they count 0 above (the paper does not say):", table]
 
 
-def _store_curves(paths: list[Path]) -> None:
-    """Store the tables of `mlgap_curves.py` of the runs in which every network is complete, and the figure."""
-    table = pd.concat([pd.read_csv(path, dtype=str) for path in paths])
-    last = table[table["epoch"] == str(mlgap_curves.EPOCHS)].groupby("run")["network"].nunique()
-    complete = last.index[last == len(mlgap_curves.NETWORKS)]
-    table = table[table["run"].isin(complete)]
-    order = {name: place for place, name in enumerate(mlgap_curves.NETWORKS)}
-    places = pd.DataFrame({"network": table["network"].map(order), "run": table["run"], "epoch": table["epoch"]})
-    table = table.iloc[np.lexsort([places["epoch"].astype(int), places["run"].astype(int), places["network"]])]
+def _store_curves(paths: list[Path], precisions: Path) -> None:
+    """Store the tables of `mlgap_curves.py`, as far as they can be compared, and the figure."""
+    table = _comparable(pd.concat([pd.read_csv(path, dtype=str) for path in paths]))
     table.to_csv(FOLDER / "curves.csv", index=False, lineterminator="\n")
-    precisions = mlgap_curves.OUTPUT / "precisions.csv"
     if precisions.exists():
         shutil.copy(precisions, FOLDER / "precisions.csv")
     _draw(pd.read_csv(FOLDER / "curves.csv"))
+
+
+def _comparable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the runs with the most epochs, up to the last epoch that all their networks reached."""
+    order = {name: place for place, name in enumerate(mlgap_curves.NETWORKS)}
+    keys = pd.DataFrame({"network": table["network"].map(order), "run": table["run"], "epoch": table["epoch"]})
+    keys = keys.astype(int)
+    reached = keys.pivot_table(index="run", columns="network", values="epoch", aggfunc="max")
+    reached = reached.reindex(columns=list(order.values()))
+    last = reached.min(axis=1, skipna=False)
+    runs = last.index[last == last.max()]
+    chosen = (keys["run"].isin(runs) & (keys["epoch"] <= last.max())).to_numpy()
+    places = np.lexsort([keys["epoch"], keys["run"], keys["network"]])
+    return table.iloc[places[chosen[places]]]
 
 
 def _draw(curves: pd.DataFrame) -> None:
@@ -289,13 +300,13 @@ def _draw(curves: pd.DataFrame) -> None:
 
 
 def _followed_rows(name: str) -> list[str]:
-    """Return the last rows of the curves as lines of `metrics.csv` or of `summary.csv`."""
+    """Return the last rows of the curves as lines of `metrics.csv` or of `summary.csv`; none before the last epoch."""
     curves = pd.read_csv(FOLDER / "curves.csv", dtype=str)
     last = curves[curves["epoch"] == str(mlgap_curves.EPOCHS)]
     lines = []
     for hasher, network in FOLLOWED.items():
         own = last[last["network"] == network]
-        for metric in mlgap_curves.METRICS:
+        for metric in mlgap_curves.METRICS if len(own) else ():
             before, after = "cifar10,pixels,class_label,cifar10_s2", f"{hasher},{mlgap_curves.N_BITS},none,0,{metric}"
             values = own[metric].astype(float)
             if name == "metrics.csv":
@@ -316,20 +327,22 @@ def _curves(curves: pd.DataFrame) -> list[str]:
     """Return the section on the networks that were scored as they learned."""
     names = ["mAP", "mAP[best]", "mAP[worst]", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2", "precision@r0", "empty@r0"]
     names += ["utilisation"]
-    last = curves[curves["epoch"] == mlgap_curves.EPOCHS].set_index("network")
+    reached = curves["epoch"].max()
+    last = curves[curves["epoch"] == reached].set_index("network")
     rows = []
     for network, (hasher, _) in mlgap_curves.NETWORKS.items():
         own = last.loc[[network]]
         rows.append([network, *(_mean_and_std(own[name]) for name in names), *PUBLISHED[hasher, mlgap_curves.N_BITS]])
     seconds = curves.loc[curves["epoch"] > 1, "seconds"]
+    unfinished = UNFINISHED.format(reached=reached, epochs=mlgap_curves.EPOCHS)
     text = CURVES_TEXT.format(
+        unfinished=unfinished if reached < mlgap_curves.EPOCHS else "",
         epochs=mlgap_curves.EPOCHS,
         learning_rate=f"{registry.get('hasher', 'buffer_zone')().learning_rate:g}",
         batch_size=mlgap_curves.OPTIONS["batch_size"],
         n_runs=curves["run"].nunique(),
         fastest=f"{seconds.min():.0f}",
         median=f"{seconds.median():.0f}",
-        hours=f"{8 * 750 * seconds.min() / 3600:.0f}",
     )
     header = ["", *names, "published mAP", "published mLGAP"]
     return [
@@ -343,6 +356,12 @@ def _curves(curves: pd.DataFrame) -> list[str]:
     ]
 
 
+UNFINISHED = """\
+**The training is not complete: these are the scores after {reached} of {epochs} epochs.** The learning rate has fallen
+only as far as the schedule of {epochs} epochs had reached, and `metrics.csv` and `summary.csv` have no rows of these
+networks yet.
+
+"""
 CURVES_TEXT = """\
 Made by `python tests/reference/mlgap_curves.py`: the three networks of table 1 for CIFAR-10 at 12 bits, deep
 supervised hashing and the buffer zone by both readings of its margin: `buffer_zone` has m = 2k as printed, and
@@ -353,10 +372,9 @@ epochs, and in a run the same first weights and the same batches. Runs: {n_runs}
 every fifth of the epochs, and the official division of the images. `curves.csv` has all metrics of all epochs that were
 scored.
 
-Test images were scored during the training only so that a reader sees whether an ordering still moves. Nothing was
-selected by these scores; the table is that of the last epoch. The fastest epoch took {fastest} CPU seconds, the median
-{median}, since other work shared the machine. At the fastest rate, table 1 as printed (two objectives, two lengths,
-CIFAR-10 and CIFAR-100, 750 epochs) would take {hours} hours of one core."""
+{unfinished}Test images were scored during the training only so that a reader sees whether an ordering still moves.
+Nothing was selected by these scores; the table is that of the last epoch scored. The fastest epoch took {fastest} CPU
+seconds, the median {median}; other work shared the machine, which makes them more."""
 
 
 def _differences(curves: pd.DataFrame) -> str:
@@ -378,12 +396,13 @@ def _gaps(curves: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _moving(curves: pd.DataFrame) -> str:
-    """Return whether the orderings of table 1 hold at the end, and how far they moved in the last third."""
+    """Return whether the orderings of table 1 hold at the end, and how they moved since two thirds of the epochs."""
     lines = []
-    third = mlgap_curves.EPOCHS - mlgap_curves.EPOCHS // 3
+    epochs = sorted(curves["epoch"].unique())
+    third = next(epoch for epoch in epochs if 3 * epoch >= 2 * epochs[-1] or epoch == epochs[-2])
     for network, gap in _gaps(curves).items():
         for name, sign in (("mAP", -1), *((f"mLGAP@r{r}", 1) for r in range(3))):
-            before, after = gap.loc[third, name], gap.loc[mlgap_curves.EPOCHS, name]
+            before, after = gap.loc[third, name], gap.loc[epochs[-1], name]
             holds = "as in the paper" if sign * after > 0 else "against the paper"
             if sign * before * sign * after < 0:
                 moved = "the ordering changed"
@@ -399,16 +418,17 @@ def _precisions() -> list[str]:
     if not path.exists():
         return []
     table = pd.read_csv(path)
+    table = table[table.groupby("run")["precision"].transform("nunique") == 2]
     names = ["seconds", "loss", "mAP", "mLGAP@r0", "mLGAP@r2"]
     rows = [
         [precision, *(_mean_and_std(table.loc[table["precision"] == precision, name]) for name in names)]
         for precision in ("float32", "bfloat16")
     ]
+    images, runs = mlgap_curves.PRECISION_IMAGES, table["run"].nunique()
     text = (
-        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep "
-        f"supervised hashing, ten epochs on {mlgap_curves.PRECISION_IMAGES['train']:,} images, "
-        f"{table['run'].nunique()} runs, scored with {mlgap_curves.PRECISION_IMAGES['test']:,} test images as queries; "
-        "seconds of a core per epoch."
+        "Training in bfloat16 compared with float32 (`mlgap_curves.py --precisions`, `precisions.csv`): deep supervised\n"
+        f"hashing, ten epochs on {images['train']:,} images, scored with {images['test']:,} test images as queries; runs: "
+        f"{runs}; CPU seconds per epoch, while\nother work shared the machine."
     )
     return [text, _table(["", *names], rows)]
 

@@ -59,7 +59,7 @@ COLUMNS = ("network", "run", "epoch", "seconds", "loss", *METRICS)
 def followed(own: type) -> type:
     """Return a neural hasher that scores its network after the first epoch and after every fifth."""
 
-    class Followed(own):  # type: ignore[misc]
+    class Followed(own):
         """A hasher that writes a row of scores for some epochs."""
 
         def follow(self, network: str, run: int, folder: Path) -> None:

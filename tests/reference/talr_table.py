@@ -1,8 +1,9 @@
 """TALR beside ITQ and LSH on the metric that each climbs: makes ``results/reference/talr/``.
 
-Run by hand, `python tests/reference/talr_table.py`. The digits need nothing. CIFAR-10 needs the GIST of its 60,000
-images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits, seeds
-and preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
+Run by hand, `python tests/reference/talr_table.py`, or with the argument `variants` for the start, the rate, the
+relaxations and `classifier` alone, which need the digits. The digits need nothing. CIFAR-10 needs the GIST of its
+60,000 images, which `snakemake --cores all --configfile workflow/config/cifar10_talr.yaml -- features` leaves. Splits,
+seeds and preprocessing are those of the settings digits_talr and cifar10_talr, so a run is one of theirs.
 """
 
 import os
@@ -240,6 +241,23 @@ def write(rows: list[dict[str, Any]], of_alpha: list[dict[str, Any]]) -> None:
     ).properties(width=260, height=180).resolve_scale(y="independent").save(FOLDER / "curves.svg")
 
 
+def write_varied(rows: list[dict[str, Any]]) -> None:
+    """Write the mean of each variant, and its mean difference from the default, or `classifier`'s from `talr_ap`."""
+    long = pd.DataFrame(rows)
+    default = long[long["variant"] == "default"].set_index(["hasher", "metric", "n_bits", "run"])["value"]
+    compared = long.assign(hasher=long["hasher"].replace("classifier", "talr_ap"))
+    own = pd.MultiIndex.from_frame(compared[["hasher", "metric", "n_bits", "run"]])
+    long["difference"] = long["value"] - default.loc[own].to_numpy()
+    table = long.groupby(["hasher", "metric", "variant", "n_bits"], sort=False, as_index=False).agg(
+        mean=("value", "mean"),
+        std=("value", "std"),
+        difference=("difference", "mean"),
+        standard_error=("difference", "sem"),
+        n_runs=("value", "size"),
+    )
+    table.to_csv(FOLDER / "variants.csv", index=False, float_format="%.4f", lineterminator="\n")
+
+
 def gains(long: pd.DataFrame) -> pd.DataFrame:
     """Return what each hasher of `CLIMBED` is above ITQ on its metric, run by run: mean and standard error."""
     values = long.pivot_table("value", ["dataset", "metric", "n_bits", "run"], "hasher")
@@ -282,7 +300,9 @@ def readme() -> None:
 
 
 def main() -> None:
-    write([row for dataset in ("digits", "cifar10") for row in cells(dataset)], list(alphas()))
+    if sys.argv[1:] != ["variants"]:
+        write([row for dataset in ("digits", "cifar10") for row in cells(dataset)], list(alphas()))
+    write_varied(list(varied()))
     readme()
 
 

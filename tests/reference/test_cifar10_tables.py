@@ -5,7 +5,9 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import yaml
 from scipy.fft import dctn
 
 from protocol.datasets import cifar10
@@ -64,3 +66,53 @@ def test_the_summary_is_that_of_the_runs(name):
         assert float(row["mean"]) == pytest.approx(np.mean(values), abs=2e-6)
         assert float(row["std"]) == pytest.approx(np.std(values, ddof=1), abs=2e-6)
         assert int(row["n_runs"]) == len(values)
+
+
+def test_the_page_is_made_from_the_stored_tables():
+    assert (tables.FOLDER / "README.md").read_text() == tables.page()
+
+
+def test_the_matched_runs_are_those_of_their_configuration():
+    config = yaml.safe_load((tables.ROOT / "workflow" / "config" / "cifar10_matched.yaml").read_text())
+    runs = pd.read_csv(tables.FOLDER / "matched.csv")
+    for column, key in {"feature": "features", "split": "splits", "hasher": "hashers", "metric": "metrics"}.items():
+        assert set(runs[column]) == set(config[key])
+    for feature, keys in config["features"].items():
+        own = runs[runs["feature"] == feature]
+        assert len(own) == keys.get("runs", config["runs"]) * 2 * 3 * 6 * 2
+    assert set(tables.VARIANTS) == set(config["features"])
+    assert set(tables.DATABASES) == set(config["splits"])
+    published = pd.read_csv(tables.PUBLISHED)
+    assert set(published["n_bits"]) == set(config["n_bits"])
+    assert set(published["hasher"]) == set(config["hashers"])
+
+
+def test_what_the_page_says_of_published_figures_is_what_the_runs_give():
+    """One figure by hand, then the statements."""
+    runs = pd.read_csv(tables.FOLDER / "matched.csv")
+    table = tables.compared(pd.read_csv(tables.FOLDER / "summary.csv"), runs)
+    own = runs.query(
+        "feature == 'gist_unit' and split == 'cifar10_5k' and hasher == 'itq' and n_bits == 32 and metric == 'mAP'"
+    )["value"]
+    assert len(own) == 10
+    at = table.query("hasher == 'itq' and n_bits == 32").index[0]
+    expected = (own.mean() - 0.1632) / own.std(ddof=1)
+    assert tables.off(table, "gist_unit/cifar10_5k")[at] == pytest.approx(expected)
+    default = (table["default"] - table["value"]).dropna()
+    assert (len(default), (default > 0).all(), round(default.mean(), 4)) == (15, True, 0.0064)
+    page = (tables.FOLDER / "README.md").read_text()
+    assert "have the same sign; their mean is +0.0064." in page
+    within = {
+        feature: (tables.off(table, f"{feature}/cifar10_5k").abs() <= 1).sum()
+        for feature in (tables.RECORDED, tables.UNIT)
+    }
+    assert within[tables.RECORDED] < 18 / 3 < 18 * 2 / 3 < within[tables.UNIT]  # what the page concludes
+    assert tables.earlier_run()[24] == 0.1264
+
+
+def test_the_page_names_what_else_the_improved_database_changes():
+    page = (tables.FOLDER / "README.md").read_text()
+    assert "`standard` ranks 59,000 images" in page
+    assert "`improved` ranks the other 46,000" in page
+    assert (tables.FOLDER / "../leak/leak.md").resolve().exists()
+    assert "](../leak/leak.md)" in page

@@ -41,16 +41,38 @@ def test_what_the_page_says_of_the_orderings_is_what_the_runs_give(kept):
 
 
 def test_the_last_epoch_of_the_curves_is_in_the_tables_and_on_the_page(kept):
+    """The tables have it once the training is complete; the page always has the last epoch, and says how far it is."""
     curves = pd.read_csv(tables.FOLDER / "curves.csv")
-    metrics = kept[0].set_index(["hasher", "run", "metric"])["value"].sort_index()
-    last = curves[curves["epoch"] == tables.mlgap_curves.EPOCHS].set_index(["network", "run"])
-    for hasher, network in tables.FOLLOWED.items():
-        for run, scores in last.loc[network].iterrows():
-            found = metrics.loc[hasher, run]
-            assert found.to_dict() == scores[list(tables.mlgap_curves.METRICS)].to_dict()
     page = (tables.FOLDER / "README.md").read_text()
     for part in tables._curves(curves):
         assert part in page
+    complete = curves["epoch"].max() == tables.mlgap_curves.EPOCHS
+    assert ("The training is not complete" in page) == (not complete)
+    for table, name in zip(kept, ("metrics.csv", "summary.csv"), strict=True):
+        rows = table[table["hasher"].isin(list(tables.FOLLOWED))]
+        n_values = len(tables.FOLLOWED) * len(tables.mlgap_curves.METRICS)
+        assert len(rows) == complete * n_values * (curves["run"].nunique() if name == "metrics.csv" else 1)
+        assert "".join(tables._followed_rows(name)) in (tables.FOLDER / name).read_text()
+
+
+def test_runs_are_compared_up_to_the_last_epoch_that_all_networks_reached():
+    networks, epochs = list(tables.mlgap_curves.NETWORKS), tables.mlgap_curves.EPOCHS
+
+    def rows(run, *last):
+        """Return a row for each fifth epoch of each network of a run."""
+        reached = zip(networks, last, strict=True)
+        lines = [[name, str(run), str(epoch)] for name, n in reached for epoch in range(5, n + 1, 5)]
+        return pd.DataFrame(lines, columns=["network", "run", "epoch"])
+
+    def found(*parts):
+        table = tables._comparable(pd.concat(parts))
+        return [(row.run, row.epoch) for row in table.itertuples() if row.network == networks[2]]
+
+    assert found(rows(0, 15, 10, 20)) == [("0", "5"), ("0", "10")]
+    assert found(rows(0, *[epochs] * 3), rows(1, 15, 10, 20), rows(2, 5, 5, 0)) == [
+        ("0", str(epoch)) for epoch in range(5, epochs + 1, 5)
+    ]
+    assert {run for run, _ in found(rows(1, *[epochs] * 3), rows(0, *[epochs] * 3))} == {"0", "1"}
 
 
 def test_a_gap_is_judged_by_its_sign_and_by_how_it_moved():

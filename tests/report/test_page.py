@@ -143,6 +143,19 @@ def test_splits_of_other_numbers_of_queries_are_told_apart(results):
     assert "standard and improved splits, 10 queries;" in of(results, "headline").text[0]
 
 
+def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(results):
+    improved = results.splits["improved"]
+    n_outside, n_trained = len(improved["database"]), len(improved["train"])
+    standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
+    told = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
+    _, said = of(told, "splits-compared").text
+    assert f"standard ranks {n_outside + n_trained:,} items, {n_trained:,} of them training items; " in said
+    assert f"improved ranks {n_outside:,} items, 0 of them training items (run 0)." in said
+    assert "differ in size and composition" in said
+    assert "not a leak of training items alone" in said
+    assert "results/reference/leak/" in said
+
+
 def test_official_parts_are_told_and_not_who_takes_them(results):
     """A split may take them as they are, or draw its own: the layout of each shows which."""
     parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}

@@ -11,7 +11,18 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.checks import ProtocolError
-from protocol.splits import DRAWN, PARTITIONS, Drawn, Listed, Official, Rest, SplitProtocol, draw_of, drawing_split
+from protocol.splits import (
+    DRAWN,
+    PARTITIONS,
+    Drawn,
+    Listed,
+    Official,
+    Rest,
+    SameAs,
+    SplitProtocol,
+    draw_of,
+    drawing_split,
+)
 
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 RNG = np.random.default_rng(0)
@@ -41,6 +52,7 @@ CASES = {
     "improved": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_620}),
     "cifar10_s1": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 59_000}),
     "cifar10_54k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 54_000}),
+    "cifar10_5k": (60_000, CIFAR, {}, {"query": 1_000, "train": 5_000, "database": 5_000}),
     "cifar10_s2": (
         60_000,
         CIFAR,
@@ -90,6 +102,7 @@ IN_DATABASE = {
     name: {"train"}
     for name in (
         "cifar10_s1",
+        "cifar10_5k",
         "cifar10_s2",
         "cifar10_10k",
         "cifar100_mlgap",
@@ -104,7 +117,7 @@ IN_DATABASE = {
 }
 IN_DATABASE["standard"] = {"train", "validation_query", "validation_database"}
 FROM_SEED = ["standard", "improved", "cifar10_s1", "cifar10_54k", "cifar10_10k", "nuswide_21", "labelme_2k"]
-FROM_SEED += ["coco_5k", "nuswide_81", "mirflickr_2k", "mirflickr_1k", "voc2012_1k"]
+FROM_SEED += ["cifar10_5k", "coco_5k", "nuswide_81", "mirflickr_2k", "mirflickr_1k", "voc2012_1k"]
 
 
 @functools.cache
@@ -148,7 +161,7 @@ def test_the_sizes_it_tells_before_drawing_are_those_it_draws(name):
 
 
 @pytest.mark.parametrize(("name", "part", "number"), [("query", "query", 100), ("train", "train", 500)])
-@pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k"])
+@pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k", "cifar10_5k"])
 def test_cifar10_has_as_many_of_each_class_as_the_papers_say(protocol, name, part, number):
     assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
 
@@ -163,6 +176,22 @@ def test_cifar_has_the_official_test_images_as_queries_and_learns_from_the_whole
     parts = draw(name)
     assert parts["query"].tolist() == list(range(50_000, 60_000))
     assert parts["train"].tolist() == parts["database"].tolist() == list(range(50_000))
+
+
+def test_a_database_may_be_declared_to_be_the_training_set():
+    parts = draw("cifar10_5k")
+    assert parts["database"].tolist() == parts["train"].tolist()
+    assert not np.shares_memory(parts["database"], parts["train"])
+    same = SplitProtocol(
+        {"query": Official("test", 2), "train": Official("train", 3), "database": SameAs("train")},
+        may_overlap={"database": ("train",)},
+    )
+    assert same.is_fixed("database")
+    assert not registry.get("split", "cifar10_5k").is_fixed("database")
+    with pytest.raises(ProtocolError, match=r"asks for query 3 \+ train 4 = 7 items, but there are 6"):
+        SplitProtocol(
+            {"query": Drawn(3), "train": Drawn(4), "database": SameAs("train")}, may_overlap={"database": ("train",)}
+        ).split(6, None, seed=0)
 
 
 @pytest.mark.parametrize(("part", "number"), [("query", 100), ("train", 500)])
@@ -194,7 +223,7 @@ SHARED = {
 
 
 def test_which_protocols_share_a_draw():
-    assert SHARED == {"thesis": ["improved", "standard"], "cifar10_1k_5k": ["cifar10_54k", "cifar10_s1"]}
+    assert SHARED == {"thesis": ["improved", "standard"], "cifar10_1k_5k": ["cifar10_54k", "cifar10_5k", "cifar10_s1"]}
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -330,6 +359,8 @@ def test_several_labels_are_drawn_at_random():
         own = hits[start : start + 40]
         assert own.std() < 2 * np.sqrt(own.mean())
         assert own.min() > 0
+    shared = 400 * (5 * 40 / 80 + 5 * 37.5 / 77.5)  # half of class 0's, and of what these leave to class 1
+    assert abs(hits[80:].sum() - shared) < 100, "items of both classes are drawn for the second one, too"
 
 
 def test_numbers_for_each_class_need_labels_and_enough_of_each():

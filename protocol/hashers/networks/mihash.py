@@ -112,7 +112,7 @@ def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width
     """
     n_centres = max(1, -int(-n_bits // bin_width)) + 1
     place = distance.clamp(0, n_bits) / bin_width
-    below = place.detach().long().clamp(max=n_centres - 2)
+    below = place.detach().long().clamp(min=0, max=n_centres - 2)  # NaN becomes a huge negative integer
     above = place - below
     histogram = distance.new_zeros(len(distance), n_centres).scatter_add(1, below, (1 - above) * counted)
     return histogram.scatter_add(1, below + 1, above * counted)

@@ -1,0 +1,422 @@
+"""Supervised hashers, the trivial baseline and ITQ compared: makes ``results/reference/supervised/``.
+
+Run by hand: `python tests/reference/supervised_tables.py run cifar10_supervised`, the same with `cifar10_supervised_s2`
+and `digits_supervised`, then without arguments, which writes the tables. CIFAR-10 needs the GIST of its 60,000 images,
+which `snakemake --cores all --configfile workflow/config/cifar10_supervised.yaml -- features` makes. Splits, seeds,
+preprocessing, grids and options are those of these experiments, so a run is one of theirs; it is made here in one
+process, since the pipeline starts a job for each of some hundred steps. A run that was interrupted resumes.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+if __name__ == "__main__":
+    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # the same bytes everywhere
+
+import numpy as np
+import pandas as pd
+import yaml
+from digits_table import digits
+from numpy.typing import NDArray
+
+from protocol import codes, configuration, registry, storage
+from protocol.configuration import Experiment
+from protocol.features import Preprocessing
+from protocol.hashers import TrainingSet
+from protocol.metrics import evaluate, mean
+from protocol.ranking import LabelRelevance, count
+from protocol.seeds import derive
+from protocol.selection import Validation, best, described, points
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "results" / "reference" / "supervised"
+PARTITIONS = ("query", "database", "train", "validation_query", "validation_database")
+PLACE = ["dataset", "feature", "ground_truth", "split"]
+CELL = [*PLACE, "hasher", "n_bits", "metric"]
+EXPERIMENTS = {"S1": "cifar10_supervised", "S2": "cifar10_supervised_s2", "digits": "digits_supervised"}
+BASELINES = ("classifier", "classifier_probabilities")
+LIST_OVER_TRIPLET_OVER_PAIR = [
+    ("talr_ap", "mihash"),
+    ("talr_ap", "dtsh"),
+    ("talr_ap", "dpsh"),
+    ("talr_ap", "hashnet"),
+    ("talr_ap", "ksh"),
+    ("dtsh", "dpsh"),
+    ("dtsh", "hashnet"),
+]
+BUCKETS_OVER_OTHERS = [
+    ("buffer_zone", "deep_supervised"),
+    ("m_dsh", "deep_squared"),
+    ("buffer_zone", "talr_ap"),
+    ("m_dsh", "talr_ap"),
+    ("buffer_zone", "hashnet"),
+    ("m_dsh", "hashnet"),
+]
+INTRODUCTION = """\
+# Supervised hashers, a trivial baseline and ITQ
+
+Hashers that learn from class labels on equal features, 512-d GIST: ITQ as the reference without labels, `classifier`
+(the Hadamard code of the class that logistic regression predicts) and `classifier_probabilities` (the sign of the sum
+of class codes that its probabilities weigh) as the trivial baseline, the classical methods `ksh`, `sdh` and `grh`,
+TALR's two, and networks with one hidden layer over the same features. The papers fine-tune convolutional networks, so
+levels are not comparable with theirs; this page judges their *order*.
+
+Tuning effort is equal: every hasher has a grid of three points for its most important option, and the point with the
+best mAP on 1,000 validation queries against 10,000 validation images is taken, in every run and at every code length.
+Networks make 20 epochs, and TALR as many minibatches as hold the same number of images. No test query has a part in
+it. The sizes are those of TALR's setting S1: 1,000 queries and 5,000 training images, equally many of each class, and
+59,000 images in the database. S1 itself has no validation partitions, so the split is the standard one.
+
+On S2 (10,000 queries, 50,000 training images, which are the database) the options are fixed: those that the grids
+selected most often at S1's sizes. A sixth of the validation images of these selections are queries of S2.
+
+mAP is expected over ties and over all relevant items. Intervals are 95 %: of a mean over two runs or more by Student's
+t, where a run draws queries, training set and seeds; of a single run over its queries, so without the variance between
+training runs, or missing where a run did not record it. Differences are paired by run. The code of the predicted class
+gives the same ranking at every length, since any two class codes differ in half of the bits. Every metric is in
+`summary.csv` and `runs.csv`, every point of every grid in `selection.csv`."""
+ABOUT_TALR = """\
+TALR's paper ranks list-wise objectives over triplets (`dtsh`) and these over pairs (`dpsh`, `hashnet`, `ksh`); `mihash`
+is its closest rival. Here `talr_ap` learns linear functions, and the networks have a hidden layer."""
+ABOUT_BUCKETS = """\
+The mLGAP paper puts its buffer zone over deep supervised hashing, the RAMAP paper m-DSH over deep squared hashing; both
+put objectives that look at buckets over those that aim at mAP."""
+
+
+def experiment(name: str) -> Experiment:
+    """Return a shipped experiment."""
+    return configuration.load(yaml.safe_load((ROOT / "workflow" / "config" / f"{name}.yaml").read_text()))
+
+
+def loaded(dataset: str, results: Path) -> tuple[NDArray[np.float32], NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    """Return the GIST of all images, not yet centred, their classes, and the row numbers of the official parts."""
+    if dataset == "digits":
+        return *digits(), {}
+    # The folder's name also has a digest if the archive came from a mirror.
+    (folder,) = (path for path in (results / "datasets").glob("*") if path.name.partition("-")[0] == dataset)
+    items = storage.read(folder / "items.h5")
+    official = {name.partition("/")[2]: rows for name, rows in items.items() if name.startswith("partitions/")}
+    return storage.read(folder / "gist" / "features.h5", ["X"])["X"], items["labels"], official
+
+
+class Run:
+    """The partitions of one run: prepared features, labels, and what is relevant to the queries."""
+
+    def __init__(self, of: Experiment, run: int, results: Path) -> None:
+        self._experiment, self._run, self._seed = of, run, of.config["seed"]
+        self._dataset = of.config["dataset"]
+        raw, y, official = loaded(self._dataset, results)
+        (self.split,) = of.config["splits"]
+        split = registry.get("split", self.split).split(
+            len(raw),
+            y,
+            seed=derive(self._seed, self._dataset, "split", run),
+            sizes=of.config["split_sizes"],
+            official=official,
+        )
+        steps = of.config["features"]["gist"]["preprocessing"]
+        fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[split["train"]], steps, seed=0)
+        self.X = {part: fitted.transform(raw[split[part]]) for part in PARTITIONS if len(split[part])}
+        self._y = {part: y[split[part]] for part in self.X}
+        self.training = TrainingSet(self.X["train"], self._y["train"])
+
+    def rows(self, hasher: str) -> list[dict[str, Any]]:
+        """Return the metrics of a hasher at every code length, with the options that were selected for it."""
+        use, found = self._experiment.hashers[hasher], []
+        metrics = self._experiment.config["metrics"]
+        for n_bits in self._experiment.features["gist"].n_bits:
+            seed = derive(self._seed, self._dataset, "gist", hasher, n_bits, self._run)
+            made, scores, grid, seconds = [], [], points(use.grid), []
+            for point in grid:
+                model = registry.get("hasher", use.plugin)(n_bits=n_bits, seed=seed, **use.options | point)
+                began = time.process_time()
+                made.append(model.fit(self.training))
+                seconds.append(round(time.process_time() - began, 2))
+                scores.append(self._validation.score(model, calls=100) if use.grid else 0.0)
+            chosen = best(scores)
+            packed = [codes.pack(made[chosen].transform(self.X[part])) for part in ("query", "database")]
+            relevance = LabelRelevance(self._y["query"], self._y["database"])
+            counts = count(*packed, n_bits, {"": relevance}, calls=100)[""]
+            of_queries = evaluate(counts, metrics)
+            values = {metric: mean(array) for metric, array in of_queries.items()}
+            errors = {metric: standard_error(array) for metric, array in of_queries.items()}
+            selected = {"points": grid, "validation": scores if use.grid else [], "seconds": seconds, "chosen": chosen}
+            place = {"run": self._run, "hasher": hasher, "n_bits": n_bits}
+            found.append({**place, **selected, "values": values, "errors": errors})
+        return found
+
+    @property
+    def _validation(self) -> Validation:
+        relevance = LabelRelevance(self._y["validation_query"], self._y["validation_database"])
+        criterion = self._experiment.config["selection"]
+        return Validation(self.X["validation_query"], self.X["validation_database"], relevance, criterion["metric"])
+
+
+def standard_error(values: NDArray[np.float64]) -> float | None:
+    """Return the standard error of a mean over queries; None of a metric of the database, which has one value."""
+    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else None
+
+
+def make(name: str, results: Path, runs: list[int] | None, hashers: list[str] | None) -> None:
+    """Write the scores of an experiment's runs below `results`, a file for each run and hasher."""
+    of, folder = experiment(name), results / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for run in range(of.config["runs"]) if runs is None else runs:
+        own = None
+        for hasher in hashers or of.features["gist"].hashers:
+            path = folder / f"{run}_{hasher}.json"
+            if not path.exists():
+                own = own or Run(of, run, results)
+                rows = own.rows(hasher)
+                path.with_suffix(".part").write_text(json.dumps(rows))
+                path.with_suffix(".part").replace(path)
+                sys.stderr.write(f"{name} run {run} {hasher}: {[round(row['values']['mAP'], 4) for row in rows]}\n")
+
+
+def collected(name: str, results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of an experiment's runs, and the points of the grids; empty if there are none."""
+    of, scores, searched = experiment(name), [], []
+    (split,) = of.config["splits"]
+    place = dict(zip(PLACE, (of.config["dataset"], "gist", "class_label", split), strict=True))
+    for path in sorted((results / name).glob("*.json")):
+        for row in json.loads(path.read_text()):
+            own = {"run": row["run"], "hasher": row["hasher"], "n_bits": row["n_bits"]}
+            for metric, value in row["values"].items():
+                scores.append({**place, **own, "metric": metric, "value": value})
+                scores[-1]["error"] = row.get("errors", {}).get(metric)
+            grid = of.hashers[row["hasher"]].grid
+            for number, point in enumerate(points(grid)):
+                score = row["validation"][number] if grid else None
+                chosen = number == row["chosen"] if "chosen" in row else point == row["options"]
+                texts = {
+                    "options": described(point),
+                    "chosen": chosen,
+                    "score": score,
+                    "seconds": row["seconds"][number],
+                }
+                searched.append({**place, **own, **texts})
+    return pd.DataFrame(scores), pd.DataFrame(searched)
+
+
+def summary(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return means and standard deviations over the runs, with the columns of an experiment's ``summary.csv``."""
+    found = runs.groupby(CELL, as_index=False)["value"].agg(mean="mean", std="std", n_runs="size")
+    return found.sort_values(CELL, ignore_index=True)
+
+
+def interval(values: pd.Series, errors: pd.Series | None = None) -> float:
+    """Return half of a 95 % interval: of a mean over runs by t, or, of a single run, over its queries."""
+    from scipy import stats
+
+    if len(values) > 1:
+        return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
+    return float("nan") if errors is None else float(1.96 * errors.iloc[0])
+
+
+def with_interval(mean: float, half: float, sign: str = "") -> str:
+    """Return a mean with half of its interval, where it has one."""
+    return f"{mean:{sign}.4f}" + ("" if np.isnan(half) else f" ± {half:.4f}")
+
+
+def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
+    """Return the means of a metric with their intervals as markdown, a hasher a row and a code length a column."""
+    own = runs[runs["metric"] == metric]
+    lengths = sorted(own["n_bits"].unique())
+    lines = [f"| hasher | runs | {' | '.join(f'{n} bits' for n in lengths)} |", "|---" * (2 + len(lengths)) + "|"]
+    for hasher in (name for name in order if (own["hasher"] == name).any()):
+        of_hasher = own[own["hasher"] == hasher]
+        cells = []
+        for n_bits in lengths:
+            rows = of_hasher[of_hasher["n_bits"] == n_bits]
+            cells.append(with_interval(rows["value"].mean(), interval(rows["value"], rows["error"])))
+        lines.append(f"| {hasher} | {of_hasher['run'].nunique()} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+class Comparison(NamedTuple):
+    """How much higher one hasher scores than another, over the runs that both have."""
+
+    above: str
+    below: str
+    differences: dict[int, tuple[float, float]]
+
+    @property
+    def sure(self) -> tuple[int, int]:
+        """The numbers of code lengths at which the 95 % interval is above 0, and below 0."""
+        values = self.differences.values()
+        return sum(mean - half > 0 for mean, half in values), sum(mean + half < 0 for mean, half in values)
+
+    def sentence(self) -> str:
+        """Return the comparison in words."""
+        means = [mean for mean, _ in self.differences.values()]
+        higher, (surely, not_at_all) = sum(mean > 0 for mean in means), self.sure
+        lengths = ", ".join(with_interval(mean, half, "+") for mean, half in self.differences.values())
+        return (
+            f"- `{self.above}` minus `{self.below}`: higher at {higher} of {len(means)} lengths; the interval is "
+            f"above 0 at {surely} and below 0 at {not_at_all} ({lengths})."
+        )
+
+
+def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Comparison | None:
+    """Return the paired differences of two hashers by code length; None where they share no run."""
+    own = runs[(runs["metric"] == metric) & runs["hasher"].isin([above, below])]
+    values = own.pivot_table("value", ["n_bits", "run"], "hasher")
+    errors = own.pivot_table("error", ["n_bits", "run"], "hasher", dropna=False)
+    if not {above, below} <= set(values):
+        return None
+    differences = (values[above] - values[below]).dropna()
+    found = {}
+    for n_bits, rows in differences.groupby("n_bits"):
+        # The two errors over the same queries, taken as independent: too wide where hashers agree on what is hard.
+        error = np.hypot(*(errors.loc[rows.index, [above, below]].to_numpy()[0])) if errors.size else float("nan")
+        found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error])))
+    return Comparison(above, below, found) if found else None
+
+
+def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> str:
+    """Return a sentence on each pair, after one on all of them."""
+    found = [own for own in (compared(runs, metric, *pair) for pair in pairs) if own is not None]
+    cells = [mean for own in found for mean, _ in own.differences.values()]
+    sure = [own.sure for own in found]
+    higher = sum(value > 0 for value in cells)
+    verdict = "holds" if higher == len(cells) else "does not hold" if higher <= len(cells) / 2 else "holds in part"
+    total = (
+        f"By {metric} the order **{verdict}**: of {len(cells)} differences {higher} are above 0, "
+        f"{sum(up for up, _ in sure)} with their whole interval; {sum(down for _, down in sure)} are below 0 with it."
+    )
+    return "\n".join([total, "", *(own.sentence() for own in found)]) if found else "Not run."
+
+
+def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
+    """Return whether TALR beats the trivial baseline, in a sentence, and the differences with who else does."""
+    verdicts, lines = [], []
+    for code in BASELINES:
+        found = compared(runs, "mAP", "talr_ap", code)
+        if found is not None:
+            higher, n = sum(mean > 0 for mean, _ in found.differences.values()), len(found.differences)
+            verdict = {n: "beats", 0: "loses to"}.get(higher, f"at {higher} of {n} code lengths only beats")
+            verdicts.append(f"**{verdict}** `{code}`")
+            lines.append(found.sentence())
+    means = runs[runs["metric"] == "mAP"].pivot_table("value", "hasher", "n_bits")
+    if BASELINES[-1] in means.index:
+        above = (means > means.loc[BASELINES[-1]]).all(axis=1)
+        names = [f"`{name}`" for name in means.index[above]]
+        lines.append(f"- above `{BASELINES[-1]}` at every length: {', '.join(names) or 'no hasher'}")
+    return f"On {data} `talr_ap` {' and '.join(verdicts)} by mAP.", "\n".join(lines)
+
+
+def of_split(runs: pd.DataFrame, dataset: str, split: str) -> pd.DataFrame:
+    return runs[(runs["dataset"] == dataset) & (runs["split"] == split)]
+
+
+def page(folder: Path) -> str:
+    """Return what the tables say, from the tables alone."""
+    runs, searched = (pd.read_csv(folder / f"{name}.csv") for name in ("runs", "selection"))
+    made = json.loads((folder / "provenance.json").read_text())
+    order = list(experiment(EXPERIMENTS["S1"]).features["gist"].hashers)
+    s1, s2 = of_split(runs, "cifar10", "standard"), of_split(runs, "cifar10", "cifar10_s2")
+    small = of_split(runs, "digits", "standard")
+    parts = [INTRODUCTION]
+    parts += ["## mAP", f"CIFAR-10, sizes of S1:\n\n{table(s1, 'mAP', order)}"]
+    parts += [f"CIFAR-10, S2:\n\n{table(s2, 'mAP', order)}" if len(s2) else "S2 was not run."]
+    parts += [f"Digits, each hasher at its defaults:\n\n{table(small, 'mAP', order)}"]
+    parts += ["## Does TALR beat the trivial baseline?"]
+    for own, name in ((s1, "CIFAR-10 at S1's sizes"), (s2, "CIFAR-10, S2,"), (small, "the digits")):
+        parts += against_baseline(own, name) if (own["hasher"] == "talr_ap").any() else []
+    parts += ["## The order of TALR's paper: list-wise over triplets over pairs", ABOUT_TALR]
+    parts += [ordering(s1, "mAP", LIST_OVER_TRIPLET_OVER_PAIR)]
+    if len(s2):
+        parts += [
+            "On S2, with intervals over the queries of one run:",
+            ordering(s2, "mAP", LIST_OVER_TRIPLET_OVER_PAIR),
+        ]
+    parts += ["## Bucket-aware objectives over others", ABOUT_BUCKETS]
+    for metric in ("RAMAP@r2", "mLGAP@r2"):
+        parts += [f"### {metric}", table(s1, metric, order), ordering(s1, metric, BUCKETS_OVER_OTHERS)]
+        if len(s2):
+            parts += [f"S2:\n\n{table(s2, metric, order)}", ordering(s2, metric, BUCKETS_OVER_OTHERS)]
+    for metric, name in (("precision@r2", "Precision within radius 2"), ("utilisation", "Utilisation")):
+        parts += [f"## {name}", f"CIFAR-10, sizes of S1:\n\n{table(s1, metric, order)}"]
+    parts += ["## Selected options", selected(searched, order), "## Training time", seconds(searched, order)]
+    parts += ["## Provenance", "\n".join(f"- {name}: {text}" for name, text in made.items())]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def selected(searched: pd.DataFrame, order: list[str]) -> str:
+    """Return how often each point of a grid was selected, over runs and code lengths."""
+    own = searched[searched["options"].notna()]
+    lines = ["How often each point was selected, over runs and code lengths:", "", "| hasher | points |", "|---|---|"]
+    for hasher in (name for name in order if (own["hasher"] == name).any()):
+        times = own[own["hasher"] == hasher].groupby("options", sort=False)["chosen"].sum()
+        lines.append(f"| {hasher} | {', '.join(f'{point}: {count}' for point, count in times.items())} |")
+    return "\n".join(lines)
+
+
+def seconds(searched: pd.DataFrame, order: list[str]) -> str:
+    """Return the median CPU seconds of a fit."""
+    median = searched.pivot_table("seconds", "hasher", ["dataset", "split"], "median")
+    median = median.reindex([name for name in order if name in median.index])
+    lines = ["CPU seconds of one core for a fit, medians over runs, code lengths and points of the grids:", ""]
+    lines += [
+        f"| hasher | {' | '.join(' '.join(column) for column in median)} |",
+        "|---" * (1 + len(median.columns)) + "|",
+    ]
+    for hasher, values in median.iterrows():
+        lines.append(f"| {hasher} | {' | '.join('' if np.isnan(x) else f'{x:.1f}' for x in values)} |")
+    return "\n".join(lines)
+
+
+def write(results: Path, folder: Path = FOLDER) -> None:
+    """Write the tables of all runs that are there, and the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = [collected(name, results) for name in EXPERIMENTS.values()]
+    runs = pd.concat([scores for scores, _ in found if len(scores)], ignore_index=True)
+    searched = pd.concat([rows for _, rows in found if len(rows)], ignore_index=True)
+    runs = runs.sort_values([*CELL[:5], "run", *CELL[5:]], ignore_index=True)
+    order = [*PLACE, "run", "hasher", "n_bits"]
+    runs[[*order, "metric", "value", "error"]].to_csv(
+        folder / "runs.csv", index=False, float_format="%.9g", lineterminator="\n"
+    )
+    summary(runs).to_csv(folder / "summary.csv", index=False, float_format="%.9g", lineterminator="\n")
+    columns = [*order, "options", "chosen", "score", "seconds"]
+    searched.sort_values(order, kind="stable")[columns].to_csv(
+        folder / "selection.csv", index=False, float_format="%.6g", lineterminator="\n"
+    )
+    (folder / "provenance.json").write_text(json.dumps(provenance(results), indent=2) + "\n")
+    (folder / "README.md").write_text(page(folder))
+
+
+def provenance(results: Path) -> dict[str, str]:
+    """Return how the tables were made."""
+    (features,) = (results / "datasets").glob("cifar10*/gist/features.h5")
+    record = storage.read_provenance(features)
+    libraries = ("numpy", "scipy", "scikit-learn", "torch", "hashing-protocol")
+    configs = ", ".join(f"`workflow/config/{name}.yaml`" for name in EXPERIMENTS.values())
+    return {
+        "made by": "`python tests/reference/supervised_tables.py`, one thread for each process",
+        "experiments": f"{configs}, seed 0; every other seed derives from it as in the pipeline",
+        "features of CIFAR-10": f"digest `{record['digest']}`, options {json.dumps(record['parameters'])}",
+        "data": "; ".join(record["notes"]) or "the official archive",
+        "versions": f"Python {platform.python_version()}, {', '.join(f'{name} {version(name)}' for name in libraries)}",
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("step", nargs="?", choices=["run"])
+    parser.add_argument("experiment", nargs="?")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--runs", type=int, nargs="*")
+    parser.add_argument("--hashers", nargs="*")
+    given = parser.parse_args()
+    if given.step:
+        make(given.experiment, given.results, given.runs, given.hashers)
+    else:
+        write(given.results)
