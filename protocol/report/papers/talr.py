@@ -128,13 +128,14 @@ def _has_method(rows: "pd.DataFrame") -> bool:
 
 
 def _of_block(evidence: Evidence, block: _Block) -> "pd.DataFrame":
-    """Return the rows of a block, of one denominator."""
+    """Return the rows of a block, of one denominator: of the experiments and features with a method of the paper."""
     rows = evidence.rows(
         dataset=block.dataset, split=block.split, n_bits=block.lengths, extension="none", ground_truth="class_label"
     )
     names = [block.metric, *(f"{block.metric}[{denominator}]" for denominator in _DENOMINATORS)]
     there = [name for name in names if name in set(rows["metric"])]
-    return having(rows[rows["mean"].notna()], metric=there[:1])
+    rows = having(rows[rows["mean"].notna()], metric=there[:1])
+    return rows.groupby(["experiment", "feature"], sort=False).filter(_has_method)
 
 
 def _table(name: str, evidence: Evidence, blocks: Sequence[_Block], caption: str, digits: int) -> Table:

@@ -122,6 +122,7 @@ def test_talr_table_1_keeps_the_layout_and_marks_the_best_of_each_source():
     place = {"split": "cifar10_s1"}
     rows = scores("talr_ap", 12, {"mAP": 0.31}, **place) + scores("itq", 12, {"mAP": 0.16}, **place)
     rows += scores("dpsh", 24, {"mAP": 0.2}, **place) + scores("talr_ap", 64, {"mAP": 0.9}, **place)
+    rows += scores("lsh", 12, {"mAP": 0.12}, **place, experiment="without a method of the paper")
     drawn = DRAWINGS["talr_table_1"](made(summary=rows))
     (own,) = drawn.tables
     assert own.groups == [[("", 2), ("CIFAR-10, S1 (AP)", 4)]]
