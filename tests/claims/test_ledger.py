@@ -51,6 +51,7 @@ WITH_REFERENCE_RESULTS: dict[str, str] = {
     "S4-12": PARTLY,
     "X-12": PARTLY,
     "X-14": NOT_ON_SUBSTITUTE,
+    "X-15": ON_SUBSTITUTE,
     "X-17": PARTLY,
 }
 BY_ID = {claim.id: claim for claim in claims.all_claims()}

@@ -80,8 +80,9 @@ selected most often at S1's sizes. A sixth of the validation images of these sel
 mAP is expected over ties and over all relevant items. Intervals are 95 %: of a mean over two runs or more by Student's
 t, where a run draws queries, training set and seeds; of a single run over its queries, so without the variance between
 training runs, or missing where a run did not record it. Differences are paired by run. The code of the predicted class
-gives the same ranking at every length, since any two class codes differ in half of the bits. Every metric is in
-`summary.csv` and `runs.csv`, every point of every grid in `selection.csv`."""
+gives the same ranking at every length, since any two class codes differ in half of the bits. Every metric of every run
+is in `runs.csv`, the mean over the runs that all supervised hashers have in `summary.csv`, every point of every grid
+in `selection.csv`."""
 ABOUT_TALR = """\
 TALR's paper ranks list-wise objectives over triplets (`dtsh`) and these over pairs (`dpsh`, `hashnet`, `ksh`); `mihash`
 is its closest rival. Here `talr_ap` learns linear functions, and the networks have a hidden layer."""
@@ -206,8 +207,15 @@ def collected(name: str, results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return means and standard deviations over the runs, with the columns of an experiment's ``summary.csv``."""
-    found = runs.groupby(CELL, as_index=False)["value"].agg(mean="mean", std="std", n_runs="size")
+    """Return means and standard deviations with the columns of an experiment's ``summary.csv``, for the ledger.
+
+    They are over the runs that all hashers of a split have, so that means can be compared. ITQ is left out: its cells
+    on the standard split are those of `results/reference/cifar10`, which has 2,000 training images.
+    """
+    supervised = runs[runs["hasher"] != "itq"]
+    n_hashers = supervised.groupby(PLACE)["hasher"].transform("nunique")
+    common = supervised[supervised.groupby([*PLACE, "run"])["hasher"].transform("nunique") == n_hashers]
+    found = common.groupby(CELL, as_index=False)["value"].agg(mean="mean", std="std", n_runs="size")
     return found.sort_values(CELL, ignore_index=True)
 
 

@@ -3,6 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
 import supervised_tables as made
 
 TABLES = ("runs", "summary", "selection")
