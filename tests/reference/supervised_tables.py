@@ -302,8 +302,8 @@ def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> s
     higher = sum(value > 0 for value in cells)
     verdict = "holds" if higher == len(cells) else "does not hold" if higher <= len(cells) / 2 else "holds in part"
     total = (
-        f"By {metric} the order **{verdict}** ({len(found)} of {len(pairs)} pairs of hashers were run): of {len(cells)} "
-        f"differences {higher} are above 0, "
+        f"By {metric} the order **{verdict}** ({len(found)} of {len(pairs)} pairs of hashers were run): of "
+        f"{len(cells)} differences {higher} are above 0, "
         f"{sum(up for up, _ in sure)} with their whole interval; {sum(down for _, down in sure)} are below 0 with it."
     )
     return "\n".join([total, "", *(own.sentence() for own in found), *(f"- not run: {pair}" for pair in missing)])
