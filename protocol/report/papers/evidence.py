@@ -63,7 +63,7 @@ class Evidence:
             summary=summary,
             radii=_named(tables["radii"], _RADII, uses),
             histogram=_named(tables["histogram"], _HISTOGRAM, uses),
-            alpha=_with_alpha(summary, {hasher: own for hasher, own in options.items() if "alpha" in own}),
+            alpha=_with_slope(summary, options),
             printed=results.printed,
         )
 
@@ -88,7 +88,7 @@ class Evidence:
             table = _table(experiment / "summary.csv").assign(experiment=experiment.absolute().name)
             summary = _named(table, _SUMMARY)
             summaries.append(summary)
-            alphas.append(_with_alpha(summary, _options_with_alpha(experiment)))
+            alphas.append(_with_slope(summary, _options(experiment)))
         summaries += [table for kind, table in stored if kind == "summary"]
         alphas += [table for kind, table in stored if kind == "alpha"]
         return cls(
@@ -176,19 +176,19 @@ def _displayed(experiments: Iterable[Path], name: str, columns: Iterable[str]) -
     return tables
 
 
-def _options_with_alpha(experiment: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the options of the hashers of an experiment that have an alpha, by name, from their models of run 0."""
-    found = {}
-    for path in _files(experiment, "*/*/run0/talr_*/models.h5"):
-        parameters = storage.read_provenance(path)["parameters"]
-        if "alpha" in parameters:
-            found[path.parent.name] = parameters
-    return found
+def _options(experiment: Path) -> dict[str, Mapping[str, Any]]:
+    """Return the options of TALR's hashers of an experiment by name, from their models of run 0."""
+    paths = _files(experiment, "*/*/run0/talr_*/models.h5")
+    return {path.parent.name: storage.read_provenance(path)["parameters"] for path in paths}
 
 
-def _with_alpha(summary: "pd.DataFrame", options: Mapping[str, Mapping[str, Any]]) -> "pd.DataFrame":
-    """Return the scores of the hashers that have an alpha, with it."""
-    own = having(summary, hasher=[*options], extension="none")
+def _with_slope(summary: "pd.DataFrame", options: Mapping[str, Mapping[str, Any]]) -> "pd.DataFrame":
+    """Return the scores of the hashers whose options give the slope of tanh and its growth, with both.
+
+    Other hashers have an option alpha of another meaning, without a growth.
+    """
+    sloped = {hasher: own for hasher, own in options.items() if {"alpha", "growth"} <= set(own)}
+    own = having(summary, hasher=[*sloped], extension="none")
     for name in ("alpha", "growth"):
-        own = own.assign(**{name: own["hasher"].map({hasher: given[name] for hasher, given in options.items()})})
+        own = own.assign(**{name: own["hasher"].map({hasher: given[name] for hasher, given in sloped.items()})})
     return own.assign(variant="")[[*_ALPHA]]

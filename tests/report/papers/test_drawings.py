@@ -203,7 +203,7 @@ def test_rows_of_an_experiment(results):
     assert set(own.summary["experiment"]) == {"made"}
     assert set(own.radii["dataset"]) == {"digits"}
     assert own.alpha.empty
-    options = {"lsh": {"alpha": 5.0, "growth": 1.0}}
+    options = {"lsh": {"alpha": 5.0, "growth": 1.0}, "itq": {"alpha": 1.5}}
     uses = {"lsh": "talr_ap"}
     changed = dataclasses.replace(results, setting=results.setting | {"hasher_options": options, "hasher_uses": uses})
     alpha = Evidence.of_experiment(changed).alpha
