@@ -168,7 +168,7 @@ def cases_2_and_3() -> Values:
     note="The proposition is judged as printed, without a condition. Smallest example against it: 3 bits, each of the "
     "8 codes a class of its own; every query finds its own code first, mAP is 1, and all codes are used. A data set of "
     "one class is another example. The proof adds two assumptions, with which the bound holds: there are two classes "
-    "or more, and none of them lies on a single code. The bound is not sharp then: with 3 bits no more than half the "
+    "or more, and none of them with a single code. The bound is not sharp then: with 3 bits no more than half the "
     "codes can be used; an integer program found half with 4 bits (8 of 16) too, and nothing better than half with 5 "
     "(16 of 32). That classes lie farther apart than they are wide is enough for mAP 1, not necessary.",
     errata=("E0-05",),

@@ -519,14 +519,14 @@ def numbers_of_a_query() -> Values:
     """Count random codes with 1 and 3 levels of relevance against 1,000 and 20,000 items."""
     found = {}
     for n_bits, n_levels in itertools.product((16, 64), (1, 3)):
-        kept = []
+        counters = []
         for n_items in (1000, 20_000):
             rng = np.random.default_rng(0)
             query, database = codes.pack(rng.random((4, n_bits)) < 0.5), codes.pack(rng.random((n_items, n_bits)) < 0.5)
             relevance = LabelRelevance(np.ones((4, n_levels), dtype=bool), rng.random((n_items, n_levels)) < 0.5)
             counts = count(query, database, n_bits, {"class": relevance}, largest_bucket=False)["class"]
-            kept.append((counts.retrieved.size + counts.at_level.size) // len(query))
-        found[f"{n_bits} bits, {n_levels} levels"] = kept
+            counters.append((counts.retrieved.size + counts.at_level.size) // len(query))
+        found[f"{n_bits} bits, {n_levels} levels"] = counters
     return found
 
 

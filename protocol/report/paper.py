@@ -62,7 +62,7 @@ def _latex(table: Table) -> str:
 
 
 def _markdown(table: Table) -> str:
-    """Return a table with its caption; the headings above a column stand in its name."""
+    """Return a table with its caption; a column's name includes the headings above it."""
     rows = [
         [f"**{text}**" if (down, across) in table.strong else text for across, text in enumerate(row)]
         for down, row in enumerate(table.rows)

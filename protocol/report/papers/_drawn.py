@@ -158,7 +158,7 @@ def lacking(wanted: Iterable[Any], found: Iterable[Any]) -> list[str]:
 
 
 def cell(value: float | None, digits: int) -> str:
-    """Return a value as it stands in a table of a paper.
+    """Return a value as a paper's table prints it.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def cell(value: float | None, digits: int) -> str:
 
 
 def series_colour(names: Sequence[str], column: str = "method", *, title: str | None = None) -> Any:
-    """Return a colour for each series; the legend has room for long names."""
+    """Return a colour for each series, with a legend wide enough for long names."""
     import altair as alt
 
     legend = alt.Legend(labelLimit=300, symbolOpacity=1)

@@ -124,7 +124,7 @@ def _figure(name: str, title: str, other: str, place: dict[str, Any], rows: "pd.
 
 
 def _heading(rows: "pd.DataFrame", other: str) -> str:
-    """Return what stands above the panel of the other metric; with mAP, whose lines may coincide, its values."""
+    """Return the title of the other metric's panel; for mAP, whose lines may coincide, it has the values."""
     if other != "mAP":
         return f"{other}@R"
     means = rows[rows["quantity"] == "mAP"].drop_duplicates("method").set_index("method")["value"]

@@ -12,6 +12,7 @@ from protocol.report.papers._drawn import (
     by_place,
     cell,
     file_name,
+    printed_name,
     sentences,
     series_colour,
     series_shape,
@@ -23,19 +24,10 @@ from protocol.report.papers.evidence import Evidence, having
 if TYPE_CHECKING:
     import pandas as pd
 
-_NAMES = {
-    "BRE": "bre",
-    "MACHash": "machash",
-    "FastHash": "fasthash",
-    "StructHash": "structhash",
-    "HashNet": "hashnet",
-    "DPSH": "dpsh",
-    "DTSH": "dtsh",
-    "MIHash": "mihash",
-    "TALR-AP": "talr_ap",
-}
-"""The methods of the tables in the order of the paper, with the plug-ins; those of some are not part of the project."""
+_METHODS = ("BRE", "MACHash", "FastHash", "StructHash", "HashNet", "DPSH", "DTSH", "MIHash", "TALR-AP")
+"""The methods of the tables in the order of the paper; the first four are not part of the project."""
 _TRAINED = ("hashnet", "dpsh", "dtsh", "mihash", "talr_ap")
+_PLUGINS = {printed_name(plugin, plugin): plugin for plugin in _TRAINED}
 _DENOMINATORS = ("retrieved", "min", "all")
 _OBJECTIVES = {"talr_ap": "mAP", "talr_ndcg": "nDCG"}
 _ALPHA_NEEDS = (
@@ -62,7 +54,7 @@ class _Block:
     claim : str
         The claim that expects the printed values.
     prefix : str
-        What stands before the name of the method among the claim's values.
+        What precedes the method in the names of the claim's values.
     """
 
     title: str
@@ -141,12 +133,13 @@ def _of_block(evidence: Evidence, block: _Block) -> "pd.DataFrame":
 def _table(name: str, evidence: Evidence, blocks: Sequence[_Block], caption: str, digits: int) -> Table:
     """Return a table: the methods that the paper lacks, then those of the paper, each as printed and then ours."""
     ours = {block.title: _of_block(evidence, block) for block in blocks}
-    lines = list(_lines(ours, blocks, lambda plugin: plugin not in _NAMES.values()))
-    for method, plugin in _NAMES.items():
+    lines = list(_lines(ours, blocks, lambda plugin: plugin not in _TRAINED))
+    for method in _METHODS:
         values = [value for block in blocks for value in _printed(evidence, block, method)]
         if any(value is not None for value in values):
             lines.append((method, PRINTED, values))
-        lines += _lines(ours, blocks, plugin.__eq__)
+        if method in _PLUGINS:
+            lines += _lines(ours, blocks, _PLUGINS[method].__eq__)
     metrics = sorted({metric for rows in ours.values() for metric in rows["metric"].unique()})
     return Table(
         name.replace("_", "-"),

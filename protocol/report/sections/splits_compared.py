@@ -40,14 +40,14 @@ def section(results: Results) -> Section:
 
 def _databases(results: Results, splits: list[str]) -> str:
     """Return how the databases differ, and why the distance is not a leak of training items alone."""
-    told = []
+    databases = []
     for split, parts in results.splits.items():
         if split in splits:
             n_trained = int(np.isin(parts["train"], parts["database"]).sum())
-            told.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
+            databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
     return (
-        f"The databases differ in size and composition: {'; '.join(told)} (run 0). So the distance is not a leak of "
-        "training items alone. The target `leak` measures that leak: it trains on one of two databases of equal size "
+        f"The databases differ in size and composition: {'; '.join(databases)} (run 0). So the distance is not a leak "
+        "of training items alone. The target `leak` measures that leak: it trains on one of two databases of equal size "
         "and class balance and ranks both. Its results for CIFAR-10 are in results/reference/leak/."
     )
 
