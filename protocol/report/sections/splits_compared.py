@@ -47,8 +47,8 @@ def _databases(results: Results, splits: list[str]) -> str:
             databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
     return (
         f"The databases differ in size and composition: {'; '.join(databases)} (run 0). So the distance is not a leak "
-        "of training items alone. The target `leak` measures that leak: it trains on one of two databases of equal size "
-        "and class balance and ranks both. Its results for CIFAR-10 are in results/reference/leak/."
+        "of training items alone. The target `leak` measures that leak: it trains on one of two databases of equal "
+        "size and class balance and ranks both. Its results for CIFAR-10 are in results/reference/leak/."
     )
 
 
