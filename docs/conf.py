@@ -3,7 +3,10 @@
 import shutil
 from pathlib import Path
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 from protocol import __version__
 
@@ -17,7 +20,8 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 4
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+html_math_renderer = "mathml"
 
 # Every reference must lead somewhere, except to names of other packages, whose documentation is not at hand offline.
 nitpicky = True
@@ -55,7 +59,14 @@ def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:
     source[0] = source[0].replace("](../../results/reference/", "](../results/")
 
 
+def _formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without a script from the network."""
+    translator.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Connect the two steps above."""
+    """Connect the steps above."""
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("builder-inited", _copy_stored_results)
     app.connect("source-read", _link_to_copies)
