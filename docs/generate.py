@@ -31,23 +31,25 @@ _TITLES = {
     "finding": "Findings of the audit",
 }
 _ABOVE = {
-    "dataset": "The key `dataset` of a config file names a data set, and `dataset_options` sets its options. Files that "
-    "are downloaded come from the official address or from a [mirror](../how-to/index.md).",
-    "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file names them.",
-    "ground_truth": "Definitions of the database items that are relevant to a query. The key `ground_truths` of a config "
-    "file names them.",
-    "split": "A split protocol declares where the queries, the validation sets, the training set and the database come "
-    "from, their sizes, and which of them may overlap. The key `splits` of a config file names protocols; sizes that a "
-    "protocol leaves open are in the key `split_sizes`.",
-    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key `hashers` "
-    "of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists values to select from.",
-    "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: `mAP@K[all]` is "
-    "requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
-    "A query without relevant items, or with an empty Hamming ball, leads to 0/0. By default this counts 0 and the query "
-    "stays in the mean; `empty: drop` in a config file leaves it out. Ties count with their expected value unless the "
-    "name of the metric states otherwise.",
-    "convention": "A convention is a way in which a paper or a tool scores: its metrics, and how it treats undefined "
-    "values. `protocol evaluate --convention NAME` applies it.",
+    "dataset": "The key `dataset` of a config file names a data set, and `dataset_options` sets its options. "
+    "Files that are downloaded come from the official address or from a [mirror](../how-to/index.md).",
+    "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
+    "names them.",
+    "ground_truth": "Definitions of the database items that are relevant to a query. The key `ground_truths` of a "
+    "config file names them.",
+    "split": "A split protocol declares where the queries, the validation sets, the training set and the database "
+    "come from, their sizes, and which of them may overlap. The key `splits` of a config file names protocols; "
+    "sizes that a protocol leaves open are in the key `split_sizes`.",
+    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
+    "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
+    "values to select from.",
+    "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: "
+    "`mAP@K[all]` is requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
+    "A query without relevant items, or with an empty Hamming ball, leads to 0/0. By default this counts 0 and "
+    "the query stays in the mean; `empty: drop` in a config file leaves it out. Ties count with their expected "
+    "value unless the name of the metric states otherwise.",
+    "convention": "A convention is a way in which a paper or a tool scores: its metrics, and how it treats "
+    "undefined values. `protocol evaluate --convention NAME` applies it.",
     "finding": "Everything that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
