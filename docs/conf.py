@@ -13,7 +13,7 @@ from protocol import __version__
 DOCS = Path(__file__).parent
 
 project = "protocol"
-author = "the maintainers of hashing-protocol"
+author = "the protocol authors"
 copyright = f"2026, {author}"  # noqa: A001
 version = release = __version__
 
