@@ -80,7 +80,7 @@ def test_the_locks_cover_every_dependency_and_agree():
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    run, test = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test"))
+    run, test, docs = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test", "docs"))
     extras = project["optional-dependencies"]
     for extra in (project["dependencies"], *(extras[name] for name in ("pipeline", "fast", "hdf5", "report", "build"))):
         for wanted in extra:
@@ -88,8 +88,13 @@ def test_the_locks_cover_every_dependency_and_agree():
             assert wanted.startswith("hashing-protocol[") or f"\n{name}==" in run, wanted
     for wanted in extras["test"]:
         assert f"\n{wanted}==" in test, wanted
-    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test)]
+    for wanted in extras["docs"]:
+        assert f"\n{re.split('[<>=]', wanted)[0]}==" in docs, wanted
+    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test, docs)]
     assert pins[0] <= pins[1]
+    # The continuous integration installs the lock of the site into the environment of the tests.
+    names = {pin.partition("==")[0] for pin in pins[1]}
+    assert [pin for pin in sorted(pins[2] - pins[1]) if pin.partition("==")[0] in names] == []
 
 
 def test_the_locks_name_no_host():
