@@ -52,16 +52,12 @@ def denominators() -> Any:
     given = {"query_labels": labels[:500], "database_labels": labels[500:]}
     values = hp.evaluate(codes[:500], codes[500:], metrics=list(names), **given).metrics
     table = pd.DataFrame([(*names[name], value) for name, value in values.items()], columns=["K", "denominator", "mAP"])
+    ticks = alt.Axis(values=[5, 10, 50, 100, 500])
     return (
         alt.Chart(table)
         .mark_line(point=True)
         .encode(
-            alt.X(
-                "K:Q",
-                scale=alt.Scale(type="log", nice=False),
-                title="cutoff K",
-                axis=alt.Axis(values=[5, 10, 50, 100, 500]),
-            ),
+            alt.X("K:Q", scale=alt.Scale(type="log", nice=False), title="cutoff K", axis=ticks),
             alt.Y("mAP:Q", title="mAP@K", scale=alt.Scale(domain=[0, 1])),
             alt.Color("denominator:N", scale=alt.Scale(scheme="dark2")),
             alt.Shape("denominator:N"),
@@ -78,9 +74,7 @@ def near_duplicates() -> Any:
         alt.Chart(table)
         .mark_point(size=30)
         .encode(
-            alt.X(
-                "difference:Q", title="mAP without these queries, minus mAP of all queries", axis=alt.Axis(format="g")
-            ),
+            alt.X("difference:Q", title="change of mAP without these queries", axis=alt.Axis(format="g")),
             alt.Y("split:N", title=None),
             alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
             alt.Row("ground_truth:N", title=None),
