@@ -1,7 +1,9 @@
 """Configuration of the documentation site: sphinx-build -W --keep-going docs docs/_build."""
 
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
@@ -26,6 +28,9 @@ html_math_renderer = "mathml"
 # Every reference must lead somewhere, except to names of other packages, whose documentation is not at hand offline.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!protocol\.).*")]
+
+suppress_warnings = ["ref.python"]  # a name in an annotation that classes of two packages have
+napoleon_use_ivar = True  # attributes are described once, where they are properties as well
 
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -61,8 +66,20 @@ def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:
 
 def _formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML, which browsers show without a script from the network."""
-    translator.body.append(tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block)))
+    translator.body.append(
+        tex2mathml(node.astext().replace(r"\iff", r"\Leftrightarrow"), as_block=isinstance(node, nodes.math_block))
+    )
     raise nodes.SkipNode
+
+
+def _escape_attributes(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Escape the underscore at the end of learned attributes, which would be a link to a target of that name."""
+    lines[:] = [
+        re.sub(r"(?<=\w)_(?!\w)", r"\\_", line)
+        if line.startswith(":vartype ")
+        else re.sub(r"^(:ivar \w+)_:", r"\1\_:", line)
+        for line in lines
+    ]
 
 
 def setup(app: Sphinx) -> None:
@@ -70,3 +87,4 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("builder-inited", _copy_stored_results)
     app.connect("source-read", _link_to_copies)
+    app.connect("autodoc-process-docstring", _escape_attributes, priority=900)  # after napoleon

@@ -7,6 +7,8 @@ import argparse
 import dataclasses
 import functools
 import inspect
+import itertools
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -53,13 +55,37 @@ _ABOVE = {
     "finding": "Everything that `protocol audit` can find in a split. Each finding is an error, a warning or "
     "information; the same finding can be an error under one protocol and inherent in another.",
 }
+_PACKAGES = {
+    "auditing": "Auditing",
+    "claims": "Claims of the papers",
+    "comparison": "Comparison",
+    "configuration": "Configuration",
+    "datasets": "Data sets",
+    "downloads": "Downloads",
+    "evaluation": "Evaluation",
+    "features": "Features",
+    "groundtruth": "Ground truths",
+    "hashers": "Hashers",
+    "metrics": "Metrics",
+    "ranking": "Ranking and counting",
+    "report": "Report",
+    "selection": "Selection of options",
+    "splits": "Splits",
+    "studies": "Studies",
+}
 _NOT_SHOWN = ("name", "summary", "plugin", "module", "files", "statistics", "check", "iterations")
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Return the functions that write the pages, by the page's name."""
     listed = {f"{kind.replace('_', '-')}s": functools.partial(_listed, kind) for kind in _TITLES}
-    return listed | {"command-line": _command_line, "configuration": reference.page, "claims": _claims}
+    listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
+    return listed | {
+        "command-line": _command_line,
+        "configuration": reference.page,
+        "config-files": _config_files,
+        "claims": _claims,
+    }
 
 
 def _listed(kind: str) -> str:
@@ -128,8 +154,32 @@ def _options(kind: str, name: str) -> Iterator[str]:
         yield "\n" + tables.markdown(["option", "values", "default", "description"], rows)
 
 
+def _package(name: str) -> str:
+    """Return the page with the public names of a package, and the modules of its plug-ins, from their docstrings."""
+    kinds = [kind for kind, package in registry.PACKAGES.items() if package == name and kind != "split"]
+    modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
+    directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
+    return f"# {_PACKAGES[name]}: `protocol.{name}`\n\n```{{eval-rst}}\n{directives}\n```\n"
+
+
+def _config_files() -> str:
+    """Return the page with the first comment of every shipped config file."""
+    rows = []
+    for path in sorted((FOLDER.parents[1] / "workflow" / "config").glob("*.yaml")):
+        lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+        text = " ".join(line.strip("# ") for line in lines)
+        rows.append([f"[`{path.name}`](../../workflow/config/{path.name})", text])
+    above = (
+        "The experiments in `workflow/config/`. `snakemake --configfile workflow/config/NAME.yaml` runs one, and "
+        "`protocol check workflow/config/NAME.yaml` prints what it would run. [Configuration](configuration.md) "
+        "describes the keys."
+    )
+    return "\n\n".join(["# Config files", above, tables.markdown(["file", "what it runs"], rows)]) + "\n"
+
+
 def _command_line() -> str:
-    """Return the page with the help of every command."""
+    """Return the page with the help of every command, 100 columns wide."""
+    os.environ["COLUMNS"] = "100"
     parser = cli._parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     helps = [f"## `{own.prog}`\n\n```text\n{own.format_help()}```" for own in commands.choices.values()]
@@ -151,4 +201,6 @@ def _claims() -> str:
 
 if __name__ == "__main__":
     for name, page in pages().items():
-        (FOLDER / f"{name}.md").write_text(page())
+        file = FOLDER / f"{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(page())
