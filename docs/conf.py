@@ -74,12 +74,11 @@ def _formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -
 
 def _escape_attributes(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Escape the underscore at the end of learned attributes, which would be a link to a target of that name."""
-    lines[:] = [
-        re.sub(r"(?<=\w)_(?!\w)", r"\\_", line)
-        if line.startswith(":vartype ")
-        else re.sub(r"^(:ivar \w+)_:", r"\1\_:", line)
-        for line in lines
-    ]
+    for place, line in enumerate(lines):
+        if line.startswith((":vartype ", ":type ", ":rtype:")):
+            lines[place] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line)
+        elif line.startswith(":ivar "):
+            lines[place] = re.sub(r"^(:ivar \w+)_:", r"\1\_:", line)
 
 
 def setup(app: Sphinx) -> None:

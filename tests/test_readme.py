@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 from page_blocks import DOCS, blocks, folder_of_a_reader
 
+from protocol import claims, registry
 from protocol.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -141,3 +142,21 @@ def test_the_container_has_the_tested_python_and_lock():
     assert "-r envs/run.lock" in README.partition("```sh")[2].partition("```")[0]
     assert 'ENTRYPOINT ["snakemake"]' in text
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
+
+
+def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
+    guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
+    assert "\nsphinx-build -W --keep-going docs docs/_build\n" in guide
+    assert "\n.venv/bin/sphinx-build -q -W --keep-going docs docs/_build\n" in script
+    for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
+        assert (ROOT / path).exists() or "PACKAGE" in path, path
+
+
+def test_the_changelog_counts_what_there_is():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    counted = {
+        kind: int(re.search(rf"(\d+) {words}", text)[1])
+        for kind, words in {"hasher": "hashers", "split": "split"}.items()
+    }
+    assert counted == {kind: len(registry.names(kind)) for kind in counted}
+    assert f"tests {len(claims.all_claims())} claims" in text

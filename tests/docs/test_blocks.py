@@ -48,25 +48,26 @@ def test_the_blocks_print_what_the_page_shows(page, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_config_files_of_the_page_are_accepted(page, tmp_path, monkeypatch):
-    """A file with `experiment` is complete; others change keys of the default."""
+    """A file with `dataset` is complete; others change keys of the default."""
     default = yaml.safe_load(configuration.DEFAULT.read_text())
     (tmp_path / "mirror").mkdir()
     monkeypatch.chdir(tmp_path)
     for block in blocks((DOCS / f"{page}.md").read_text()):
         if block.language == "yaml" and block.reason is None:
             config = yaml.safe_load(block.text)
-            assert configuration.load(config if "experiment" in config else default | config)
+            assert configuration.load(config if "dataset" in config else default | config)
 
 
 @pytest.mark.parametrize("page", WRITTEN)
 def test_what_the_page_names_exists(page, root):
     text = (DOCS / f"{page}.md").read_text()
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs|results/reference)/[\w./-]+)`", text):
-        assert (root / path).exists() or re.search(f"(Write|This is) `{re.escape(path)}`", text), path
+        assert (root / path).exists() or re.search(rf"(Write|This is|^)\s*`{re.escape(path)}`:", text, re.M), path
     for path in re.findall(r"\]\((?!http)([\w./-]+)(?:#[\w-]*)?\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         assert (DOCS / page).parent.joinpath(path).exists(), path
     for name in re.findall(r"`(\w+[.]yaml)`", text):
-        assert (root / "workflow" / "config" / name).exists() or f"# {name}" in text or f"here `{name}`" in text, name
+        own = (f"# {name}", f"here `{name}`", f'"{name}"')
+        assert (root / "workflow" / "config" / name).exists() or any(words in text for words in own), name
 
 
 def test_the_other_tests_read_their_pages(root):
