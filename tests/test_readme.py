@@ -1,68 +1,73 @@
-"""The README says what is true."""
+"""The README is true, and so are the files of the project that it and the guides name."""
 
-import ast
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
-import numpy as np
-import pytest
 import yaml
+from page_blocks import DOCS, blocks, folder_of_a_reader
 
-from protocol import configuration, registry
-from protocol.cli.list import markdown
+from protocol import claims, registry
+from protocol.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("kind", [*registry.PACKAGES, "convention", "finding"])
-def test_tables_are_those_of_the_registry(kind):
-    (table,) = re.findall(rf"<!-- {kind} -->\n(.*?)\n<!-- end -->", README, re.S)
-    assert table == markdown(kind), f"print it again with: protocol list {kind}s --markdown"
-
-
 def test_the_first_two_sh_blocks_are_one_command_each():
-    blocks = re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M)
-    assert len(blocks) == 2
-    assert all(block.count("\n") == 1 for block in blocks)
+    commands = re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M)[:2]
+    assert all(command.count("\n") == 1 for command in commands)
+    assert [command.split("/")[-1].split()[0] for command in commands] == ["snakemake", "pytest"]
 
 
-def test_the_hasher_it_shows_works(monkeypatch):
-    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
-    monkeypatch.setattr(registry, "_records", dict(registry._records))
-    space = {"__name__": "protocol.hashers.mean"}
-    exec(compile(ast.parse(code), "README.md", "exec"), space)
-    X = np.random.default_rng(0).standard_normal((5, 4))
-    model = registry.get("hasher", "mean")(n_bits=3).fit(X)
-    assert (model.transform(X) == (X[:, :3] > X[:, :3].mean(axis=0))).all()
-    registry._find.cache_clear()
+def test_it_is_short():
+    assert README.count("\n") <= 150
+
+
+def test_its_other_blocks_print_what_it_shows(tmp_path, monkeypatch):
+    def example(page):
+        return next(block for block in blocks((DOCS / "how-to" / page).read_text()))
+
+    with folder_of_a_reader(tmp_path) as namespace:
+        example("score-your-own-codes.md").printed({})
+        subprocess.run(["sh", "-ec", example("audit-in-continuous-integration.md").text], check=True)
+        shown = list(blocks(README))[2:]
+        assert [block.language for block in shown] == ["python", "sh", "sh"]
+        for block in shown:
+            printed = block.printed(namespace)
+            assert block.output
+            assert block.shows(printed), printed
 
 
 def test_what_it_names_is_there():
     for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs)/[\w./-]+)`", README):
-        assert (ROOT / path).exists() or path == "protocol/hashers/mean.py", path
+        assert (ROOT / path).exists(), path
     for path in re.findall(r"\]\(([\w./-]+)\)", README):
         assert (ROOT / path).exists(), path
-    for name in re.findall(r"`(\w+[.]yaml)`", README):
-        assert (ROOT / "workflow" / "config" / name).exists(), name
 
 
-def test_the_targets_it_names_are_rules():
+def test_its_everyday_commands_are_valid(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    commands = re.findall(r"`((?:protocol|snakemake) ?[^`]*)`", README.partition("## Everyday commands")[2])
+    assert len(commands) == 7
+    assert {shlex.split(command)[0] for command in commands} == {"protocol", "snakemake"}
+    for command in commands:
+        if command.startswith(("protocol list", "protocol check")):
+            assert main(shlex.split(command)[1:]) == 0
+    assert "mAP@K[all]" in capsys.readouterr().out
+
+
+def test_the_picture_of_the_report_is_small():
+    assert 50_000 < (ROOT / "docs" / "report.png").stat().st_size < 300_000
+
+
+def test_the_targets_that_the_guide_names_are_rules():
     files = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
     rules = {name for file in files for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
-    (others,) = re.findall(r"`snakemake metrics` \(or (.+?)\);", README)
-    targets = re.findall(r"`(\w+)`", others) + re.findall(r"snakemake (?:[^`\n]* -- )?(\w+)[ `\n]", README)
-    assert {"downloads", "metrics", "leak", "paper"} <= set(targets) <= rules
-
-
-def test_its_plug_ins_with_options_of_their_own_are_a_configuration():
-    (text,) = re.findall(r"^    (ground_truths: .+?)\n\n", README, re.S | re.M)
-    default = yaml.safe_load(configuration.DEFAULT.read_text())
-    uses = yaml.safe_load(text.replace("\n    ", "\n"))
-    experiment = configuration.load({**default, **uses})
-    assert set(experiment.hashers) == {"lsh", "itq", "itq_5"}
-    assert set(experiment.ground_truths) == {"class_label", "nearest_10"}
-    assert set(experiment.features) == {"gist", "gist_16"}
+    rows = re.findall(r"^\| (`.+?) \|", (DOCS / "how-to" / "rerun-a-stage.md").read_text(), re.M)
+    targets = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert {"downloads", "metrics", "leak", "paper"} <= targets <= rules
 
 
 def test_the_conda_environment_has_the_versions_of_the_lock():
@@ -80,7 +85,7 @@ def test_the_locks_cover_every_dependency_and_agree():
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    run, test = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test"))
+    run, test, docs = ((ROOT / "envs" / f"{name}.lock").read_text() for name in ("run", "test", "docs"))
     extras = project["optional-dependencies"]
     for extra in (project["dependencies"], *(extras[name] for name in ("pipeline", "fast", "hdf5", "report", "build"))):
         for wanted in extra:
@@ -88,8 +93,13 @@ def test_the_locks_cover_every_dependency_and_agree():
             assert wanted.startswith("hashing-protocol[") or f"\n{name}==" in run, wanted
     for wanted in extras["test"]:
         assert f"\n{wanted}==" in test, wanted
-    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test)]
+    for wanted in extras["docs"]:
+        assert f"\n{re.split('[<>=]', wanted)[0]}==" in docs, wanted
+    pins = [set(re.findall(r"^([\w-]+==\S+)", text, re.M)) for text in (run, test, docs)]
     assert pins[0] <= pins[1]
+    # The continuous integration installs the lock of the site into the environment of the tests.
+    names = {pin.partition("==")[0] for pin in pins[1]}
+    assert [pin for pin in sorted(pins[2] - pins[1]) if pin.partition("==")[0] in names] == []
 
 
 def test_the_locks_name_no_host():
@@ -120,7 +130,7 @@ def test_the_tested_pytorch_is_one_that_the_extra_allows():
     name, version = line.split("==")
     assert name == wanted.name
     assert version in wanted.specifier
-    assert "`pip install -c envs/learned.txt -e '.[learned]'`" in README
+    assert "\npip install -c envs/learned.txt -e '.[learned]'\n" in (DOCS / "how-to" / "train-networks.md").read_text()
 
 
 def test_the_container_has_the_tested_python_and_lock():
@@ -132,3 +142,21 @@ def test_the_container_has_the_tested_python_and_lock():
     assert "-r envs/run.lock" in README.partition("```sh")[2].partition("```")[0]
     assert 'ENTRYPOINT ["snakemake"]' in text
     assert (ROOT / "profiles" / "default" / "config.yaml").exists()  # which Snakemake finds next to the Snakefile
+
+
+def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
+    guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
+    assert "\nsphinx-build -W --keep-going docs docs/_build\n" in guide
+    assert "\n.venv/bin/sphinx-build -q -W --keep-going docs docs/_build\n" in script
+    for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
+        assert (ROOT / path).exists() or "PACKAGE" in path, path
+
+
+def test_the_changelog_counts_what_there_is():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    counted = {
+        kind: int(re.search(rf"(\d+) {words}", text)[1])
+        for kind, words in {"hasher": "hashers", "split": "split"}.items()
+    }
+    assert counted == {kind: len(registry.names(kind)) for kind in counted}
+    assert f"tests {len(claims.all_claims())} claims" in text

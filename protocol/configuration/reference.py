@@ -1,10 +1,6 @@
-"""The reference page of config files, made from the declarations in `schema`.
-
-python -m protocol.configuration.reference > docs/reference/configuration.md
-"""
+"""The reference page of config files, made from the declarations in `schema`."""
 
 import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +10,7 @@ _ABOVE = """\
 # Configuration
 
 A config file is YAML and describes one experiment. This page is generated from the declarations against which config
-files are checked, by `python -m protocol.configuration.reference > docs/reference/configuration.md`.
+files are checked.
 
 `protocol check FILE` checks a config file and prints what would run. `--config KEY=VALUE` changes a key, there and in
 `snakemake`. `protocol list` lists the plug-ins, and `protocol list hashers itq` the options of one of them.
@@ -81,7 +77,3 @@ def _default(declared: Mapping[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -23,7 +23,7 @@ class BagOfWords(Feature):
     """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
 
     With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
-    h_w = #{i : w = argmin_j |x_i - v_j|} and the vector is h / |h|_2. Equally near words: the first counts.
+    ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. Equally near words: the first counts.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class BagOfWords(Feature):
     Notes
     -----
     Raw descriptors are those of `dense_sift`, uint8 (n, grid^2, 128). Only the vocabulary is learned, and from training
-    images only. Distances are compared as x.v - |v|^2 / 2 in float32.
+    images only. Distances are compared as ``x.v - |v|^2 / 2`` in float32.
 
     References
     ----------

@@ -30,7 +30,8 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
         P_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{|S_{q,r}|}, \quad
         R_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{N^+_q}
 
-    The ball of query q has |S| items within radius r, relevant ones |S^+|; all in all N^+ items are relevant to it.
+    The ball of query q has ``|S|`` items within radius r, ``|S^+|`` of them relevant; N^+ items of the
+    database are relevant to it.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
         \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{k}{i}
 
-    The ball S_r has V(r) buckets b, empty ones included. As P(r) = relevant items / |S_r|, a term is the relevant items
-    over the largest bucket and V(r).
+    The ball S_r has V(r) buckets b, empty ones included. As P(r) = relevant items / ``|S_r|``, a term is the
+    relevant items over the largest bucket and V(r).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     Notes
     -----
     The paper names neither the radius of its table 1 nor the value of an empty ball, where P and the penalty are both
-    0/0. A term is RAMAP's times |S_r| over the largest bucket, so mLGAP is never below RAMAP at the same radius.
+    0/0. A term is RAMAP's times ``|S_r|`` over the largest bucket, so mLGAP is never below RAMAP at the same radius.
 
     References
     ----------

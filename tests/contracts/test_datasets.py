@@ -86,6 +86,12 @@ def test_datasets_without_files_load_and_match_their_statistics(name):
         np.testing.assert_array_equal(rows[:], again.arrays[array][:])
 
 
+def test_the_dataset_of_the_guide(shown):
+    record = shown("how-to/add-a-data-set", "datasets")
+    check_facts(record)
+    check_data(record, record.plugin({}))
+
+
 def test_digits_and_cifar10_are_there():
     assert {"cifar10", "digits"} <= set(registry.names("dataset"))
     assert "digits" in WITHOUT_FILES

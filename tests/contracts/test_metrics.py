@@ -1,6 +1,7 @@
 """What every registered metric keeps to; each check is also shown a metric that breaks it."""
 
 import copy
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +156,17 @@ def test_what_it_is_defined_on(name):
 @pytest.mark.parametrize("name", registry.names("metric"))
 def test_facts(name):
     says_what_it_is(registry.entry("metric", name))
+
+
+def test_the_metric_of_the_guide(shown):
+    record = shown("how-to/add-a-metric", "metrics")
+    metric = functools.partial(record.plugin, radius=2)
+    says_what_it_is(record)
+    for check in CHECKS:
+        check(metric)
+    declares_what_it_needs(metric, record.needs)
+    with pytest.raises(AssertionError):
+        depends_on_the_ranking_alone(metric)
 
 
 def declares_what_it_needs(metric, needs, nearest=0):

@@ -1,4 +1,4 @@
-"""The README's commands for one's own images, features and codes, run as they stand there on small made files."""
+"""The commands of docs/how-to/run-on-your-own-data.md, run as they stand there on small made files."""
 
 import re
 import shlex
@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.workflow
-README = (Path(__file__).parents[2] / "README.md").read_text()
-SECTION = README.partition("## Your own images, features or codes")[2].partition("\n## ")[0]
-COMMANDS = re.findall(r"^    (.+)$", SECTION, re.M)
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "run-on-your-own-data.md").read_text()
+COMMANDS = re.findall(r"^```sh\n(.+?)\n```$", PAGE, re.M)
 PER_CLASS = 150
 
 
@@ -26,7 +25,7 @@ def project(project):
 
 
 def run(project, command):
-    """Run a command of the README in the project's folder, with this Python's programs."""
+    """Run a command of the page in the project's folder, with this Python's programs."""
     program, *arguments = shlex.split(command)
     return subprocess.run(
         [sys.executable, "-m", program, *arguments],

@@ -1,0 +1,89 @@
+"""Configuration of the documentation site: sphinx-build -W --keep-going docs docs/_build."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+from protocol import __version__
+
+DOCS = Path(__file__).parent
+
+project = "protocol"
+author = "the protocol authors"
+copyright = f"2026, {author}"  # noqa: A001
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["deflist", "dollarmath"]
+html_math_renderer = "mathml"
+
+# Every reference must lead somewhere, except to names of other packages, whose documentation is not at hand offline.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!protocol\.).*")]
+
+suppress_warnings = ["ref.python"]  # a name in an annotation that classes of two packages have
+napoleon_use_ivar = True  # attributes are described once, where they are properties as well
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"protocol {version}"
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def _copy_stored_results(_app: Sphinx) -> None:
+    """Copy the pages and figures of the stored results into the site, which can't show files outside its folder."""
+    shutil.rmtree(DOCS / "results", ignore_errors=True)
+    for file in sorted((DOCS.parent / "results" / "reference").glob("*/*")):
+        if file.suffix in (".md", ".svg"):
+            target = DOCS / "results" / file.parent.name / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+
+
+def _link_to_copies(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Let links to stored results, which the pages write as in the repository, lead to the copies."""
+    source[0] = source[0].replace("](../../results/reference/", "](../results/")
+
+
+def _formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which browsers show without a script from the network."""
+    translator.body.append(
+        tex2mathml(node.astext().replace(r"\iff", r"\Leftrightarrow"), as_block=isinstance(node, nodes.math_block))
+    )
+    raise nodes.SkipNode
+
+
+def _escape_attributes(_app: Sphinx, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Escape the underscore at the end of learned attributes, which would be a link to a target of that name."""
+    for place, line in enumerate(lines):
+        if line.startswith((":vartype ", ":type ", ":rtype:")):
+            lines[place] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", line)
+        elif line.startswith(":ivar "):
+            lines[place] = re.sub(r"^(:ivar \w+)_:", r"\1\_:", line)
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the steps above."""
+    app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
+    app.connect("builder-inited", _copy_stored_results)
+    app.connect("source-read", _link_to_copies)
+    app.connect("autodoc-process-docstring", _escape_attributes, priority=900)  # after napoleon

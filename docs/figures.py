@@ -1,0 +1,121 @@
+"""Draw the figures of docs/explanation from the stored reference results: ``python docs/figures.py``.
+
+The figure of the denominators is computed from the digits of scikit-learn, in a second; all others are read from
+``results/reference``.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+import protocol as hp
+from protocol.report.drawing import pictures
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "explanation" / "figures"
+REFERENCE = ROOT / "results" / "reference"
+BITS = alt.X("n_bits:O", title="code length (bits)", axis=alt.Axis(labelAngle=0))
+SIZE = {"width": 250, "height": 200}
+
+
+def reference_map() -> pd.DataFrame:
+    """Return the means of the reference experiment on CIFAR-10, class labels and the standard split, by metric."""
+    table = pd.read_csv(REFERENCE / "cifar10" / "summary.csv")
+    table = table[(table["ground_truth"] == "class_label") & (table["split"] == "standard")]
+    return table.pivot_table("mean", ["hasher", "n_bits"], "metric").reset_index()
+
+
+def ties() -> Any:
+    """Draw mAP with the range between the worst and the best order of ties, by code length."""
+    table = reference_map()
+    table = table[table["hasher"].isin(["itq", "lsh", "sklsh"])][["hasher", "n_bits", "mAP", "mAP[best]", "mAP[worst]"]]
+    table = table.rename(columns={"mAP[best]": "best", "mAP[worst]": "worst"})
+    base = alt.Chart(table).encode(BITS)
+    span = base.mark_rule(strokeWidth=6, opacity=0.35).encode(alt.Y("worst:Q", title="mAP"), alt.Y2("best:Q"))
+    point = base.mark_point(filled=True, color="black", size=40).encode(alt.Y("mAP:Q"))
+    columns = alt.Column("hasher:N", title=None)
+    return (span + point).properties(width=150, height=SIZE["height"]).facet(columns)
+
+
+def denominators() -> Any:
+    """Draw mAP at the cutoff K of one set of codes, by K and denominator."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    codes = hp.get("hasher", "itq")(n_bits=32, seed=0).fit(images[500:]).transform(images)
+    cutoffs = (5, 10, 20, 50, 100, 150, 200, 400, 800, 1297)
+    names = {f"mAP@{k}[{by}]": (k, by) for k in cutoffs for by in ("all", "min", "retrieved")}
+    given = {"query_labels": labels[:500], "database_labels": labels[500:]}
+    values = hp.evaluate(codes[:500], codes[500:], metrics=list(names), **given).metrics
+    table = pd.DataFrame([(*names[name], value) for name, value in values.items()], columns=["K", "denominator", "mAP"])
+    ticks = alt.Axis(values=[5, 10, 50, 100, 500])
+    return (
+        alt.Chart(table)
+        .mark_line(point=True)
+        .encode(
+            alt.X("K:Q", scale=alt.Scale(type="log", nice=False), title="cutoff K", axis=ticks),
+            alt.Y("mAP:Q", title="mAP@K", scale=alt.Scale(domain=[0, 1])),
+            alt.Color("denominator:N", scale=alt.Scale(scheme="dark2")),
+            alt.Shape("denominator:N"),
+        )
+        .properties(width=380, height=220)
+    )
+
+
+def near_duplicates() -> Any:
+    """Draw the change of mAP that leaving out the queries with a near-duplicate makes, by split and ground truth."""
+    table = pd.read_csv(REFERENCE / "near_duplicates" / "duplicates.csv")
+    table = table[table["metric"] == "mAP"][["ground_truth", "split", "n_bits", "hasher", "difference"]]
+    return (
+        alt.Chart(table)
+        .mark_point(size=30)
+        .encode(
+            alt.X("difference:Q", title="change of mAP without these queries", axis=alt.Axis(format="g")),
+            alt.Y("split:N", title=None),
+            alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
+            alt.Row("ground_truth:N", title=None),
+        )
+        .properties(width=380, height=80)
+    )
+
+
+def buckets() -> Any:
+    """Draw mAP, RAMAP and mLGAP by code length: the first rises with it, the others fall."""
+    metrics = ["mAP", "RAMAP@r2", "mLGAP@r2"]
+    table = reference_map().melt(["hasher", "n_bits"], metrics, var_name="metric")
+    table = table[table["hasher"].isin(["itq", "lsh", "pcah", "sklsh"])]
+    lines = (
+        alt.Chart(table)
+        .mark_line(point=True)
+        .encode(
+            BITS,
+            alt.Y("value:Q", title=None),
+            alt.Color("hasher:N", scale=alt.Scale(scheme="dark2")),
+            alt.Shape("hasher:N"),
+        )
+        .properties(width=170, height=SIZE["height"])
+    )
+    return lines.facet(alt.Column("metric:N", title=None, sort=metrics)).resolve_scale(y="independent")
+
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "ties": ties,
+    "denominators": denominators,
+    "near-duplicates": near_duplicates,
+    "buckets": buckets,
+}
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write every figure as SVG to a folder."""
+    specs = [draw().configure_view(stroke=None).to_dict() for draw in FIGURES.values()]
+    for name, picture in zip(FIGURES, pictures(specs), strict=True):
+        (folder / f"{name}.svg").write_bytes(picture["svg"])
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

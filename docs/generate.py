@@ -1,0 +1,206 @@
+"""The generated pages of docs/reference/, from the code that they describe.
+
+python docs/generate.py
+"""
+
+import argparse
+import dataclasses
+import functools
+import inspect
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from protocol import claims, cli, registry, tables
+from protocol.auditing import KINDS
+from protocol.cli.list import markdown
+from protocol.configuration import reference
+from protocol.configuration.options import options, plain
+from protocol.evaluation import CONVENTIONS
+
+FOLDER = Path(__file__).parent / "reference"
+_TITLES = {
+    "dataset": "Data sets",
+    "feature": "Features",
+    "ground_truth": "Ground truths",
+    "split": "Splits",
+    "hasher": "Hashers",
+    "metric": "Metrics",
+    "convention": "Conventions",
+    "finding": "Findings of the audit",
+}
+_ABOVE = {
+    "dataset": "The key `dataset` of a config file names a data set, and `dataset_options` sets its options. "
+    "Files that are downloaded come from the official address or from a [mirror](../how-to/index.md).",
+    "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
+    "names them.",
+    "ground_truth": "Definitions of the database items that are relevant to a query. The key `ground_truths` of a "
+    "config file names them.",
+    "split": "A split protocol declares where the queries, the validation sets, the training set and the database "
+    "come from, their sizes, and which of them may overlap. The key `splits` of a config file names protocols; "
+    "sizes that a protocol leaves open are in the key `split_sizes`.",
+    "hasher": "A hasher learns hash functions from the training set and encodes queries and database. The key "
+    "`hashers` of a config file names hashers, `hasher_options` sets their options, and `hasher_grids` lists "
+    "values to select from.",
+    "metric": "Names of metrics in config files, commands and results. K, R and beta stand for numbers: "
+    "`mAP@K[all]` is requested as `mAP@1000[all]`, `precision@rR` as `precision@r2`, `F_beta@rR` as `F0.5@r2`.\n\n"
+    "A query without relevant items, or with an empty Hamming ball, leads to 0/0. By default this counts 0 and "
+    "the query stays in the mean; `empty: drop` in a config file leaves it out. Ties count with their expected "
+    "value unless the name of the metric states otherwise.",
+    "convention": "A convention is a way in which a paper or a tool scores: its metrics, and how it treats "
+    "undefined values. `protocol evaluate --convention NAME` applies it.",
+    "finding": "Everything that `protocol audit` can find in a split. Each finding is an error, a warning or "
+    "information; the same finding can be an error under one protocol and inherent in another.",
+}
+_PACKAGES = {
+    "auditing": "Auditing",
+    "claims": "Claims of the papers",
+    "comparison": "Comparison",
+    "configuration": "Configuration",
+    "datasets": "Data sets",
+    "downloads": "Downloads",
+    "evaluation": "Evaluation",
+    "features": "Features",
+    "groundtruth": "Ground truths",
+    "hashers": "Hashers",
+    "metrics": "Metrics",
+    "ranking": "Ranking and counting",
+    "report": "Report",
+    "selection": "Selection of options",
+    "splits": "Splits",
+    "studies": "Studies",
+}
+_NOT_SHOWN = ("name", "summary", "plugin", "module", "files", "statistics", "check", "iterations")
+
+
+def pages() -> dict[str, Callable[[], str]]:
+    """Return the functions that write the pages, by the page's name."""
+    listed = {f"{kind.replace('_', '-')}s": functools.partial(_listed, kind) for kind in _TITLES}
+    listed |= {f"python/{package}": functools.partial(_package, package) for package in _PACKAGES}
+    return listed | {
+        "command-line": _command_line,
+        "configuration": reference.page,
+        "config-files": _config_files,
+        "claims": _claims,
+    }
+
+
+def _listed(kind: str) -> str:
+    """Return a page with a table of all entries of a kind, and a section for each."""
+    others = {"convention": CONVENTIONS, "finding": KINDS}
+    entries = others[kind] if kind in others else registry.entries(kind)
+    table = re.sub(r"^\| `(.+?)` \|", lambda row: f"| [`{row[1]}`](#{_anchor(row[1])}) |", markdown(kind), flags=re.M)
+    command = f"`protocol list {kind}s` prints this list, `protocol list {kind}s NAME` one entry."
+    sections = ["\n".join(_section(kind, entry)) for entry in entries]
+    return "\n\n".join([f"# {_TITLES[kind]}", _ABOVE[kind], command, table, *sections]) + "\n"
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor of a heading, as GitHub and MyST make it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _section(kind: str, entry: Any) -> Iterator[str]:
+    yield f"## `{entry.name}`\n"
+    yield f"{entry.summary}\n"
+    for field in dataclasses.fields(entry):
+        value = getattr(entry, field.name)
+        if field.name not in _NOT_SHOWN and value not in ("", (), None):
+            yield f"- {field.name.replace('_', ' ').capitalize()}: {_words(value)}"
+    if kind in registry.PACKAGES:
+        yield f"- Module: `{entry.module}`"
+    if kind == "metric":
+        yield from _formulas(entry.plugin)
+    elif kind in registry.PACKAGES:
+        yield from _options(kind, entry.name)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        numbers = all(isinstance(item, float) for item in value)
+        return (" to " if numbers else " " if str(value[0]).endswith(".") else ", ").join(f"{item}" for item in value)
+    return str(value).replace("``", "`")
+
+
+def _formulas(metric: Any) -> Iterator[str]:
+    """Yield the formulas in the docstring of a metric, of which the records above bind the options."""
+    function = getattr(metric, "func", metric)
+    bound = getattr(metric, "keywords", {}).items()
+    call = ", ".join(["counts", *(f"{name}={value!r}" for name, value in bound)])
+    yield f"- Computed by: `{function.__name__}({call})`"
+    described = (inspect.getdoc(function) or "").partition("\nParameters\n")[0]
+    for formula in re.findall(r"^\.\. math:: (.+(?:\n +.+)*)", described, flags=re.M):
+        yield f"\n$${' '.join(formula.split())}$$"
+
+
+def _options(kind: str, name: str) -> Iterator[str]:
+    """Yield the table of a plug-in's options."""
+    found = options(kind, name).values()
+    if found:
+        rows = [
+            [
+                f"`{option.name}`",
+                option.form.partition(", default")[0].replace("``", "`") or option.expected,
+                "" if option.default is inspect.Parameter.empty else f"`{plain(option.default)}`",
+                option.description.replace("``", "`"),
+            ]
+            for option in found
+        ]
+        yield "\n" + tables.markdown(["option", "values", "default", "description"], rows)
+
+
+def _package(name: str) -> str:
+    """Return the page with the public names of a package, and the modules of its plug-ins, from their docstrings."""
+    kinds = [kind for kind, package in registry.PACKAGES.items() if package == name and kind != "split"]
+    modules = [f"protocol.{name}", *sorted({entry.module for kind in kinds for entry in registry.entries(kind)})]
+    directives = "\n\n".join(f".. automodule:: {module}\n   :members:" for module in modules)
+    return f"# {_PACKAGES[name]}: `protocol.{name}`\n\n```{{eval-rst}}\n{directives}\n```\n"
+
+
+def _config_files() -> str:
+    """Return the page with the first comment of every shipped config file."""
+    rows = []
+    for path in sorted((FOLDER.parents[1] / "workflow" / "config").glob("*.yaml")):
+        lines = itertools.takewhile(lambda line: line.startswith("#"), path.read_text().splitlines())
+        text = " ".join(line.strip("# ") for line in lines)
+        rows.append([f"[`{path.name}`](../../workflow/config/{path.name})", text])
+    above = (
+        "The experiments in `workflow/config/`. `snakemake --configfile workflow/config/NAME.yaml` runs one, and "
+        "`protocol check workflow/config/NAME.yaml` prints what it would run. [Configuration](configuration.md) "
+        "describes the keys."
+    )
+    return "\n\n".join(["# Config files", above, tables.markdown(["file", "what it runs"], rows)]) + "\n"
+
+
+def _command_line() -> str:
+    """Return the page with the help of every command, 100 columns wide."""
+    os.environ["COLUMNS"] = "100"
+    parser = cli._parser()
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    helps = [f"## `{own.prog}`\n\n```text\n{own.format_help()}```" for own in commands.choices.values()]
+    above = "`protocol COMMAND --help` prints the same text. `python -m protocol` is the same program."
+    return "\n\n".join(["# Command line", above, f"```text\n{parser.format_help()}```", *helps]) + "\n"
+
+
+def _claims() -> str:
+    """Return the page with the totals of the ledger of claims, and the claims that do not hold."""
+    above = (
+        "`protocol claims` lists the claims of the papers. Each is computed with this project's own code and compared "
+        "with the printed values. This page has the totals, and the claims that do not hold or hold in parts. "
+        "`protocol claims ID` prints a claim in full. [Explanation](../explanation/index.md) describes the statuses."
+    )
+    stored = sorted((FOLDER.parents[1] / "results" / "reference").glob("*/*.csv"))
+    entries = claims.judge(claims.Results(stored))
+    return "\n\n".join(["# Claims of the papers", above, claims.markdown(entries)]) + "\n"
+
+
+if __name__ == "__main__":
+    for name, page in pages().items():
+        file = FOLDER / f"{name}.md"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(page())

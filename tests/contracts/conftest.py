@@ -1,0 +1,28 @@
+"""The plug-ins that pages of docs/ show."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from protocol import registry
+from protocol.registry import Record
+
+
+def record_of(page: Path, package: str) -> Record:
+    """Run the block of a page that registers a plug-in, and return its record; nothing stays registered."""
+    before = dict(registry._records)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    (code,) = (block for block in blocks if "Record(\n" in block or re.search(r"^@\w+Record\(", block, re.MULTILINE))
+    exec(compile(code, str(page), "exec"), {"__name__": f"protocol.{package}.shown"})
+    (record,) = (found for place, found in registry._records.items() if place not in before)
+    registry._records.clear()
+    registry._records.update(before)
+    return record
+
+
+@pytest.fixture(scope="session")
+def shown(root) -> Callable[[str, str], Record]:
+    """Return the record of the plug-in that a page shows."""
+    return lambda page, package: record_of(root / "docs" / f"{page}.md", package)

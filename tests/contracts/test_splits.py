@@ -1,0 +1,75 @@
+"""What every split protocol keeps to; `tests/splits/test_protocols.py` compares those of papers with their papers."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
+
+SIZES = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
+DRAWABLE = [
+    record.name
+    for record in registry.entries("split")
+    if not record.plugin.listed
+    and not any(isinstance(part, Official) for part in record.plugin.partitions.values())
+    and record.plugin.n_items in (None, 60_000, 1_797)
+]
+"""Those that can be drawn from a dataset of this size with one label for each item, and no parts of its makers."""
+
+
+def check_facts(record):
+    assert record.source
+    assert record.summary
+    assert isinstance(record.plugin, SplitProtocol)
+    assert {"query", "train", "database"} <= set(record.plugin.partitions) <= set(PARTITIONS)
+
+
+def drawn(protocol, seed=0):
+    n_items = protocol.n_items or 2_000
+    labels = np.arange(n_items) % (protocol.n_classes or 10)
+    return protocol.split(n_items, labels, seed=seed, sizes=SIZES if protocol.open else {})
+
+
+def check_draw(protocol):
+    parts = drawn(protocol)
+    sizes = protocol.sizes(SIZES, n_items=protocol.n_items or 2_000, n_classes=protocol.n_classes or 10)
+    assert {name: len(rows) for name, rows in parts.items() if len(rows)} == sizes
+    for a, b in itertools.combinations(parts, 2):
+        assert protocol.overlaps(a, b) or not np.intersect1d(parts[a], parts[b]).size
+    again, other = drawn(protocol), drawn(protocol, seed=1)
+    assert all(np.array_equal(parts[name], again[name]) for name in parts)
+    assert not np.array_equal(parts["query"], other["query"])
+
+
+@pytest.mark.parametrize("name", registry.names("split"))
+def test_facts(name):
+    check_facts(registry.entry("split", name))
+
+
+@pytest.mark.parametrize("name", DRAWABLE)
+def test_every_protocol_that_is_drawn(name):
+    check_draw(registry.get("split", name))
+
+
+def test_the_protocol_of_the_guide(shown):
+    record = shown("how-to/add-a-split", "splits")
+    check_facts(record)
+    check_draw(record.plugin)
+
+
+@dataclasses.dataclass(frozen=True)
+class Overlapping(SplitProtocol):
+    """A protocol whose database contains the queries that it says it leaves out."""
+
+    def database(self, parts, n_items, **given):
+        return np.arange(n_items)
+
+
+def test_a_wrong_protocol_is_rejected():
+    partitions = {"query": Drawn(size=10), "train": Drawn(size=10), "database": Rest()}
+    check_draw(SplitProtocol(partitions))
+    with pytest.raises(AssertionError):
+        check_draw(Overlapping(partitions))

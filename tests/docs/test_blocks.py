@@ -1,0 +1,83 @@
+"""Every block of the docs is run, by this file or by one that it names, or the page has the reason why it is not."""
+
+import re
+
+import pytest
+import yaml
+from page_blocks import DOCS, blocks, folder_of_a_reader
+
+from protocol import configuration, registry
+
+# Pages whose blocks need more than an empty folder, a search or an exit status of 0, and the test that runs them.
+ELSEWHERE = {
+    "explanation/same-codes-three-numbers": "evaluation/test_published_codes.py",
+    "how-to/audit-a-training-log": "docs/test_audit_guides.py",
+    "how-to/audit-groups": "docs/test_audit_guides.py",
+    "how-to/audit-in-continuous-integration": "docs/test_audit_in_ci.py",
+    "how-to/count-on-a-cluster": "docs/test_count_on_a_cluster.py",
+    "how-to/figures-of-the-papers": "docs/test_figures_of_the_papers.py",
+    "how-to/train-on-our-split": "workflow/test_finished_codes.py",
+    "tutorials/five-lines-in-a-notebook": "docs/test_tutorials.py",
+}
+WRITTEN = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.glob("[!_r]*/*.md"))
+PAGES = [page for page in WRITTEN if page not in ELSEWHERE]
+
+
+@pytest.fixture
+def plug_ins(monkeypatch):
+    """Forget the plug-ins that a page registers."""
+    for kind in registry.PACKAGES:
+        registry.names(kind)
+    monkeypatch.setattr(registry, "_records", dict(registry._records))
+    yield
+    registry._find.cache_clear()
+
+
+@pytest.mark.usefixtures("plug_ins")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_blocks_print_what_the_page_shows(page, tmp_path):
+    of_page = list(blocks((DOCS / f"{page}.md").read_text()))
+    if any("import torch" in block.text for block in of_page):
+        pytest.importorskip("torch", reason="torch is not installed")
+    with folder_of_a_reader(tmp_path) as namespace:
+        for block in of_page:
+            if block.runs:
+                printed = block.printed(namespace)
+                assert block.shows(printed), printed
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_config_files_of_the_page_are_accepted(page, tmp_path, monkeypatch):
+    """A file with `dataset` is complete; others change keys of the default."""
+    default = yaml.safe_load(configuration.DEFAULT.read_text())
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for block in blocks((DOCS / f"{page}.md").read_text()):
+        if block.language == "yaml" and block.reason is None:
+            config = yaml.safe_load(block.text)
+            assert configuration.load(config if "dataset" in config else default | config)
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_what_the_page_names_exists(page, root):
+    text = (DOCS / f"{page}.md").read_text()
+    for path in re.findall(r"`((?:protocol|workflow|envs|tests|docs|results/reference)/[\w./-]+)`", text):
+        assert (root / path).exists() or re.search(rf"(Write|This is|^)\s*`{re.escape(path)}`:", text, re.M), path
+    for path in re.findall(r"\]\((?!http)([\w./-]+)(?:#[\w-]*)?\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        assert (DOCS / page).parent.joinpath(path).exists(), path
+    for name in re.findall(r"`(\w+[.]yaml)`", text):
+        own = (f"# {name}", f"here `{name}`", f'"{name}"')
+        assert (root / "workflow" / "config" / name).exists() or any(words in text for words in own), name
+
+
+def test_the_other_tests_read_their_pages(root):
+    for page, test in ELSEWHERE.items():
+        assert page.partition("/")[2] in (root / "tests" / test).read_text()
+
+
+def test_indented_commands_are_fenced():
+    """An indented block would not be found, so commands are never in one."""
+    for page in WRITTEN:
+        text = re.sub(r"```.*?```", "", (DOCS / f"{page}.md").read_text(), flags=re.DOTALL)
+        found = re.findall(r"^    (?:protocol|snakemake|pip|python3?|pytest) .*", text, re.MULTILINE)
+        assert found == [], page
