@@ -1,4 +1,8 @@
-"""Arrays of an HDF5 file whose bytes stay in another file, by HDF5's external storage."""
+"""Arrays of an HDF5 file whose bytes stay in another file, by HDF5's external storage.
+
+Other programs read such an array, too; if the path of the other file is relative, h5py finds it with the environment
+variable ``HDF5_EXTFILE_PREFIX='${ORIGIN}'``.
+"""
 
 import os
 from dataclasses import dataclass

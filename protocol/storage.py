@@ -3,7 +3,8 @@
 A file is written under another name in the same folder, flushed to the disk and renamed, so an interrupted job leaves
 nothing that looks finished. The checksum of the complete file is verified before HDF5 opens it (`protocol.checksums`).
 The provenance record says what made the file (name, parameters, seed), from what (digests of inputs) and with what
-(versions); a digest of content depends on arrays and provenance alone, not on how HDF5 arranges them.
+(versions); a digest of content depends on arrays and provenance alone, not on how HDF5 arranges them, and not on
+whether the bytes of an array are in this file or in another one (`protocol.external`).
 """
 
 import contextlib
@@ -341,7 +342,7 @@ def _whole_digest(digests: Mapping[str, str], provenance: str) -> str:
 
 
 class _Arrays(Mapping[str, Any]):
-    """The arrays of an open file by name. One whose bytes are in another file is verified when it is looked up."""
+    """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
 
     def __init__(self, file: "h5py.File") -> None:
         self._file, self._names, self._external = file, external.names_of(file), dict[str, Any]()
@@ -372,7 +373,7 @@ class _Arrays(Mapping[str, Any]):
             other, recorded = external.path_of(self._file, array), str(array.attrs["sha256"])
             hint = "Put the former file back, or touch it, and run again."
             try:
-                found = _digest_of_external(os.path.abspath(self._file.filename), name, checksums.state(other))
+                found = _digest_of_external(self._file.filename, name, checksums.state(other))
             except OSError as error:
                 raise ProtocolError(
                     f"{other}: expected the values of array {name!r} of {self._file.filename}, got: "
@@ -387,7 +388,7 @@ class _Arrays(Mapping[str, Any]):
 
 @functools.lru_cache(maxsize=4096)
 def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
-    """Return the digest of an array of a verified file; `state` is that of the file that holds the array's bytes."""
+    """Return the digest of an array whose bytes are in another file, of which `state` is the `checksums.state`."""
     h5py = need("h5py", "hdf5")
     with h5py.File(path, "r") as file:
         return _digest_of_rows(external.Values(external.open_array(file, name)))
@@ -397,7 +398,7 @@ def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
 def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, _Arrays]]":
     """Verify a file, open it, and give it with its arrays; HDF5 never sees bytes that were not written here.
 
-    Other files, which hold the bytes of arrays, are verified before and after they are read.
+    Other files that hold bytes of its arrays are verified before and after they are read.
     """
     h5py = need("h5py", "hdf5")
     checksums.verify_sealed(path)

@@ -90,6 +90,13 @@ def load(
         Vectors ``features``, float32 (uint8 where they are bytes), in the file's order; labels int64, the classes in
         the order of the numbers that name them, or bool, the columns' numbers as names.
 
+    Notes
+    -----
+    The pipeline does not copy vectors that a file has as they are: ``.npy`` in C order, ``.fbin`` and its like. The
+    file must stay where it is, since every later stage reads it; a change in it is an error until it is undone or the
+    dataset is loaded again. Vectors of other formats are stored once, in ``content.h5``. With results in a bucket, all
+    are copied.
+
     Raises
     ------
     ProtocolError
