@@ -87,16 +87,21 @@ def verify_sealed(path: str | Path) -> None:
     A process hashes a file once, and again if its inode, size or time of modification or status change has changed.
     """
     with _opened(path) as file:
-        block, status = file.read(USER_BLOCK), os.fstat(file.fileno())
-    state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    found = _sha256_of_state(os.path.abspath(path), state)
+        block, now = file.read(USER_BLOCK), state(file.fileno())
+    found = _sha256_of_state(os.path.abspath(path), now)
     if block != _user_block(found):
         _refuse(path, *_difference(block, found, f"the first {USER_BLOCK} bytes"))
 
 
+def state(file: str | Path | int) -> tuple[int, ...]:
+    """Return the part of a file's status that changes when it is written."""
+    status = os.stat(file)
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
 @functools.lru_cache(maxsize=4096)
 def _sha256_of_state(path: str, state: tuple[int, ...]) -> str:
-    """Return the checksum of an HDF5 file; `state` is the part of its status that changes when it is written."""
+    """Return the checksum of an HDF5 file whose `state` it is."""
     return _sha256_after_user_block(path)
 
 

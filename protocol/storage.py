@@ -3,7 +3,8 @@
 A file is written under another name in the same folder, flushed to the disk and renamed, so an interrupted job leaves
 nothing that looks finished. The checksum of the complete file is verified before HDF5 opens it (`protocol.checksums`).
 The provenance record says what made the file (name, parameters, seed), from what (digests of inputs) and with what
-(versions); a digest of content depends on arrays and provenance alone, not on how HDF5 arranges them.
+(versions); a digest of content depends on arrays and provenance alone, not on how HDF5 arranges them, and not on
+whether the bytes of an array are in this file or in another one (`protocol.external`).
 """
 
 import contextlib
@@ -15,22 +16,23 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from protocol import checksums
+from protocol import checksums, external
 from protocol.checks import ProtocolError, need
 
 if TYPE_CHECKING:
     import h5py
 
 _CHUNK_BYTES = 1 << 20
+_BLOCK_BYTES = 16 << 20
 _PACKED: dict[str, Any] = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
 _LIBRARIES = ("hashing-protocol", "h5py", "numba", "numpy", "opencv-python-headless", "scikit-learn", "scipy", "torch")
 _HINTS = {
@@ -152,6 +154,19 @@ def array_digest(array: NDArray) -> str:
     return digest.of(array)
 
 
+def _digest_of_rows(array: Any) -> str:
+    """Return `array_digest` of an array that is read by slices, a block at a time."""
+    digest, n_rows = _Digest(), _rows_of(_BLOCK_BYTES, array)
+    for start in range(0, len(array), n_rows):
+        digest.update(array[start : start + n_rows])
+    return digest.of(array)
+
+
+def _rows_of(n_bytes: int, array: Any) -> int:
+    """Return how many rows of an array have about that many bytes, at least one."""
+    return max(1, n_bytes // max(1, array.dtype.itemsize * prod(array.shape[1:])))
+
+
 def provenance(
     maker: str,
     *,
@@ -227,12 +242,11 @@ class Writer:
             If the rows have another dtype or width than those before.
         """
         if name not in self._growing:
-            n_rows = max(1, _CHUNK_BYTES // max(1, rows.dtype.itemsize * prod(rows.shape[1:])))
             self._file.create_dataset(
                 name,
                 shape=(0, *rows.shape[1:]),
                 maxshape=(None, *rows.shape[1:]),
-                chunks=(n_rows, *rows.shape[1:]),
+                chunks=(_rows_of(_CHUNK_BYTES, rows), *rows.shape[1:]),
                 dtype=rows.dtype,
                 **(_PACKED if self._compress else {}),
             )
@@ -247,6 +261,31 @@ class Writer:
             array.resize(len(array) + len(rows), axis=0)
             array[-len(rows) :] = rows
             self._growing[name].update(rows)
+
+    def fill(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: DTypeLike,
+        blocks: Iterable[NDArray],
+        *,
+        progress: Callable[[int], object],
+    ) -> None:
+        """Write an array of known shape in one piece, from blocks of its rows.
+
+        `progress` is called with the number of rows just written, after each block.
+        """
+        array, digest, start = self._file.create_dataset(name, shape=shape, dtype=dtype), _Digest(), 0
+        for rows in blocks:
+            array[start : start + len(rows)] = rows
+            digest.update(rows)
+            start += len(rows)
+            progress(len(rows))
+        self._digests[name] = digest.of(array)
+
+    def refer(self, name: str, span: external.Span) -> None:
+        """Add an array whose bytes stay in another file; digests are those of a copy."""
+        self._digests[name] = _digest_of_rows(external.Values(external.create(self._file, name, span)))
 
     def _finish(self, provenance: Mapping[str, Any]) -> None:
         self._digests |= {name: digest.of(self._file[name]) for name, digest in self._growing.items()}
@@ -302,20 +341,73 @@ def _whole_digest(digests: Mapping[str, str], provenance: str) -> str:
     return hashlib.sha256((json.dumps(digests, sort_keys=True) + provenance).encode()).hexdigest()
 
 
-def _arrays_of(file: "h5py.File") -> "dict[str, h5py.Dataset]":
+class _Arrays(Mapping[str, Any]):
+    """The arrays of an open file by name; one whose bytes are in another file is verified when it is looked up."""
+
+    def __init__(self, file: "h5py.File") -> None:
+        self._file, self._names, self._external = file, external.names_of(file), dict[str, Any]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        array = external.open_array(self._file, name)
+        if not array.external:
+            return array
+        self._external[name] = array
+        self.verify()
+        return external.Values(array)
+
+    def span(self, name: str) -> external.Span | None:
+        """Return where the bytes of an array are; None if they are in several pieces."""
+        return external.span_of(self._file, external.open_array(self._file, name))
+
+    def verify(self) -> None:
+        """Raise ProtocolError if the bytes that another file has of an array that was looked up have changed."""
+        for name, array in self._external.items():
+            other, recorded = external.path_of(self._file, array), str(array.attrs["sha256"])
+            hint = "Put the former file back, or touch it, and run again."
+            try:
+                found = _digest_of_external(self._file.filename, name, checksums.state(other))
+            except OSError as error:
+                raise ProtocolError(
+                    f"{other}: expected the values of array {name!r} of {self._file.filename}, got: "
+                    f"{error.strerror or error}. {hint}"
+                ) from error
+            if found != recorded:
+                raise ProtocolError(
+                    f"{other}: changed since {self._file.filename} was made from it (array {name!r}: expected sha256 "
+                    f"{recorded}, got {found}). {hint}"
+                )
+
+
+@functools.lru_cache(maxsize=4096)
+def _digest_of_external(path: str, name: str, state: tuple[int, ...]) -> str:
+    """Return the digest of an array whose bytes are in another file, of which `state` is the `checksums.state`."""
     h5py = need("h5py", "hdf5")
-    found: dict[str, Any] = {}
-    file.visititems(lambda name, item: found.update({name: item}) if isinstance(item, h5py.Dataset) else None)
-    return found
+    with h5py.File(path, "r") as file:
+        return _digest_of_rows(external.Values(external.open_array(file, name)))
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, dict[str, h5py.Dataset]]]":
-    """Verify a file, open it, and give it with its arrays; HDF5 never sees bytes that were not written here."""
+def _opened(path: str | Path) -> "Iterator[tuple[h5py.File, _Arrays]]":
+    """Verify a file, open it, and give it with its arrays; HDF5 never sees bytes that were not written here.
+
+    Other files that hold bytes of its arrays are verified before and after they are read.
+    """
     h5py = need("h5py", "hdf5")
     checksums.verify_sealed(path)
     with h5py.File(path, "r") as file:
-        yield file, _arrays_of(file)
+        arrays = _Arrays(file)
+        try:
+            yield file, arrays
+        finally:
+            arrays.verify()
 
 
 def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDArray]:
@@ -335,7 +427,7 @@ def read(path: str | Path, names: Sequence[str] | None = None) -> dict[str, NDAr
 
 
 @contextlib.contextmanager
-def opened(path: str | Path) -> "Iterator[dict[str, h5py.Dataset]]":
+def opened(path: str | Path) -> "Iterator[Mapping[str, h5py.Dataset]]":
     """Give the arrays of a file by name, each to be read by slices of rows; errors as `read`."""
     with _opened(path) as (_, found):
         yield found
@@ -348,11 +440,25 @@ def streamed(path: str | Path, name: str) -> "Iterator[h5py.Dataset]":
     The name may also be that of a group, the part before a ``/``, that holds only one array.
     """
     with _opened(path) as (_, found):
-        meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
-        if len(meant) != 1:
-            has = f"several arrays {name!r}: {', '.join(meant)}; name one" if meant else f"no array {name!r}"
-            raise ProtocolError(f"{path}: has {has}" + ("" if meant else f"; it has: {', '.join(sorted(found))}"))
-        yield found[meant[0]]
+        yield found[_only(path, found, name)]
+
+
+def span(path: str | Path, name: str) -> external.Span | None:
+    """Return where the bytes of one array are, in this or in another file, for `Writer.refer`; as `streamed`.
+
+    None if they are in several pieces.
+    """
+    with _opened(path) as (_, found):
+        return found.span(_only(path, found, name))
+
+
+def _only(path: str | Path, found: Iterable[str], name: str) -> str:
+    """Return the name of an array, given it or that of a group which holds only one."""
+    meant = sorted(array for array in found if array == name or array.startswith(f"{name}/"))
+    if len(meant) != 1:
+        has = f"several arrays {name!r}: {', '.join(meant)}; name one" if meant else f"no array {name!r}"
+        raise ProtocolError(f"{path}: has {has}" + ("" if meant else f"; it has: {', '.join(sorted(found))}"))
+    return meant[0]
 
 
 def grouped(arrays: Mapping[str, NDArray]) -> dict[str, dict[str, NDArray]]:

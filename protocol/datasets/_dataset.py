@@ -12,6 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import checks, registry
 from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
+from protocol.external import Span
+from protocol.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
 _IDS = 1 << 20  # that are made together: as Python's strings, they take twice the memory
@@ -41,6 +43,8 @@ class LazyRows:
     dtype : dtype
     read : callable
         Takes the first row and the one after the last, and returns the rows between; the same however it is called.
+    span : Span or None
+        Where a file has the rows as they are, so that they need not be copied.
 
     Examples
     --------
@@ -49,8 +53,10 @@ class LazyRows:
     (1000, [[996004], [998001]])
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
-        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
+    def __init__(
+        self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray], span: Span | None = None
+    ) -> None:
+        self.shape, self.dtype, self.span, self._read = shape, np.dtype(dtype), span, read
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -154,6 +160,18 @@ class Data:
             raise ProtocolError(
                 f"labels: classes run from {labels.min()} to {labels.max()}, but there are {classes} class names"
             )
+
+
+def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
+    """Write an array to a file; by reference, leave the rows where they are if another file has them as they are."""
+    from tqdm import tqdm
+
+    span = array.span if isinstance(array, LazyRows) else None
+    if by_reference and span is not None:
+        file.refer(name, span)
+        return
+    with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
+        file.fill(name, array.shape, array.dtype, blocks(array), progress=bar.update)
 
 
 def blocks(array: Rows) -> Iterator[NDArray]:

@@ -44,6 +44,8 @@ class Feature(ABC):
     block = 256  # images described at once
     images_per_job: ClassVar[int | None] = 25_000
     """How many images one job of the pipeline describes, if there are more; None: all, as they are only copied."""
+    unchanged: ClassVar[bool] = False
+    """Whether `extract` yields the rows of the array that `reads` names as they are."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"

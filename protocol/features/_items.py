@@ -100,7 +100,15 @@ class Extracted:
         return values[self.image[items_of(images, self.image)]]
 
 
-def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part: int = 0, n_parts: int = 1) -> None:
+def extract(
+    file: storage.Writer,
+    feature: Feature,
+    content: str | Path,
+    *,
+    part: int = 0,
+    n_parts: int = 1,
+    by_reference: bool = False,
+) -> None:
     """Write what a feature extracts from the images of a dataset, or from one of several parts of them.
 
     Parameters
@@ -112,16 +120,22 @@ def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part
         The dataset's arrays.
     part, n_parts : int
         Which part of how many; parts have the same number of images, within one.
+    by_reference : bool
+        Whether `file` refers to the file that has the vectors, where they stay unchanged, instead of copying them.
     """
     from tqdm import tqdm
 
     for place, modality in feature.modalities.items():
+        span = storage.span(content, modality.reads) if by_reference and modality.unchanged else None
+        if span is not None:
+            file.refer(f"{place}X", span)
         with storage.streamed(content, modality.reads) as images:
             first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
             chosen = Rows(images, np.arange(first, last))
             with tqdm(total=len(chosen), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
                 for rows, image in modality.extract(chosen, progress=bar.update):
-                    file.append(f"{place}X", rows)
+                    if span is None:
+                        file.append(f"{place}X", rows)
                     file.append(f"{place}image", image + first)
 
 

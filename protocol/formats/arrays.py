@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
+from protocol.external import Span
 from protocol.formats import big_ann, fvecs, hdf5, matlab, text
 
 LIMIT = 4 << 30
@@ -166,6 +167,19 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         if not np.prod(_header(stream, path)[0]):
             return _npy(path, key)  # an empty array can't be mapped
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
+    """Return where a file has the array that `map_array` returned, to be read as `values`; None if not as it is.
+
+    As it is means that its rows follow one another and its numbers are integers or floats of at most eight bytes.
+    """
+    mapped = array.base
+    if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
+        return None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return None
+    return Span(path_of(file), mapped.offset, array.shape, array.dtype, values)
 
 
 def array_shape(file: str | Path) -> tuple[int, ...] | None:
