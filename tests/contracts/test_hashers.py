@@ -4,7 +4,6 @@ A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. If a c
 provides it, so that every check serves supervised hashers too.
 """
 
-import ast
 import functools
 import inspect
 import json
@@ -403,29 +402,21 @@ def test_every_hasher(name, check):
     check(taught(registry.get("hasher", name)))
 
 
-@pytest.fixture(scope="module")
-def example(root):
-    """The hasher that the guide shows, and its record."""
-    page = (root / "docs" / "how-to" / "add-a-hasher.md").read_text()
-    code, _ = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
-    before = dict(registry._records)
-    space = {"__name__": "protocol.hashers.example"}
-    exec(compile(ast.parse(code), "add-a-hasher.md", "exec"), space)
-    (record,) = (found for place, found in registry._records.items() if place not in before)
-    registry._records.clear()
-    registry._records.update(before)
-    return record
+@pytest.fixture(scope="module", params=["how-to/add-a-hasher", "tutorials/a-hasher-that-learns"])
+def example(request, shown):
+    """The record of a hasher that a page shows."""
+    return shown(request.param, "hashers")
 
 
 @pytest.mark.parametrize("check", PLAIN, ids=lambda check: check.__name__)
-def test_the_hasher_in_the_readme(example, check):
-    check(example.plugin)
+def test_the_hasher_of_a_page(example, check):
+    check(taught(example.plugin))
 
 
-def test_the_hasher_in_the_readme_is_what_its_record_says(example):
+def test_the_hasher_of_a_page_is_what_its_record_says(example):
     check_supervision(taught(example.plugin), example.plugin.supervision)
-    check_seed(example.plugin, example.random)
-    check_bits_beyond_features(example.plugin, example.bits_within_features)
+    check_seed(taught(example.plugin), example.random)
+    check_bits_beyond_features(taught(example.plugin), example.bits_within_features)
     assert example.source
     assert example.deviations
     assert example.plugin.learned

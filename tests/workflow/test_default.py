@@ -1,6 +1,7 @@
 """The embedded default, as the README's first command runs it, end to end."""
 
 import ast
+import importlib.util
 import itertools
 import re
 
@@ -151,3 +152,11 @@ def test_the_report_shows_every_feature_and_no_violated_identity(default):
     assert len(checked) == 6
     assert all(pairs != "0" and violations == "0" for pairs, violations in checked)
     assert len(page) < 3e6
+
+
+def test_the_page_on_file_formats_describes_the_files(default, root):
+    spec = importlib.util.spec_from_file_location("files", root / "docs" / "files.py")
+    files = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(files)
+    page = (root / "docs" / "reference" / "files.md").read_text()
+    assert page == files.page(default / "results" / "digits"), "run the default experiment and docs/files.py"

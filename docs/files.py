@@ -1,0 +1,231 @@
+"""The page docs/reference/files.md: the files of a finished experiment, and what is in them.
+
+python docs/files.py results/digits
+
+The arrays, their types and numbers of dimensions, and the columns of the tables are read from the files. An array or
+column without a description below is an error.
+"""
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import h5py
+
+from protocol import storage, tables
+
+PAGE = Path(__file__).parent / "reference" / "files.md"
+_ABOVE = """\
+# File formats
+
+An experiment writes these files to `results/`. `NAME` is the experiment and `DATASET` the data set, with a digest of
+its options if these are not the defaults. `DRAW` is what split protocols share that differ only in their database: the
+queries, the validation sets and the training set. `R` is the number of a run. `LIST` stands for the official parts of a
+data set.
+
+HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
+attributes: `digest`, which depends on the arrays and the provenance only, and `provenance`, a JSON object:
+
+| key | content |
+|---|---|
+| `maker` | what made the file, such as `split improved` |
+| `parameters` | the options that it was made with |
+| `inputs` | the digests of the files that it was made from |
+| `seed` | the seed of its random numbers, or null |
+| `versions` | the versions of Python and of the libraries |
+| `notes` | what a reader has to know, inherited from the inputs |
+
+CSV and JSON files have their SHA-256 in a file next to them (`sha256sum -c summary.csv.sha256`). A file gets its name
+only when it is complete. [Train on our split](../how-to/train-on-our-split.md) reads splits in five lines.
+"""
+_HDF5 = {
+    "datasets/DATASET/items.h5": {
+        "ids": "The name of each item, UTF-8, (n,).",
+        "labels": "Class labels, (n,), or bool (n, n_classes) if an item may have several. Absent without labels.",
+        "class_names": "The name of each class, UTF-8, (n_classes,).",
+        "partitions/LIST": "Row numbers of an official part, if there are any.",
+    },
+    "datasets/DATASET/content.h5": {
+        "images": "(n, height, width) or (n, height, width, 3). Absent for a data set of vectors.",
+        "vectors/LIST": "float32 (n, d), the vectors of the data set, if there are any.",
+    },
+    "datasets/DATASET/FEATURE/features.h5": {
+        "X": "The features of each item before preprocessing, (n, d); several rows an item for some features.",
+        "image": "The row number of the item that a row of `X` belongs to.",
+    },
+    "NAME/draws/DRAW/runR.h5": {
+        "query": "Row numbers of the test queries, ascending.",
+        "train": "Row numbers of the training set.",
+        "validation_query": "Row numbers of the validation queries; empty if the protocol has none.",
+        "validation_database": "Row numbers of the validation database; empty if the protocol has none.",
+    },
+    "NAME/splits/SPLIT/runR/splits.h5": {
+        "database": "Row numbers of the items that the queries are ranked against, ascending.",
+        "query": "As in the draw.",
+        "train": "As in the draw.",
+        "validation_query": "As in the draw.",
+        "validation_database": "As in the draw.",
+    },
+    "NAME/FEATURE/DRAW/runR/preprocessing.h5": {
+        "mean": "The mean of the training set, (d,), if it is subtracted.",
+        "model/vocabulary": "The visual words of `bow`, fitted on the training set.",
+    },
+    "NAME/FEATURE/DRAW/runR/ground_truth.h5": {
+        "SPLIT/GROUND_TRUTH/query_labels": "The labels of the queries (ground truths by labels).",
+        "SPLIT/GROUND_TRUTH/database_labels": "The labels of the database.",
+        "SPLIT/GROUND_TRUTH/indptr": "Where the relevant items of each query begin, (n_queries + 1,).",
+        "SPLIT/GROUND_TRUTH/indices": "Positions in the database of the relevant items, query by query.",
+        "SPLIT/GROUND_TRUTH/radius": "The radius of `epsilon_ball`, (1,).",
+    },
+    "NAME/FEATURE/DRAW/runR/HASHER/models.h5": {
+        "N_BITS/model": "The hasher's class, options and record of the fit, as JSON.",
+        "N_BITS/LEARNED": "Each learned array of the hasher, with its own name, which ends in `_`.",
+    },
+    "NAME/FEATURE/DRAW/runR/HASHER/codes.h5": {
+        "N_BITS/query": "Packed codes of the queries, (n_queries, n_bytes); the first bit has weight 1.",
+        "N_BITS/items": "Packed codes of all items of the data set, from which each split takes its database.",
+        "image": "The row number of the item that a row of `items` belongs to.",
+    },
+    "NAME/FEATURE/DRAW/runR/HASHER/counts.h5": {
+        "SPLIT/CODE/retrieved": "Items at each Hamming distance, (n_queries, n_bits + 1).",
+        "SPLIT/CODE/bucket_sizes": "The sizes of the buckets of the database, descending.",
+        "SPLIT/CODE/largest_bucket": "The largest bucket within each radius, (n_queries, n_bits + 1).",
+        "SPLIT/CODE/index_average_precision": "The average precision in the order of the database, (n_queries,).",
+        "SPLIT/CODE/GROUND_TRUTH/levels": "The levels of relevance, ascending.",
+        "SPLIT/CODE/GROUND_TRUTH/at_level": "Items of each level at each distance, (n_queries, n_levels, n_bits + 1).",
+    },
+}
+_PLACES = {"N_BITS": r"\d+", "CODE": r"\d+ \w+ \d+", "LEARNED": r"\w+_(?:/[\w.]+)?"}
+_NOTES = {
+    "counts.h5": "`CODE` is `N_BITS EXTENSION EXTENSION_BITS`, such as `32 none 0`. Counts have the smallest unsigned "
+    "type that holds them."
+}
+_TABLES = {
+    "metrics.csv": "One row for each value.",
+    "summary.csv": "One row for each mean over runs, with what identifies the number.",
+    "runs.csv": "Which queries, database and ground truth each run had, so that runs of two experiments can be paired.",
+    "audit.csv": "The findings of the audit.",
+    "claims.json": "A list with an object for each claim of the papers.",
+}
+_COLUMNS = {
+    "dataset": "Name of the data set.",
+    "feature": "Name of the feature in the config file.",
+    "ground_truth": "Name of the ground truth in the config file.",
+    "split": "Name of the split protocol.",
+    "run": "Number of the run, from 0.",
+    "hasher": "Name of the hasher in the config file, or of finished codes.",
+    "n_bits": "Code length.",
+    "extension": "Kind of extension code: `none`, `same` or `different`.",
+    "extension_bits": "By how many bits the code is extended.",
+    "metric": "Name of the metric.",
+    "value": "Mean of the metric over the queries, nine digits.",
+    "mean": "Mean over the runs.",
+    "std": "Sample standard deviation over the runs; empty for one run.",
+    "n_runs": "Number of runs.",
+    "relevance": "Kind of ground truth, such as `class labels` or `neighbours`.",
+    "n_queries": "Number of queries.",
+    "n_database": "Number of database items.",
+    "options": "Digest of options of data set, ground truth and split that are not the defaults.",
+    "empty": "How an undefined value counts: `zero` or `drop`.",
+    "ties": "How tied items are treated.",
+    "ranking": "What orders the database, such as `hamming`.",
+    "convention": "Convention of the scores.",
+    "version": "Version of this package.",
+    "items": "Digest of the queries, the database and the ground truth of the run.",
+    "file": "The file that the finding is about.",
+    "finding": "Name of the [finding](findings.md).",
+    "severity": "`error`, `warning` or `information`.",
+    "count": "Number of items concerned.",
+    "examples": "Some of these items.",
+    "consequence": "What follows for the numbers.",
+    "mending": "How to fix it.",
+    "treatment": "How the papers treat it.",
+    "id": "Id of the claim.",
+    "paper": "The paper that claims it.",
+    "place": "Section, equation, table or figure.",
+    "claim": "The claim in one sentence.",
+    "expected": "What the paper prints, with the tolerance.",
+    "ours": "What is computed here.",
+    "status": "The status, see [What the papers claim](../explanation/claims-of-the-papers.md).",
+    "parts": "How many parts of the claim hold.",
+    "note": "How it was computed, and what explains a difference.",
+}
+_OTHERS = {
+    "`NAME/report.html`": "The report, one page that opens offline.",
+    "`NAME/figures/`, `NAME/tables/`": "Only with the target `paper`: figures as PDF, SVG, PNG and CSV, tables "
+    "as LaTeX and Markdown.",
+    "`NAME/selection.csv`": "Only with `hasher_grids`: the validation score of each combination, and the choice.",
+    "`NAME/duplicates.csv`": "Only for CIFAR-10 and CIFAR-100: every metric with all queries, and without those "
+    "that have a judged near-duplicate.",
+    "`NAME/leak/`, `NAME/leak.csv`, `NAME/leak_summary.csv`, `NAME/leak.md`": "Only with the key `leak`: the "
+    "[leak study](../explanation/split-protocols.md).",
+    "`NAME/FEATURE/DRAW/runR/labels.h5`, `affinities.h5`": "Only for supervised hashers: what they learn from.",
+    "`NAME/logs/`, `NAME/benchmarks/`": "What the jobs printed; their time and memory.",
+    "`downloads/`": "The downloaded files, each with its provenance.",
+}
+
+
+def page(experiment: Path) -> str:
+    """Return the page for the files of a finished experiment, such as results/digits."""
+    results = experiment.parent
+    parts = [_ABOVE, *(_hdf5(results, experiment.name, name) for name in _HDF5)]
+    parts += [_table(experiment, name) for name in _TABLES]
+    others = tables.markdown(["file", "content"], _OTHERS.items())
+    return "\n".join([*parts, f"## Other files\n\n{others}\n"])
+
+
+def _hdf5(results: Path, experiment: str, name: str) -> str:
+    """Return the section of a kind of HDF5 file: each array with its type, dimensions and description."""
+    found: dict[str, set[str]] = {array: set() for array in _HDF5[name]}
+    pattern = name.replace("NAME", experiment).replace("runR", "run*")
+    for path in results.glob(re.sub(r"\b[A-Z]{4,}\b", "*", pattern)):
+        _check_provenance(path)
+        for array, form in _arrays(path):
+            found[_described(array, _HDF5[name], path)].add(form)
+    rows = [
+        [f"`{array}`", "; ".join(sorted(forms)) or "not in this experiment", _HDF5[name][array]]
+        for array, forms in found.items()
+    ]
+    note = [f"{text}\n" for file, text in _NOTES.items() if name.endswith(file)]
+    return "\n".join([f"## `{name}`\n", *note, tables.markdown(["array", "type", "content"], rows), ""])
+
+
+def _check_provenance(path: Path) -> None:
+    """Raise SystemExit if a provenance record lacks a key that the page describes."""
+    described = re.findall(r"^\| `(\w+)` \|", _ABOVE, re.MULTILINE)
+    missing = set(described) - storage.read_provenance(path).keys()
+    if missing:
+        raise SystemExit(f"{path}: provenance: expected the keys {described}, got none of the name {missing}")
+
+
+def _arrays(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name of each array of a file, and its type and number of dimensions."""
+    with h5py.File(path) as file:
+        names: list[str] = []
+        file.visititems(lambda name, node: names.append(name) if isinstance(node, h5py.Dataset) else None)
+        for name in names:
+            array = file[name]
+            yield name, f"{'bytes' if array.dtype.kind == 'S' else array.dtype}, {array.ndim}-d"
+
+
+def _described(array: str, described: Mapping[str, str], path: Path) -> str:
+    """Return the pattern, among those with a description, that an array has."""
+    for pattern in described:
+        if re.fullmatch(re.sub(r"[A-Z_]{4,}", lambda part: _PLACES.get(part[0], r"\w+"), pattern), array):
+            return pattern
+    raise SystemExit(f"{path}: array {array!r} has no description in {__file__}")
+
+
+def _table(experiment: Path, name: str) -> str:
+    """Return the section of a table: each column with its description."""
+    text = (experiment / name).read_text()
+    columns = list(json.loads(text)[0]) if name.endswith("json") else next(csv.reader(text.splitlines()))
+    rows = [[f"`{column}`", _COLUMNS[column]] for column in columns]
+    return "\n".join([f"## `NAME/{name}`\n", f"{_TABLES[name]}\n", tables.markdown(["column", "content"], rows), ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(Path(sys.argv[1])))
