@@ -8,6 +8,21 @@ from protocol import claims
 from protocol.cli import main
 
 
+@pytest.fixture(scope="module", autouse=True)
+def judged_once():
+    """Without data the checks always find the same, and take seconds: the commands share what the first one found."""
+    judge, found = claims.Claim.judge, {}
+
+    def once(claim, results):
+        if claim.id not in found:
+            found[claim.id] = judge(claim, results)
+        return found[claim.id]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims.Claim, "judge", once)
+        yield
+
+
 @pytest.fixture
 def empty(tmp_path):
     (tmp_path / "results").mkdir()
