@@ -48,11 +48,14 @@ def test_an_edit_changes_the_digests_of_what_imports_it_and_no_other(tmp_path, m
             "page": registry.code_digest(SCRIPTS / "report.py"),
         }
 
+    last = digests()
+
     def changed_by(path):
-        before = digests()
+        before = last.copy()
         with open(tmp_path / "protocol" / path, "a") as file:
             file.write("# edited\n")
-        return {name for name, digest in digests().items() if digest != before[name]}
+        last.update(digests())
+        return {name for name, digest in last.items() if digest != before[name]}
 
     try:
         assert changed_by("hashers/itq.py") == {"itq"}
