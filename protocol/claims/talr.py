@@ -385,7 +385,7 @@ def slope_of_dcg_s() -> Values:
 
 
 def _triangle(distance: Floats, centre: Floats) -> Floats:
-    """Return the share of items at given distances in the bin at `centre` of the soft histogram, eq. 14 with width 1."""
+    """Return the shares of items, by their distances, in the bin at `centre` of a soft histogram (eq. 14, width 1)."""
     return np.maximum(0, 1 - np.abs(distance - centre))
 
 

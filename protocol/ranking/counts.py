@@ -65,7 +65,7 @@ class HammingCounts:
             and (self.bucket_sizes.min(initial=1) < 1 or (np.diff(self.bucket_sizes) > 0).any()),
             "bucket sizes must add up to the size of the database": self.bucket_sizes is not None
             and (self.bucket_sizes.size == 0 or total[0] % self.bucket_sizes.sum() != 0),
-            "the largest bucket must not be larger than its ball": self.largest_bucket is not None
+            "the largest bucket must be inside its ball": self.largest_bucket is not None
             and (
                 (self.largest_bucket > self.retrieved_within)
                 | ((self.largest_bucket < 1) & (self.retrieved_within > 0))

@@ -163,7 +163,7 @@ def files(tmp_path, monkeypatch):
     return [*command, "--metric", "mAP"]
 
 
-def test_the_command_writes_the_files_and_reports_what_ties_do(files, capsys):
+def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, capsys):
     assert main([*files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json", "--name", "mine"]) == 0
     query, database, of_query, of_database = arrays()
     found = evaluate(

@@ -243,7 +243,10 @@ ZERO[7] = 0
         ({"train_vectors": DATABASE[:, :9]}, "training vectors: expected dimension 16 as in the query vectors, got 9"),
         ({"train_vectors": WRONG}, "training vectors: row 3: expected finite numbers, got nan"),
         ({"threads": 0}, "^threads: expected an integer >= 1, got 0"),
-        ({"query_vectors": QUERY[0]}, r"query vectors: expected a 2-D array \(n, dimension\) .*got shape \(16,\)"),
+        (
+            {"query_vectors": QUERY[0]},
+            r"query vectors: expected a non-empty 2-D array \(n, dimension\), got shape \(16,\)",
+        ),
         ({"query_vectors": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
         ({"database_vectors": ZERO}, "database vectors: row 7: expected a vector that is not zero"),
         ({"distance": "manhattan"}, "distance: expected cosine, dot or euclidean, got 'manhattan'"),
@@ -262,11 +265,11 @@ ZERO[7] = 0
         ({"hasher": "ksh"}, "hasher: expected .*, got 'ksh'"),
         ({"hasher": "csq"}, r"hasher: expected one that learns from vectors alone \(.*sign.*\), got 'csq'"),
         ({"hasher_options": {"depth": 2}}, "parameter of Sign: expected .*, got 'depth'"),
-        ({"hasher_options": {"seed": 2}}, "hasher_options: expected seed as an argument of its own"),
+        ({"hasher_options": {"seed": 2}}, "hasher_options: expected seed as a separate argument"),
         ({"query_codes": QUERY > 0}, "database codes: expected an array or a file, got none"),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "hasher": "lsh"},
-            "hasher: expected vectors alone, from which it makes codes, got codes as well",
+            "hasher: expected only vectors, from which it computes codes, got codes as well",
         ),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "train_vectors": DATABASE},

@@ -189,7 +189,7 @@ def test_blocks_of_queries(monkeypatch, way, n_bits):
 
 @pytest.mark.parametrize("n_words", [1, 3])
 @pytest.mark.parametrize("keys", ["none", "of their own", "colliding"])
-def test_buckets_whatever_the_keys(n_words, keys):
+def test_buckets_do_not_depend_on_the_keys(n_words, keys):
     rng = np.random.default_rng(n_words)
     words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
     numbers = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1).astype(np.uint64)

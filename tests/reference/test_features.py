@@ -204,7 +204,7 @@ def grey_square(picture, size):
     return np.rint(resized(channels_of(picture, "luma")[0], size)).astype(np.uint8)
 
 
-def test_sift_of_a_whole_image_is_opencv_s(pictures):
+def test_sift_of_a_complete_image_is_opencv_s(pictures):
     import cv2
 
     grey = grey_square(pictures[5], 64)

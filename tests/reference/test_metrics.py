@@ -309,7 +309,7 @@ def test_the_chances_of_a_divided_tie_are_those_of_scipy():
 
 
 @pytest.mark.parametrize("cutoff", [2, 3, 7])
-def test_ndcg_over_the_retrieved_is_that_of_scikit_learn_for_the_retrieved_alone(cutoff):
+def test_ndcg_over_the_retrieved_equals_scikit_learn_on_the_retrieved_items(cutoff):
     from sklearn.metrics import ndcg_score
 
     rng = np.random.default_rng(2)

@@ -144,7 +144,7 @@ def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
 
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
-def test_codes_at_the_corners_are_counted_at_whole_distances(objective, gains):
+def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
     """Also at 0 and at b, where a bin has no other on one side."""
     relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
     relaxed[1:3] = relaxed[0], -relaxed[0]
