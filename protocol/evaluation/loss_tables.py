@@ -25,7 +25,9 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
     codes = [] if nearest.codes is None else [f"codes: {nearest.codes}"]
     if nearest.constant_bits:
         verb = "bits has" if nearest.constant_bits == 1 else "bits have"
-        codes.append(f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} one value in the whole database")
+        codes.append(
+            f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} the same value in the whole database"
+        )
     fewest, most = evaluation.relevant_per_query
     ties = "" if most == nearest.relevant else f"; with ties {fewest:,} to {most:,} items for K = {nearest.relevant:,}"
     codes += [f"second codes: {curve.codes}" for curve in evaluation.rescoring if curve.codes]
@@ -74,9 +76,7 @@ def _found(evaluation: "Evaluation") -> _Table:
             row += _with_range(*values)
         cells.append(row)
     header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
-    title = (
-        "share of the K nearest items among the top K by code, and of queries whose nearest item is; expected over ties"
-    )
+    title = "share of the K nearest items among the top K by code, and of queries with their nearest item there; expected over ties"
     return title, header, cells
 
 
@@ -98,7 +98,7 @@ def _curve(curve: Rescoring) -> _Table:
         reached = f"{_or_none(found.worst)} to {_or_none(found.best)}"
         smallest += [_or_none(found.expected), "" if len(set(found)) == 1 else reached]
     again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
-    title = f"share of the K nearest items that remain if c x K items are retrieved by code and ranked again by {again}"
+    title = f"share of the K nearest items that remain if c x K items are retrieved by code and re-ranked by {again}"
     return title, header, [*cells, smallest]
 
 

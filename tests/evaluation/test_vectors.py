@@ -206,8 +206,8 @@ def test_json_holds_no_times_unless_the_speed_is_measured():
 
 def test_bits_of_one_value_are_reported():
     positive = {role: np.abs(vectors) for role, vectors in VECTORS.items()}
-    assert "16 of the 16 bits have one value in the whole database" in str(evaluate(**positive))
-    assert "one value" not in str(evaluate(**VECTORS))
+    assert "16 of the 16 bits have the same value in the whole database" in str(evaluate(**positive))
+    assert "same value" not in str(evaluate(**VECTORS))
 
 
 def test_text_html_and_figure():
