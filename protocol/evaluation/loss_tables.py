@@ -76,7 +76,10 @@ def _found(evaluation: "Evaluation") -> _Table:
             row += _with_range(*values)
         cells.append(row)
     header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
-    title = "share of the K nearest items among the top K by code, and of queries with their nearest item there; expected over ties"
+    title = (
+        "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
+        "expected over ties"
+    )
     return title, header, cells
 
 
