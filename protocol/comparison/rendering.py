@@ -77,11 +77,11 @@ def overview(
     n_tables: int, files: Sequence[str], left_out: Mapping[str, Sequence[str]], *, paired: bool, margin: float | None
 ) -> Section:
     """Return the section about what is compared and tested, and what was left out and why."""
-    says = (
+    statement = (
         f"{listed(files)}: {counted(n_tables, 'table')}. All scores in a table agree in {listed(PROTOCOL)}, and in the "
         "metric; those in a column also agree in the code length."
     )
-    text = [says]
+    text = [statement]
     if paired:
         text.append(
             "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
@@ -145,11 +145,11 @@ def scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) 
         cells.append([method, files, between(runs) if runs else ABSENT, *(by_length.get(n, ABSENT) for n in lengths)])
     protocol = protocol_of(rows[0][0])
     empty, ties = str(protocol["empty"]), str(protocol["ties"])
-    says = (
+    statement = (
         f"{metric}: mean ± standard deviation over the runs; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
         f"ties: {ties.rstrip('.')}."
     )
-    caption = " ".join([says, *_assumed(rows)])
+    caption = " ".join([statement, *_assumed(rows)])
     header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
     return Table(name, caption, header, cells, n_labels=2)
 

@@ -106,7 +106,7 @@ def count_in_shards(
     buckets = _Buckets.of(database_codes, n_bits, shards) if bucket_sizes or largest_bucket else None
     sizes = buckets.sizes if buckets and bucket_sizes else None
     repeated = list(buckets.repeated(shard_items)) if buckets and largest_bucket else []
-    told = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
+    report = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
         return count(
@@ -118,7 +118,7 @@ def count_in_shards(
             largest_bucket=largest,
             calls=calls * len(shards),
             threads=threads,
-            progress=told.of_part(len(part)),
+            progress=report.of_part(len(part)),
         )
 
     largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64) if largest_bucket else None

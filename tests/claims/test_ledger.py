@@ -1,4 +1,4 @@
-"""Every claim is judged by computing it; here is what must come out, and that a wrong metric would be seen."""
+"""Every claim is judged by computation: the expected statuses, and a check that wrong metrics are detected."""
 
 import importlib.util
 import json

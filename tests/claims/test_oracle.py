@@ -1,4 +1,4 @@
-"""The ledger beside the list of claims that lies with the papers: the same ids, and the same numbers."""
+"""The ledger compared with the list of claims that accompanies the papers: equal ids and equal numbers."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Which scores stand in one table: known and equal, or assumed and printed."""
+"""The scores of one table have known and equal protocols, or printed assumptions."""
 
 import pandas as pd
 import pytest
@@ -16,10 +16,10 @@ OLD = ["relevance", "n_queries", "n_database", "empty", "ties"]
 def refused(capsys, *arguments):
     """Return the one line with which the command refuses."""
     assert main(["compare", *map(str, arguments)]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    return said.err.removeprefix("protocol: ").removesuffix("\n")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    return output.err.removeprefix("protocol: ").removesuffix("\n")
 
 
 def rows_of(comparison):

@@ -1,4 +1,4 @@
-"""A method that is ranked asymmetrically never stands under the name of one that is ranked by Hamming distance."""
+"""A method with asymmetric ranking never has the same name as one with Hamming ranking."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is read from a summary, from a JSON and from an `Evaluation`."""
+"""Reading scores from a summary, from JSON and from an `Evaluation`."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What every registered hasher guarantees, and for each guarantee a wrong hasher that must be rejected.
+"""The guarantees of every registered hasher, and for each of them a wrong hasher that must be rejected.
 
 A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. If a check gives no supervision, `taught`
 provides it, so that every check serves supervised hashers too.
@@ -244,7 +244,7 @@ def check_blocks_of_rows_do_not_matter(make):
 
 
 def check_one_row(make):
-    """Of one training row a hasher makes something, or says how many it needs."""
+    """With one training row, a hasher either works or reports how many rows it requires."""
     try:
         codes = make(n_bits=4).fit(X[:1]).transform(X[:2])
     except ProtocolError as error:
@@ -347,7 +347,7 @@ def check_supervision(make, kind):
 
 
 def check_divergence(make):
-    """A training whose objective is no number any more stops, and says at which step."""
+    """A training whose objective becomes non-finite stops and reports the step."""
     with pytest.raises(ProtocolError, match=r"step \d+ of \d+: expected a finite objective, got nan"):
         make().set_params(learning_rate=1e308).fit(X)
 
@@ -798,7 +798,7 @@ class LooksAtLabels(Right):
 
 
 class Supervised(Hasher):
-    """Signs of the first features; all kinds of supervision are asked for and left alone."""
+    """Signs of the first features; all kinds of supervision are required but not used."""
 
     learned = {}
 
@@ -915,7 +915,7 @@ class NeedsNothingAfterAll(FromLabels):
 
 
 def forgiving(right, refusal):
-    """Return a hasher that goes on where a refusal of its supervision says this."""
+    """Return a hasher that ignores errors about its supervision with this text."""
 
     class Forgiving(right):
         def _check_supervision(self, training):

@@ -1,4 +1,4 @@
-"""What every registered metric keeps to; each check is also shown a metric that breaks it."""
+"""The guarantees of every registered metric; each check must also reject a metric that violates it."""
 
 import copy
 from dataclasses import replace

@@ -31,13 +31,13 @@ class TensorElsewhere:
 def test_evaluate_equals_counting_and_metrics():
     relevance = LabelRelevance(OF_QUERY, OF_DATABASE)
     counts = count(codes.pack(QUERY), codes.pack(DATABASE), 12, {"": relevance})[""]
-    wanted = metrics.evaluate(counts, METRICS)
+    reference = metrics.evaluate(counts, METRICS)
     found = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS)
     assert (found.n_queries, found.n_database, found.n_bits, found.convention) == (6, 50, 12, "protocol")
     assert list(found.metrics) == list(found.per_query) == METRICS
     for name in METRICS:
-        np.testing.assert_array_equal(found.per_query[name], wanted[name])
-        assert found.metrics[name] == metrics.mean(wanted[name])
+        np.testing.assert_array_equal(found.per_query[name], reference[name])
+        assert found.metrics[name] == metrics.mean(reference[name])
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_a_single_metric_name_and_a_radius_beyond_the_code_length():
 
 
 def test_progress_reports_every_query():
-    told = []
-    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda *seen: told.append(seen))
-    assert told == sorted(told)
-    assert told[-1] == (6, 6, "counting")
+    reported = []
+    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda *seen: reported.append(seen))
+    assert reported == sorted(reported)
+    assert reported[-1] == (6, 6, "counting")
 
 
 def test_threads_change_nothing():

@@ -1,4 +1,4 @@
-"""Finished codes of one split: any form of file, packed and held against the split."""
+"""Finished codes of one split: any form of file, packed and checked against the split."""
 
 import numpy as np
 import pytest

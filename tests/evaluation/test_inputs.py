@@ -1,4 +1,4 @@
-"""Every form of codes, labels and relevance that libraries and tools produce, and the ambiguous ones."""
+"""All forms of codes, labels and relevance from libraries and tools, and ambiguous inputs."""
 
 import numpy as np
 import pandas as pd

@@ -109,7 +109,7 @@ def test_the_header_states_that_only_the_database_is_binarised():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"ranking": "cosine"}, "ranking: expected asymmetric or hamming, got 'cosine'[.]"),
         (
@@ -124,9 +124,9 @@ def test_the_header_states_that_only_the_database_is_binarised():
         ({"n_bits": 25}, "query codes: expected 25 columns .* to binarise, got 24"),
     ],
 )
-def test_refused(change, says, tmp_path, monkeypatch):
+def test_refused(change, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ProtocolError, match=says):
+    with pytest.raises(ProtocolError, match=message):
         asymmetric_scores(**change)
     assert not list(tmp_path.iterdir())
 
@@ -137,7 +137,7 @@ def test_refused_trec_options(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("query", "says"),
+    ("query", "message"),
     [
         (
             QUERY > 0,
@@ -149,8 +149,8 @@ def test_refused_trec_options(tmp_path):
         (QUERY[0], r"query codes: expected a non-empty 2-D array \(n, n_bits\)"),
     ],
 )
-def test_refused_queries(query, says):
-    with pytest.raises(ProtocolError, match=says):
+def test_refused_queries(query, message):
+    with pytest.raises(ProtocolError, match=message):
         asymmetric_scores(query, DATABASE > 0, binarize=None)
 
 

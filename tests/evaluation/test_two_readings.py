@@ -23,7 +23,7 @@ def scored(query=QUERY, database=DATABASE, labels=(OF_QUERY, OF_DATABASE), **opt
 
 
 def head(found):
-    """Return the line that says how the ground truth was read."""
+    """Return the line about the interpretation of the ground truth."""
     return table(found).split("\n")[1]
 
 

@@ -1,4 +1,4 @@
-"""Vectors in place of labels: the numbers of a slow loop, codes made on the spot, re-ranking, and what is refused."""
+"""Vectors instead of labels: comparison with a slow loop, computed codes, re-ranking, and errors."""
 
 import json
 

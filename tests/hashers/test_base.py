@@ -61,7 +61,7 @@ def test_transform_before_fit_is_refused():
 
 def test_after_a_failed_fit_the_hasher_is_unfitted():
     hasher = ITQ(7)
-    with pytest.raises(ProtocolError, match="6 features"):
+    with pytest.raises(ProtocolError, match="expected at most 6, the number of features"):
         hasher.fit(X)
     with pytest.raises(ProtocolError, match="unfitted"):
         hasher.transform(X)

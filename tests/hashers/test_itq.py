@@ -43,13 +43,13 @@ def test_tiles_add_up(monkeypatch):
     np.testing.assert_array_equal(ITQ(6).fit(X).transform(X), codes)
 
 
-@pytest.mark.parametrize(("params", "wanted"), [({}, 50), ({"n_iter": 51}, 51)])
-def test_exactly_n_iter_updates_are_made(monkeypatch, params, wanted):
+@pytest.mark.parametrize(("params", "expected"), [({}, 50), ({"n_iter": 51}, 51)])
+def test_exactly_n_iter_updates_are_made(monkeypatch, params, expected):
     calls = []
     update = linear_algebra._update
     monkeypatch.setattr(linear_algebra, "_update", lambda *arguments: calls.append(1) or update(*arguments))
     ITQ(4, **params).fit(X)
-    assert len(calls) == wanted
+    assert len(calls) == expected
 
 
 @pytest.mark.parametrize("n_iter", [0, 2.5])

@@ -1,4 +1,4 @@
-"""What of an earlier run's models and codes is kept, and what is trained again."""
+"""Reuse of the models and codes of an earlier run."""
 
 import os
 
@@ -18,20 +18,20 @@ def made_of(*lengths, **changed):
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
-def run(folder, wanted, *, hasher=ITQ):
-    """Do what the rule `model` does; return which lengths were kept and which were trained, and what is stored."""
+def run(folder, expected, *, hasher=ITQ):
+    """Train like the rule `model`; return the reused lengths, the trained lengths, and the stored content."""
     paths, fitted = (folder / "models.h5", folder / "codes.h5"), []
 
     def noted(n_bits, **options):
         fitted.append(n_bits)
         return hasher(n_bits=n_bits, **options)
 
-    kept = reuse.unchanged(paths, wanted)
+    kept = reuse.unchanged(paths, expected)
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
     checkpoint = "{}.checkpoint".format
-    stored = trained(noted, wanted, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
+    stored = trained(noted, expected, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
     provenance = storage.provenance(
         "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
     )

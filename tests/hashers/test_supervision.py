@@ -19,9 +19,9 @@ def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
     np.testing.assert_array_equal(found.levels, truth.levels[: y.ndim])
     rows = np.array([2, 0, 3])
     for query, levels in zip(rows, found.among(rows), strict=True):
-        wanted = np.zeros(4, dtype=int)
-        wanted[truth.row(query)[0]] = truth.row(query)[1]
-        np.testing.assert_array_equal(levels, wanted[rows])
+        expected = np.zeros(4, dtype=int)
+        expected[truth.row(query)[0]] = truth.row(query)[1]
+        np.testing.assert_array_equal(levels, expected[rows])
 
 
 @pytest.mark.parametrize("kind", [csr_array, coo_array])

@@ -41,7 +41,7 @@ def test_evaluate_keeps_the_order_and_the_numbers():
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [
         ("mAP", [0.75, np.nan, 1.0]),
         ("mAP[worst]", [0.5, np.nan, 1.0]),
@@ -66,10 +66,10 @@ def test_evaluate_keeps_the_order_and_the_numbers():
         ("lookups@r1", [3.0]),
     ],
 )
-def test_drop_makes_undefined_values_nan(name, wanted):
-    np.testing.assert_allclose(evaluate(COUNTS, [name], empty="drop")[name], wanted, rtol=1e-14)
+def test_drop_makes_undefined_values_nan(name, expected):
+    np.testing.assert_allclose(evaluate(COUNTS, [name], empty="drop")[name], expected, rtol=1e-14)
     zeros = evaluate(COUNTS, [name])[name]
-    np.testing.assert_array_equal(zeros[np.isnan(wanted)], 0)
+    np.testing.assert_array_equal(zeros[np.isnan(expected)], 0)
 
 
 def test_area_with_and_without_an_empty_radius():

@@ -30,9 +30,9 @@ def test_members_of_groups_are_the_rows_of_their_queries(query, database):
     assert relevance.n_groups == len(np.unique(query, axis=0))
     for i, group in enumerate(relevance.group.tolist()):
         positions, levels = relevance.row(i)
-        wanted = np.zeros(len(database), dtype=int)
-        wanted[positions] = levels
-        np.testing.assert_array_equal(relevance.members(group), wanted == relevance.levels[:, None])
+        expected = np.zeros(len(database), dtype=int)
+        expected[positions] = levels
+        np.testing.assert_array_equal(relevance.members(group), expected == relevance.levels[:, None])
 
 
 def test_label_matrices_without_a_label_still_have_a_level():

@@ -1,4 +1,4 @@
-"""What the kept CIFAR-10 tables say of themselves."""
+"""The stored CIFAR-10 tables and their page are consistent."""
 
 import csv
 import importlib.util

@@ -234,7 +234,7 @@ def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
         np.append(0, np.cumsum([row.size for row in listed])), np.concatenate(listed), n_items
     )
     counts = count(query, database, n_bits, {"labels": truth, "lists": neighbours}, index_order=True)
-    wanted = []
+    reference = []
     for q, distances in enumerate(codes.hamming_distance(query, database).tolist()):
         ranking = sorted(range(n_items), key=distances.__getitem__)  # stable
         hits, precisions = 0, []
@@ -242,7 +242,7 @@ def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
             if of_database[item] == of_query[q]:
                 hits += 1
                 precisions.append(hits / place)
-        wanted.append(sum(precisions) / hits if hits else np.nan)
+        reference.append(sum(precisions) / hits if hits else np.nan)
     for name in counts:
-        np.testing.assert_allclose(counts[name].index_average_precision, wanted, rtol=1e-12)
-    assert np.isnan(wanted[-1])
+        np.testing.assert_allclose(counts[name].index_average_precision, reference, rtol=1e-12)
+    assert np.isnan(reference[-1])

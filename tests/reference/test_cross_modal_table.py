@@ -1,4 +1,4 @@
-"""The committed table across modalities, made again in part from Wiki's files, and what it must show."""
+"""The stored cross-modal table, partly recomputed from Wiki's files, and the properties that it must have."""
 
 import importlib.util
 import itertools

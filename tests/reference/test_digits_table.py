@@ -1,4 +1,4 @@
-"""The committed table of hashers on the digits, made again in part, and held against draws it has not seen."""
+"""The stored table of hashers on the digits, partly recomputed, and compared with new draws."""
 
 import importlib.util
 import itertools

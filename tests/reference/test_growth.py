@@ -1,4 +1,4 @@
-"""The page on growth says what its table says."""
+"""The page on growth agrees with its table."""
 
 import importlib.util
 from pathlib import Path

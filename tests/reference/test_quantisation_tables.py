@@ -1,4 +1,4 @@
-"""What the stored tables of the quantisation of vectors say."""
+"""The stored tables of the quantisation of vectors and their page are consistent."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files that stages write: whatever is altered in one is refused before a parser sees it, in one line, at once."""
+"""Any alteration of a file that a stage wrote is refused before a parser reads it, in one line, without hanging."""
 
 import json
 import os

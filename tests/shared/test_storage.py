@@ -158,10 +158,10 @@ def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
 
 def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path):
     X = np.arange(60, dtype=np.float32).reshape(20, 3)
-    told = PROVENANCE
-    storage.write(tmp_path / "whole.h5", {"X": X}, told)
+    record = PROVENANCE
+    storage.write(tmp_path / "whole.h5", {"X": X}, record)
     for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
-        with storage.writing(tmp_path / f"{name}.h5", told) as file:
+        with storage.writing(tmp_path / f"{name}.h5", record) as file:
             for start in range(0, len(X), size):
                 file.append("X", X[start : start + size])
         assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "whole.h5")

@@ -1,4 +1,4 @@
-"""The leak study's draw and its four rankings, against what they must be and on fakes whose leak is known."""
+"""The draw of the leak study and its four rankings, with fake hashers whose leak is known."""
 
 import numpy as np
 import pytest

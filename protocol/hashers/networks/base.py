@@ -84,8 +84,8 @@ class NetworkHasher(Hasher):
 
     Notes
     -----
-    On a CPU the same seed gives the same bytes, whatever the number of cores, because training uses one thread. A GPU
-    is used where there is one, without that guarantee; codes are always computed on the CPU.
+    On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
+    a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
     A fit with a `checkpoint` saves its state there after every epoch. Started again with the same rows, labels,
     parameters and code, it resumes from there, with the same result.
     """

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 class BufferZone(NetworkHasher):
     """The buffer zone: deep supervised hashing in which similar pairs are drawn to a range of distances, not to zero.
 
-    With the L1 distance in place of the squared one: ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` of similar pairs,
-    ``1/2 max(m - d, 0)`` of others, and ``0.01 || |b| - 1 ||_1`` of every item. ``bit_j(x) = [b_j(x) >= 0]``; the
-    rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`, and:
+    With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` of
+    similar pairs, ``1/2 max(m - d, 0)`` of others, and ``0.01 || |b| - 1 ||_1`` of every item. ``bit_j(x) = [b_j(x) >=
+    0]``; the rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of
+    `NetworkHasher`, and:
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The hashers across two modalities: what the contracts, which code the queries' modality, do not see."""
+"""Cross-modal hashers: properties that the contracts, which only encode the queries' modality, do not cover."""
 
 import numpy as np
 import pytest

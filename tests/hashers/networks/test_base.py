@@ -1,4 +1,4 @@
-"""Training networks: seeds, resuming, refusals, and that what is learned is what the objectives ask for."""
+"""Training networks: seeds, resuming, errors, and results that agree with the objectives."""
 
 import importlib.util
 import logging
@@ -344,7 +344,7 @@ def test_heads_are_matrix_products(name):
 
 @needs_torch
 def test_the_convolutional_network_sees_images():
-    """Classes are where a bright square lies: the mean pixel says nothing, and a shuffled image is another one."""
+    """The class is the position of a bright square: mean pixels carry no information, and neither do shuffled ones."""
     rng = np.random.default_rng(0)
     y = np.arange(48) % 3
     images = rng.integers(0, 60, size=(48, 32, 32, 3))
@@ -389,9 +389,11 @@ def test_options_out_of_range_are_refused(options, message):
 def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     hasher = registry.get("hasher", name)
-    wanted = rf"^{hasher.__name__} requires PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+    expected = (
+        rf"^{hasher.__name__} requires PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+    )
     for call in (hasher().check, lambda: hasher().fit(X, Y)):
-        with pytest.raises(ProtocolError, match=wanted):
+        with pytest.raises(ProtocolError, match=expected):
             call()
 
 

@@ -1,4 +1,4 @@
-"""The learned objectives against loops over pairs, finite differences, and what their papers say of corners."""
+"""The objectives of networks compared with loops over pairs, finite differences, and statements of the papers."""
 
 import itertools
 
@@ -56,8 +56,8 @@ def test_squared_is_the_loop_over_pairs(m, y):
 
 
 def test_contrastive_is_the_loop_over_pairs():
-    wanted = slow_pairs(CODES, CLASSES, lambda d, _: d @ d, lambda d: max(12 - d @ d, 0))
-    assert value(contrastive, CODES, CLASSES, margin=12) == pytest.approx(wanted, rel=1e-12)
+    expected = slow_pairs(CODES, CLASSES, lambda d, _: d @ d, lambda d: max(12 - d @ d, 0))
+    assert value(contrastive, CODES, CLASSES, margin=12) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_buffered_is_the_loop_over_pairs(y, zones):
         return max(near - d, 0) + max(d - far, 0)
 
     B = CODES[: len(y)]
-    wanted = slow_pairs(B, y, similar, lambda d: max(12 - np.abs(d).sum(), 0))
-    assert value(buffered, B, y, zones=zones, margin=12) == pytest.approx(wanted, rel=1e-12)
+    expected = slow_pairs(B, y, similar, lambda d: max(12 - np.abs(d).sum(), 0))
+    assert value(buffered, B, y, zones=zones, margin=12) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the functions of TALR can be: with thresholds, and of the leading principal components."""
+"""The hash functions of TALR: thresholds, and leading principal components."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""GRH: propagation on a graph of three nodes, and its machines held to a general optimiser."""
+"""GRH: propagation on a graph of three nodes, and its support vector machines compared with a general optimiser."""
 
 import numpy as np
 import pytest
