@@ -427,7 +427,7 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
             [*LISTS, "--labels", "labels.npy"],
             "query.txt: expected row numbers, since the labels are in their order, got ids.",
         ),
-        ([*LISTS, "--json", "query.txt/x.json"], "a file stands where a folder is needed"),
+        ([*LISTS, "--json", "query.txt/x.json"], "a file exists where a folder is needed"),
     ],
 )
 def test_what_can_not_be_asked_is_refused_in_one_line(folder, arguments, message, capsys):

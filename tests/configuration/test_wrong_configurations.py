@@ -296,7 +296,7 @@ def test_a_network_that_can_not_take_the_feature(key):
     changes = {"hashers": ["csq"], key: {"csq": {"network": "conv" if key == "hasher_options" else ["mlp", "conv"]}}}
     message = refused(**changes)
     assert message.startswith("options of hasher 'csq' at 8 bits: network 'conv': expected rows of 3072 features, ")
-    assert message.endswith(", got 512. Use 'mlp' or 'linear' for others.")
+    assert message.endswith(", got 512. Use 'mlp' or 'linear' for other features.")
     pixels = {"features": {"pixels": {"options": {"image_size": 32, "colour": "rgb"}}}}
     configuration.load(SMALL | changes | pixels)
 

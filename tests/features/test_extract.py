@@ -150,7 +150,7 @@ def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):
     np.testing.assert_array_equal(arrays["X"], text)
     arrays, _, _ = extract("precomputed", {"vectors/image": text[:9], "vectors/text": text}, name="text")
     np.testing.assert_array_equal(arrays["X"], text)
-    with pytest.raises(ProtocolError, match="several arrays 'vectors': vectors/image, vectors/text; name one"):
+    with pytest.raises(ProtocolError, match="expected one array 'vectors', got: vectors/image, vectors/text"):
         extract("precomputed", {"vectors/image": text[:9], "vectors/text": text})
 
 

@@ -72,7 +72,7 @@ def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
     (project.folder / "results").write_text("")
     done = project.run()
     assert done.returncode != 0
-    assert "a file stands where a folder is needed" in done.stderr
+    assert "a file exists where a folder is needed" in done.stderr
     assert "Select jobs" not in done.stderr
 
 
