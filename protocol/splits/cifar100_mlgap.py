@@ -1,7 +1,7 @@
-"""CIFAR-100 by its makers' division: the official test images are the queries, all others training set and database.
+"""CIFAR-100 with its official parts: the test images are the queries; all others are training set and database.
 
-It is declared for both levels of labels at once (``dataset_options: {labels: both}``, 20 groups and 100 classes), which
-mLGAP's authors train on; any shared label makes an item relevant, so they evaluate the groups.
+It is declared for both levels of labels together (``dataset_options: {labels: both}``, 20 groups and 100 classes), on
+which the authors of mLGAP train. Items are relevant if they share any label, so the evaluation is by group.
 """
 
 from protocol.registry import SplitRecord

@@ -1,4 +1,4 @@
-"""CIFAR-10 with 1,000 random queries of each class: sizes as `cifar10_s2`, but the queries are not the test images."""
+"""CIFAR-10 with 1,000 random queries of each class: the sizes of `cifar10_s2`, but not the official test images."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol

@@ -1,4 +1,4 @@
-"""CIFAR-10 with the training set left out of the database: the draw of `cifar10_s1`, another database."""
+"""CIFAR-10 with the draw of `cifar10_s1` and a database that does not contain the training set."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""CIFAR-10 with the training set as the whole database: the draw of `cifar10_s1`, another database.
+"""CIFAR-10 with the draw of `cifar10_s1` and the training set as the whole database.
 
 The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the database, whatever their READMEs say of it.
 """

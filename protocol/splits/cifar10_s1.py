@@ -1,4 +1,4 @@
-"""CIFAR-10's first setting: 1,000 queries, the rest is the database, and 5,000 of it are the training set."""
+"""CIFAR-10, the first common protocol: 1,000 queries; the rest is the database, 5,000 of it for training."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol

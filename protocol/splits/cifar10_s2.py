@@ -1,6 +1,6 @@
-"""CIFAR-10's second setting: the official test images are the queries, and all others are learned from and ranked.
+"""CIFAR-10, the second common protocol: the test images are the queries; all others are training set and database.
 
-The authors' released code draws 1,000 queries of each class at random instead; here it is as the paper has it.
+The authors' released code draws 1,000 queries of each class at random instead; this protocol follows the paper.
 """
 
 from protocol.registry import SplitRecord

@@ -1,4 +1,4 @@
-"""Anyone's split: a file for each partition. What the lists share is for the audit to judge, not refused here."""
+"""A split from the user's files, one for each partition. Overlaps are allowed here; the audit reports them."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol

@@ -1,4 +1,4 @@
-"""ImageNet-100 by the lists of HashNet; the training images are a part of the database."""
+"""ImageNet-100 with HashNet's lists; the training set is a part of the database."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol

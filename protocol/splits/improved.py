@@ -1,4 +1,4 @@
-"""The improved split: the draw of `standard`, with a database that shares no item with any other partition."""
+"""The improved split: the draw of `standard` and a database that is disjoint from all other partitions."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""LabelMe: 2,000 queries, the rest is the database, and 5,000 of it are the training set."""
+"""LabelMe: 2,000 queries; the rest is the database, 5,000 of it for training."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol

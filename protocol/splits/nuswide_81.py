@@ -1,7 +1,7 @@
-"""NUS-WIDE with all 81 concepts as HashNet describes it: 5,000 queries, and 10,000 training images of the database.
+"""NUS-WIDE with all 81 concepts as HashNet describes it: 5,000 queries; 10,000 images of the database for training.
 
-The protocol is drawn anew from the images at hand; HashNet's own lists are not part of this package. The size of the
-database is left open, because it depends on how many of the images could still be downloaded.
+The partitions are drawn at random from the available images; HashNet's own lists are not part of this package. The
+size of the database is not fixed, because it depends on how many of the images could still be downloaded.
 """
 
 from protocol.registry import SplitRecord

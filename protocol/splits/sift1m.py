@@ -1,4 +1,4 @@
-"""SIFT1M by the parts of its corpus: base is searched, learn is learned from, query asks."""
+"""SIFT1M with its official parts: `base` is the database, `learn` the training set, `query` the queries."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol

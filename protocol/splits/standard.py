@@ -1,4 +1,4 @@
-"""The literature-standard split: the database is everything but the test queries, the training set included."""
+"""The literature-standard split: the database contains all items except the queries, including the training set."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import DRAWN, Drawn, Rest, SplitProtocol

@@ -1,6 +1,6 @@
-"""Pascal VOC 2012 as DeepHash-pytorch draws it: the training set is no part of the database.
+"""Pascal VOC 2012 as in DeepHash-pytorch: the database does not contain the training set.
 
-The protocol is drawn anew; DeepHash-pytorch's own lists are not part of this package.
+The partitions are drawn at random; DeepHash-pytorch's own lists are not part of this package.
 """
 
 from protocol.registry import SplitRecord

@@ -1,6 +1,6 @@
-"""Wiki by its authors' own lists: the test items ask, and the training items are learned from and ranked.
+"""Wiki with its authors' lists: the test items are the queries; the training items are training set and database.
 
-The authors rank the test items for each other; here no query's own pair is in the database.
+The authors rank the test items against each other; here, no query's own pair is in the database.
 """
 
 from protocol.registry import SplitRecord
