@@ -10,8 +10,8 @@ from protocol.splits._protocol import Official, SplitProtocol
 CIFAR100_MLGAP = SplitRecord(
     "cifar100_mlgap",
     source="Mean Local Group Average Precision, section 5.1",
-    summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries, the 50,000 others "
-    "database and training set",
+    summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "
+    "are database and training set",
 )(
     SplitProtocol(
         {"query": Official("test", 10_000), "train": Official("train", 50_000), "database": Official("train", 50_000)},

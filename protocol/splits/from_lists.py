@@ -5,8 +5,8 @@ from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol
 
 FROM_LISTS = SplitRecord(
     "from_lists",
-    source="the user's own lists",
-    summary="Anyone's split, a file for each partition: lists of ids with or without labels, or row numbers",
+    source="your own lists",
+    summary="Your own split, with a file for each partition: lists of ids with or without labels, or row numbers",
 )(
     SplitProtocol(
         {name: Listed(required=name in ("query", "train", "database")) for name in PARTITIONS},

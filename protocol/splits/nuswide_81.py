@@ -10,7 +10,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 NUSWIDE_81 = SplitRecord(
     "nuswide_81",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; sizes counted in its lists",
-    summary="NUS-WIDE, 81 concepts: 5,000 queries, the rest is the database, 10,000 of it to train on, all at random",
+    summary="NUS-WIDE, 81 concepts: 5,000 queries; the rest is the database, 10,000 of it for training, all at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},

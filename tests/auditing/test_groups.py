@@ -47,7 +47,7 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
         "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
         "together are on both sides (groups: groups)."
     )
-    assert finding.mending
+    assert finding.fix
     assert "Soomro" in finding.treatment
 
 

@@ -61,7 +61,7 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
     assert told(audited) == "Labels doubted by label_issues: it has 10 of 10 queries."
     (finding,) = (one for one in audited.findings["query database"] if one.name == "doubtful-label")
     assert "another one is more frequent among annotators, or fewer than 50% of them gave it" in finding.consequence
-    assert finding.mending
+    assert finding.fix
     assert "doubtful-label (needs label issues)" not in str(audited)
     assert "doubtful-label (needs label issues)" in str(hp.audit(**LISTS))
 

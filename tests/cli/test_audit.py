@@ -24,8 +24,8 @@ IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
-KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment"]
-COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment"]
+KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment"]
+COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment"]
 
 
 @pytest.fixture
@@ -86,15 +86,15 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert found["items"] == list(IDS[PARTS["query"][:2]])
     assert found["file"] == "query.txt database.txt train.txt"
     kind = next(kind for kind in KINDS if kind.name == "query-in-database")
-    assert [found[key] for key in ("consequence", "mending", "treatment")] == [
+    assert [found[key] for key in ("consequence", "fix", "treatment")] == [
         kind.consequence,
-        kind.mending,
+        kind.fix,
         kind.treatment,
     ]
     out = capsys.readouterr().out
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
-    assert f"           To mend it: {kind.mending}\n" in out
+    assert f"           To mend it: {kind.fix}\n" in out
     assert out.endswith("1 error, 0 warnings, 1 for information\n")
 
 
