@@ -136,7 +136,7 @@ def _sentences(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
     if not _is_clean(made):
         return list(about)
     unseen = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
-    last = "; ".join([f"{_CLEAN} in all checks", *(f"not checked: {line}" for line in unseen)])
+    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in unseen)])
     return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 

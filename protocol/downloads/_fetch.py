@@ -217,7 +217,7 @@ def require_local(files: Iterable[File], place: Place) -> None:
         if not place.path(file).exists() and not any(Path(source).exists() for source in place.sources(file))
     ]
     if place.offline and missing:
-        listed = "; ".join(f"{file.name}: {_instruction(file, place)}" for file in missing)
+        listed = " ".join(f"{file.name}: {_instruction(file, place)}" for file in missing)
         raise ProtocolError(f"offline: files of dataset {place.dataset!r} are missing: {listed}")
 
 

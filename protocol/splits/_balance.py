@@ -81,7 +81,7 @@ def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]
     if flow.flow_value < n_classes * number:
         short = int(served.argmin())
         raise ProtocolError(
-            f"the split: expected {number} items for each class, none of them drawn for two classes, got "
+            f"expected {number} items for each class, none of them drawn for two classes, got "
             f"{served[short]} for class {short} of {n_classes}, which has {members[:, short].sum()} items."
         )
     return np.nonzero(used)[1].reshape(n_classes, number)

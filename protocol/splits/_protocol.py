@@ -201,13 +201,11 @@ class SplitProtocol:
         sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
         for unit, expected, found in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
             if expected is not None and found is not None and expected != found:
-                raise ProtocolError(f"the split: expected a dataset with {expected:,} {unit}, got {found:,}.")
+                raise ProtocolError(f"expected a dataset with {expected:,} {unit}, got {found:,}.")
         for part in self._of(Official).values():
             if official is not None and official.get(part.part) != part.size:
                 found = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-                raise ProtocolError(
-                    f"the split: expected an official part {part.part!r} with {part.size:,} items, got {found}."
-                )
+                raise ProtocolError(f"expected an official part {part.part!r} with {part.size:,} items, got {found}.")
         if n_items is not None:
             self._check_sizes(sizes, n_items, needed)
 
@@ -218,10 +216,10 @@ class SplitProtocol:
         drawn = [name for name in self._of(Drawn) if name in sizes]
         official_ones = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
         if sum(sizes[name] for name in (*drawn, *official_ones)) > n_items:
-            raise ProtocolError(f"the split: expected {needs} = {sum(taken.values())} items, got {n_items}.")
+            raise ProtocolError(f"expected at least {sum(taken.values())} items ({needs}), got {n_items}.")
         for name in self._of(Rest):
             if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} is empty: {needs} = {sum(taken.values())} use all {n_items} items.")
+                raise ProtocolError(f"the {name} is empty: {needs} use all {n_items} items.")
 
     def split(
         self,
@@ -322,7 +320,7 @@ class SplitProtocol:
             shared = found[a][np.isin(found[a], found[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
-                    f"the split: expected disjoint official parts for {a} and {b}, got {shared.size} shared items, the "
+                    f"expected disjoint official parts for {a} and {b}, got {shared.size} shared items, the "
                     f"first is row {shared[0]}."
                 )
         return found
@@ -330,7 +328,7 @@ class SplitProtocol:
     def _lists(self, lists: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         missing = [name for name, part in self.listed.items() if part.required and name not in lists]
         if missing:
-            raise ProtocolError(f"the split: expected a list for {missing[0]}, got {', '.join(lists) or 'none'}.")
+            raise ProtocolError(f"expected a list for {missing[0]}, got {', '.join(lists) or 'none'}.")
         return {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
@@ -342,9 +340,7 @@ class SplitProtocol:
         per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
         if per_class:
             if classes is None:
-                raise ProtocolError(
-                    f"the split: expected labels, by which {', '.join(per_class)} must be drawn, got none."
-                )
+                raise ProtocolError(f"expected labels, by which {', '.join(per_class)} must be drawn, got none.")
             of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
             bounds = np.cumsum(list(per_class.values()))[:-1]
             for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):

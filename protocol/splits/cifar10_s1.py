@@ -7,7 +7,7 @@ CIFAR10_S1 = SplitRecord(
     "cifar10_s1",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, first protocol; also Jiang, Li, Li, On "
     "the Evaluation Metric for Hashing (RAMAP), section 5.1",
-    summary="CIFAR-10: 100 queries of each class, 59,000 in the database, 500 of each class of these for training",
+    summary="CIFAR-10: 100 queries of each class, 59,000 in the database, 500 of each class of it for training",
 )(
     SplitProtocol(
         {"query": Drawn(per_class=100), "train": Drawn(per_class=500), "database": Rest()},

@@ -11,7 +11,7 @@ COCO_5K = SplitRecord(
     "coco_5k",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",
-    summary="MS-COCO 2014, 80 classes: 5,000 queries, 117,218 in the database, 10,000 of these for training, all at random",
+    summary="MS-COCO, 80 classes: 5,000 queries, 117,218 in the database, 10,000 of it for training, all at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},

@@ -6,7 +6,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 LABELME_2K = SplitRecord(
     "labelme_2k",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1",
-    summary="LabelMe: 2,000 queries, 20,019 in the database, 5,000 of these for training, all at random",
+    summary="LabelMe: 2,000 queries, 20,019 in the database, 5,000 of it for training, all at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=2_000), "train": Drawn(size=5_000), "database": Rest()},

@@ -174,11 +174,9 @@ def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
     audited = hp.audit(query=[1], database=[1, 2])
     Path("full").mkdir()
     Path("full/x").touch()
-    with pytest.raises(
-        ProtocolError, match=r"^full: expected a new or an empty folder, got one that contains files\.$"
-    ):
+    with pytest.raises(ProtocolError, match=r"^full: expected a new or empty folder, got one that contains files\.$"):
         audited.write_fixed("full")
-    with pytest.raises(ProtocolError, match=r"expected database items that can stay, got none"):
+    with pytest.raises(ProtocolError, match=r"expected database items that need not be removed, got none"):
         hp.audit(query=[1], database=[1]).write_fixed("none")
     monkeypatch.setattr("protocol.auditing.fixing._write_log", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
