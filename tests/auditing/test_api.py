@@ -235,8 +235,10 @@ BAD = {
     "array as split": (
         ([0, 1], [2, 3]),
         {},
-        "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. "
-        "Give the lists of one",
+        (
+            "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. "
+            "Give the lists of one"
+        ),
     ),
     "partition": (({"query": [0], "test": [1]},), {}, "split: partition: expected .*, got 'test'."),
     "mapping": (({"query": [0], "database": [[1]]},), {}, r"split: database: expected .*, got shape \(1, 1\)."),
