@@ -1,4 +1,4 @@
-"""Datasets: one file each, with sources, checksums and a loader."""
+"""Datasets: one module for each, with its sources, checksums and loader."""
 
 from protocol.datasets._dataset import (
     Data,

@@ -169,6 +169,6 @@ def test_what_the_dataset_has_not_is_refused_and_leaves_no_file(extract, tmp_pat
         extract("gist", {"vectors/gist": np.zeros((4, 3))})
     bad = np.zeros((5000, 3))
     bad[4999] = np.inf
-    with pytest.raises(ProtocolError, match="row 4999 of vectors gives NaN or infinity"):
+    with pytest.raises(ProtocolError, match="row 4999 of vectors: expected finite values, got NaN or infinity"):
         extract("precomputed", {"vectors/gist": bad})
     assert [path.name for path in tmp_path.iterdir()] == ["content.h5"]

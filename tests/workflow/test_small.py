@@ -310,8 +310,8 @@ def test_a_wrong_mirror_stops_with_both_checksums_and_leaves_nothing(project, tm
     project.write(SMALL | other | {"mirror": str(tmp_path / "mirror"), "offline": True})
     done = project.run("features")
     assert done.returncode != 0
-    wanted = "sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
-    assert f"wanted 170,052,171 bytes and {wanted}, came sha256 " in done.stderr
+    expected = "sha256 c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
+    assert f"expected 170,052,171 bytes and {expected}, got sha256 " in done.stderr
     assert "Traceback" not in done.stderr
     left = [path.name for path in (project.folder / "results" / "downloads").rglob("*") if path.is_file()]
     assert left == ["cifar-10-binary.tar.gz.log"]
