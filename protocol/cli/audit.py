@@ -31,7 +31,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
             raise ProtocolError("--write-fixed: expected a split, got none.")
-        from protocol.auditing.mending import check_folder
+        from protocol.auditing.fixing import check_folder
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
@@ -204,7 +204,7 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         action="append",
         default=[],
         metavar="FINDING",
-        help="a warning that --write-fixed mends as well, such as train-in-database; may be repeated",
+        help="a warning that --write-fixed should also fix, such as train-in-database; may be repeated",
     )
     command.set_defaults(run=_audit)
 

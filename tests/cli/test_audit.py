@@ -24,8 +24,8 @@ IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
-KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment"]
-COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment"]
+KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment"]
+COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment"]
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
-    assert "  clean, of what was checked; not checked: overlaps with what was not given" in out
+    assert "  clean; not checked: overlaps with missing partitions" in out
     assert "  information train-not-in-database: 40\n" in out
     assert out.endswith("0 errors, 0 warnings, 1 for information\n")
     assert "\x1b" not in out
@@ -86,15 +86,15 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert found["items"] == list(IDS[PARTS["query"][:2]])
     assert found["file"] == "query.txt database.txt train.txt"
     kind = next(kind for kind in KINDS if kind.name == "query-in-database")
-    assert [found[key] for key in ("consequence", "mending", "treatment")] == [
+    assert [found[key] for key in ("consequence", "fix", "treatment")] == [
         kind.consequence,
-        kind.mending,
+        kind.fix,
         kind.treatment,
     ]
     out = capsys.readouterr().out
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
-    assert f"           To mend it: {kind.mending}\n" in out
+    assert f"           How to fix it: {kind.fix}\n" in out
     assert out.endswith("1 error, 0 warnings, 1 for information\n")
 
 
@@ -176,9 +176,9 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     unseen = (
         "near-duplicate (needs features); known-near-duplicate (needs known pairs); pair-split (needs pairs); "
         "group-split (needs groups); doubtful-label (needs label issues); selection-on-test (needs a training log); "
-        "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
+        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)"
     )
-    assert f"clean, of what was checked; not checked: {unseen}" in " ".join(out.split())
+    assert f"clean; not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
 
@@ -328,7 +328,7 @@ def array(values):
 
 BAD = {
     "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
-    "empty": ("query.txt", text(""), "query.txt: expected an item a line, got none"),
+    "empty": ("query.txt", text(""), "query.txt: expected one item per line, got none"),
     "labels": (
         "query.txt",
         text("a 0 2\n"),
@@ -357,14 +357,18 @@ BAD = {
     "no row": ("rows", array(np.arange(0)), "query.npy: expected an array of numbers, got an empty one"),
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: expected integers, got nan"),
-    "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),
+    "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: expected finite numbers, got NaN or infinity"),
     "few features": (
         "X.npy",
         array([[1.0]] * 3),
         r"X.npy: expected features of .* items, shape \(.*, d\), got shape \(3, 1\)",
     ),
-    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected every id once, got 'a' more than once"),
-    "other ids": ("ids.txt", text("a\nb\n"), "query.txt: 20 of 20 items are none of the dataset's, the first is"),
+    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected distinct ids, got 'a' more than once"),
+    "other ids": (
+        "ids.txt",
+        text("a\nb\n"),
+        "query.txt: expected ids of the dataset, such as 'a', got 20 of 20 others, the first is",
+    ),
 }
 
 
@@ -416,18 +420,18 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
             ["a.h5", *LISTS],
             "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
         ),
-        (["--query", "query.txt"], "database: expected the list of the database items next to query, got none."),
+        (["--query", "query.txt"], "database: expected the list of the database items in addition to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
-        ([*LISTS, "--distance", "1"], "distance: expected features to measure it in (features), got only 1."),
+        ([*LISTS, "--distance", "1"], "distance: expected features in which it is measured (features), got only 1."),
         (
             [*LISTS, "--features", "X.npy"],
-            "X.npy: expected the ids of its rows next to it (ids), since the lists hold ids, got none.",
+            "X.npy: expected the ids of its rows (ids), because the lists contain ids, got none.",
         ),
         (
             [*LISTS, "--labels", "labels.npy"],
-            "query.txt: expected row numbers, since the labels are in their order, got ids.",
+            "query.txt: expected row numbers, which determine the order of the labels, got ids.",
         ),
-        ([*LISTS, "--json", "query.txt/x.json"], "a file stands where a folder is needed"),
+        ([*LISTS, "--json", "query.txt/x.json"], "a file exists where a folder is needed"),
     ],
 )
 def test_what_can_not_be_asked_is_refused_in_one_line(folder, arguments, message, capsys):

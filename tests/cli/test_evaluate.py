@@ -329,7 +329,7 @@ BAD = {
     ),
     "n-bits too small": (
         lambda: {"query_codes": saved("p.npy", codes.pack(np.ones((4, 12), bool))), "n_bits": "10"},
-        r"p.npy: query codes: bits are set after bit 10; is n_bits right\?",
+        r"p.npy: query codes: expected zeros after bit 10, got ones\. Check n_bits\.",
     ),
     "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: n_bits: expected an integer >= 1, got 0"),
     "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits/--bits: invalid int value: 'many'"),
@@ -394,7 +394,7 @@ BAD = {
     ),
     "CSR that falls": (
         lambda: NO_LABELS | {"relevance": npz("o.npz", indptr=[0, 2, 1, 1, 1], indices=[3], shape=(4, 20))},
-        "o.npz: relevance: indptr: wanted to rise from 0 to 1",
+        "o.npz: relevance: indptr: expected ascending integers from 0 to 1",
     ),
     "CSR of another size": (
         lambda: NO_LABELS | {"relevance": rows("o.npz", np.eye(4, 19))},
@@ -435,7 +435,7 @@ BAD = {
     "json in the way": (lambda: {"json": folder_called("j")}, "j: can't be written"),
     "values in the way": (
         lambda: {"per_query": "q.npy/v.csv"},
-        "can't be written: a file stands where a folder is needed",
+        "can't be written: a file exists where a folder is needed",
     ),
 }
 

@@ -55,7 +55,7 @@ def test_the_shipped_settings_are_good(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
     if name in USERS:
-        with pytest.raises(ProtocolError, match="no such path"):
+        with pytest.raises(ProtocolError, match="which does not exist"):
             configuration.load(text)
     place(name, tmp_path)
     if lacks_pytorch(text):
@@ -179,11 +179,11 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": "nowhere"}},
-            r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
+            r"dataset_options of 'image_folder': folder: expected a folder, got 'nowhere', which does not exist \(in ",
         ),
         (
             {"dataset": "image_folder"},
-            r"dataset 'image_folder': name what it is made of, dataset_options: \{folder: PATH\}",
+            r"dataset_options of 'image_folder': folder: expected a path, \{folder: PATH\}, got none",
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
@@ -191,7 +191,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
-            "split 'standard' of dataset 'synthetic': the split asks for query 50 .* = 500 items, but there are 400$",
+            r"split 'standard' of dataset 'synthetic': expected at least 500 items \(query 50 .*\), got 400\.$",
         ),
         (
             {"dataset": "wiki"},
@@ -240,21 +240,21 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
-            "split 'standard' of dataset 'digits': .* = 5200 items, but there are 1797$",
+            r"split 'standard' of dataset 'digits': expected at least 5200 items .*, got 1797\.$",
         ),
         ({"split_sizes": {}}, "split 'standard' .*: expected at least 1 for each of query, train, got none"),
         ({"split_sizes": {"test": 5}}, r"key in split_sizes: expected .*, got 'test'"),
         (
             {"splits": ["cifar10_s1"]},
-            "split 'cifar10_s1' .*: the split is made for .* 60,000 items, but there are 1,797$",
+            r"split 'cifar10_s1' .*: expected a dataset with 60,000 items, got 1,797\.$",
         ),
         (
             {"splits": ["cifar10_s2"], "dataset": "cifar100"},
-            "split 'cifar10_s2' .*: the split is made for a dataset of 10 classes, but there are 100$",
+            r"split 'cifar10_s2' .*: expected a dataset with 10 classes, got 100\.$",
         ),
         (
             {"splits": ["nuswide_21"], "dataset": "nuswide", "features": {"precomputed": {"options": {"name": "bow"}}}},
-            "split 'nuswide_21' .*: the split is made for a dataset of 195,834 items, but there are 269,648$",
+            r"split 'nuswide_21' .*: expected a dataset with 195,834 items, got 269,648\.$",
         ),
         (
             {"splits": ["from_lists"]},
@@ -425,7 +425,7 @@ def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it():
 def test_the_standard_split_may_draw_all_items_the_improved_may_not():
     sizes = SMALL["split_sizes"] | {"train": 1597}
     configuration.load(changed(split_sizes=sizes, splits=["standard"]))
-    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* = 1797 takes all 1797"):
+    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* use all 1797"):
         configuration.load(changed(split_sizes=sizes, splits=["improved"]))
 
 

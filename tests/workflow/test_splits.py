@@ -50,4 +50,4 @@ def test_a_list_with_an_item_of_no_dataset_s_fails_in_one_line(project):
     project.write(SMALL | {"splits": ["from_lists"], "split_options": {"from_lists": files}})
     done = project.run("splits")
     assert done.returncode != 0
-    assert "train.txt: 1 of 1 items are none of the dataset's, the first is 'nobody'" in done.stderr
+    assert "got 1 of 1 others, the first is 'nobody'" in done.stderr

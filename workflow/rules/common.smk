@@ -87,6 +87,10 @@ def each(pattern, **only):
     return list(dict.fromkeys(files))
 
 
+# A file of results may refer to another one only where jobs find that at the same place, which a bucket is not.
+BY_REFERENCE = workflow.storage_settings.default_storage_provider is None
+
+
 def on_this_machine(path):
     """A file that is where it is, also when results live in an object store."""
     return local(str(path))

@@ -58,6 +58,7 @@ rule dataset:
         dataset=DATASET,
         options=DATASET_OPTIONS,
         folders=folder_states,
+        by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:
         "dataset: {params.dataset}"

@@ -47,6 +47,7 @@ rule feature:
     params:
         feature=extracted_plugin,
         options=extracted_options,
+        by_reference=BY_REFERENCE,
         code=code_of("feature.py", "extraction"),
     message:
         "features: {wildcards.extraction}"

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from protocol import storage
 from protocol.checksums import verified
-from protocol.datasets import blocks, load
+from protocol.datasets import load, store
 
 
 def main(job):
@@ -23,10 +22,7 @@ def main(job):
     )
     with storage.writing(job.output.content, provenance) as file:
         for array, rows in data.arrays.items():
-            with tqdm(total=len(rows), desc=array, unit="item", disable=None) as bar:
-                for block in blocks(rows):
-                    file.append(array, block)
-                    bar.update(len(block))
+            store(file, array, rows, by_reference=job.params.by_reference)
     items = {"ids": data.ids, "class_names": np.array(data.class_names, dtype=np.str_)}  # texts, even if there are none
     items |= {} if data.labels is None else {"labels": data.labels}
     items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}

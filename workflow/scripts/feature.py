@@ -13,7 +13,7 @@ def main(job):
         if parts:
             join(file, feature, parts)
         else:
-            extract(file, feature, job.input.content)
+            extract(file, feature, job.input.content, by_reference=job.params.by_reference)
 
 
 if __name__ == "__main__":
