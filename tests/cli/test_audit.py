@@ -447,7 +447,7 @@ def test_a_distance_that_is_none_is_refused(folder, distance, capsys):
 
 def test_help_teaches_with_examples(capsys):
     with pytest.raises(SystemExit):
-        main(["audit", "--help"])
+        main(["audit", "--help-all"])
     out = capsys.readouterr().out
     for words in ("examples:", "exit status:", "--query test.txt --database database.txt", "protocol list findings"):
         assert words in out

@@ -165,18 +165,16 @@ def test_labels_that_are_words_and_signed_bytes(folder):
 
 
 def examples():
-    """Return the commands in the help: the complete ones, and the first of a block continued by each of the others."""
+    """Return the commands in the help: the complete ones, and the last of them continued by each line with dots."""
+    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help-all"], capture_output=True, text=True)
     commands = []
-    for block in _help().split("examples")[1:]:
-        own = [re.split("   +", line.strip())[0].split() for line in block.split("\n")[1:] if line.strip()]
-        own = [command for command in own if command[0] in ("protocol", "...")]
-        commands += [command[1:] if command[0] == "protocol" else own[0][1:] + command[1:] for command in own]
+    for line in done.stdout.split("examples:", 1)[1].replace("\\\n", " ").split("\n"):
+        start, *options = re.split("  +(?!-)", line.strip())[0].split() or [""]
+        if start == "protocol":
+            complete = options
+        if start in ("protocol", "..."):
+            commands.append(options if start == "protocol" else complete + options)
     return commands
-
-
-def _help():
-    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help"], capture_output=True, text=True)
-    return done.stdout
 
 
 def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
@@ -193,7 +191,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     Path("affected.txt").write_text("1\n3\n")
     commands = examples()
     assert len(commands) >= 14
-    assert sum("--query-vectors" in command for command in commands) == 5
+    assert sum("--query-vectors" in command for command in commands) == 6
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""
@@ -525,7 +523,7 @@ def test_progress_is_shown_to_a_terminal_after_two_seconds(folder, capsys, monke
 
 def test_help_teaches(capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--help"])
+        main(["evaluate", "--help-all"])
     assert stopped.value.code == 0
     out = capsys.readouterr().out
     for word in (
