@@ -80,12 +80,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(error: BaseException) -> str:
-    """Return what an error means to a user."""
+    """Return the line that explains an error."""
     from protocol.checks import ProtocolError, missing_extra
+    from protocol.pages import with_page
 
     match error:
         case ProtocolError():
-            return str(error)
+            return with_page(str(error))
         case KeyboardInterrupt():
             return "interrupted."
         case ModuleNotFoundError() if explained := missing_extra(error):
@@ -106,7 +107,7 @@ def _explained(error: BaseException) -> str:
 
 
 def _say(message: str, *, prog: str = "protocol") -> int:
-    """Print one line on standard error; return the exit status of a refusal."""
+    """Print one line on standard error; return the exit status of an error."""
     from protocol.checks import printable
 
     sys.stderr.write(f"{prog}: {printable(message)}\n")
