@@ -18,7 +18,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("arguments", [[str(SCRIPT)], [sys.executable, "-m", "protocol"]], ids=["script", "module"])
-def test_help_teaches(arguments):
+def test_the_help_has_examples(arguments):
     done = subprocess.run([*arguments, "--help"], capture_output=True, text=True, check=True)
     for word in ("list", "examples:", "protocol list metrics", "snakemake "):
         assert word in done.stdout
@@ -110,7 +110,7 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"protocol {__version__}\n"
 
 
-def test_a_closed_pipe_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     done = subprocess.run(f"{sys.executable} -m protocol list | head -1", shell=True, capture_output=True, text=True)
     assert done.stdout == "datasets\n"
     assert done.stderr == ""
