@@ -2,7 +2,7 @@
 # Another experiment: snakemake --configfile workflow/config/cifar10.yaml
 from snakemake.utils import min_version
 
-min_version("9.21.1")  # the first version that supports path variables with every storage
+min_version("9.21.1")  # the first that supports path variables with every storage
 
 
 report: "workflow/report/workflow.rst"

@@ -69,12 +69,7 @@ def parse(text: str, where: str) -> Any:
         raise ProtocolError(f"{where}: expected YAML, got too many levels of lists or mappings.") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-    ) as error:  # from PyYAML, for a value that does not fit its tag
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's, for a wrong tag
         raise ProtocolError(
             f"{where}: expected values that fit their tags, got {type(error).__name__}: {error}."
         ) from error
