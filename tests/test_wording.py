@@ -32,7 +32,7 @@ BANNED = {
     r"climb(?:s|ed|ing)?": "a metaphor: write optimise or maximise",
     rf"(?:{PROGRAMS})s? (?:says?|tells?|asks?|wants?)": "programs do not speak: write records, states, requires",
     r"(?:is|are|was) (?:said|told) (?:so|once|of|by|in|to)": "programs do not speak: write is reported, is recorded",
-    r"(?:setting = |setting\.config|results\.setting|(?:a|the) settings? (?:file|names?))": (
+    r"setting\.config|(?:a|the|shipped) settings? (?:file|names?)": (
         "write config file for the file, and experiment for what it describes"
     ),
     r"(?:behavior|neighborhood|judgment|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",

@@ -315,7 +315,7 @@ def test_the_leak_study_refuses_supervised_hashers():
         ({"selection": {"metric": "MAP"}}, r"metric: expected .*, got 'MAP'"),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "empty@r2"}},
-            "selection.metric: expected a metric of which higher values are better.* got 'empty@r2'",
+            "selection.metric: expected a metric to maximise, of which higher values are better.* got 'empty@r2'",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "precision@r9"}},
