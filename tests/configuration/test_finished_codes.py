@@ -159,8 +159,8 @@ def test_both_names_of_files_are_required(here):
         (
             {"query": "codes/improved/run{run}/query_8.npy"},
             (
-                "codes.mine.query: expected {n_bits} in the names of the files, since each file contains codes of one code "
-                "length, got 'codes/improved/run{run}/query_8.npy'."
+                "codes.mine.query: expected {n_bits} in the names of the files, since each file contains codes of "
+                "one code length, got 'codes/improved/run{run}/query_8.npy'."
             ),
         ),
         (
