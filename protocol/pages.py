@@ -17,7 +17,7 @@ OF_ERROR = {
     r"metric .* is ambiguous: choose ": "docs/explanation/cutoffs-and-denominators.md",
     r"^key in |^config file: expected the keys? ": "docs/reference/configuration.md",
     r"^nothing to compare: ": "docs/how-to/compare-results.md",
-    r"too few to judge so small a share": "docs/explanation/ground-truths.md",
+    r"ground truth 'epsilon_ball': .*training points": "docs/explanation/ground-truths.md",
 }
 """By a regular expression that error messages match: the page that explains them."""
 

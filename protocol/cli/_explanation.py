@@ -41,6 +41,7 @@ _TITLES = {
     "called_map": "reported as mAP",
     "drops": "undefined values left out of",
     "not_copied": "differs from the original",
+    "fix": "how to fix it",
     "mending": "how to fix it",
 }
 _HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
