@@ -60,7 +60,7 @@ def files(dataset: Any) -> str:
     for file in dataset.files:
         named.setdefault(file.by_hand, []).append(file.name)
     parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in named.items()]
-    return "; ".join(parts) or "none to download"
+    return "; ".join(parts) or "none to fetch"
 
 
 def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":

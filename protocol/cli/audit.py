@@ -195,7 +195,7 @@ def _add_rare(command: "Parser") -> None:
         action="append",
         default=[],
         metavar="FINDING",
-        help="a warning that --write-fixed also fixes, for example train-in-database; repeatable",
+        help="a warning that --write-fixed should also fix, such as train-in-database; may be repeated",
     )
 
 

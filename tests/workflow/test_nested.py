@@ -190,7 +190,7 @@ def test_a_correct_selection_has_no_finding(nested):
     assert not findings["file"].str.contains("selection").any()
 
 
-def test_one_core_writes_the_same_bytes(nested, unrun):
+def test_one_core_leaves_the_same_bytes(nested, unrun):
     done = unrun.run(cores=1)
     assert done.returncode == 0, done.stderr
     for name in ("selection.csv", "metrics.csv", "audit.csv"):

@@ -135,7 +135,7 @@ def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(small):
     assert "the headline table" in text  # of the caption
 
 
-def test_one_core_writes_the_same_bytes_as_two(small, project):
+def test_one_core_leaves_the_same_bytes_as_two(small, project):
     done = project.run(cores=1)
     assert done.returncode == 0, done.stderr
     assert read(project) == read(small)

@@ -50,6 +50,6 @@ def test_every_combination_is_scored_and_hashing_beats_chance_on_labels(wiki):
         assert value["epsilon_ball", split, "itq"] > value["epsilon_ball", split, "lsh"]
 
 
-def test_the_report_notes_that_there_are_no_images(wiki):
+def test_the_report_says_that_there_are_no_images(wiki):
     page = (wiki.folder / "results/wiki/report.html").read_text()
     assert "no images" in page

@@ -568,7 +568,7 @@ def extended_hasher(wildcards):
 
 # The report
 
-# The data of the figures that are not in the summary, by feature and split.
+# What the figures are drawn from besides the summary, by feature and split.
 DISPLAYED = [
     "<results>/{feature}/display/{split}/radii.csv",
     "<results>/{feature}/display/{split}/conventions.csv",

@@ -28,7 +28,7 @@ TIMED = [
     *counting_times(),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
-# The CSV and JSON files that the page and the paper read.
+# What the page and the paper read of CSV and JSON that stages wrote.
 TABLES = [
     "<results>/metrics.csv",
     "<results>/summary.csv",
@@ -38,7 +38,7 @@ TABLES = [
     *DUPLICATES,
     *displayed(),
 ]
-# The inputs of the page and the paper.
+# What the page and the paper are made from.
 REPORTED = {
     "content": "<data>/content.h5",
     "labels": "<data>/items.h5",
@@ -59,7 +59,7 @@ REPORTED = {
     "times": TIMED,
     "checksums": checksums(*TABLES),
 }
-# The sources of files and the division into jobs do not affect results.
+# Where files come from and how jobs are divided make no result.
 REPORTED_CONFIG = {
     key: value
     for key, value in CONFIG.items()
@@ -78,7 +78,7 @@ REPORT_PLUGINS = {
 
 
 rule display:
-    """Compute the data of the figures of one feature and split that are not in the summary."""
+    """Work out what the figures of one feature and split show beyond the summary."""
     input:
         counts=counts_of_split,
         codes=codes_of_run0,
@@ -90,7 +90,7 @@ rule display:
         buckets="<results>/{feature}/display/{split}/buckets.csv",
         histogram="<results>/{feature}/display/{split}/histogram.csv",
         retrieved="<results>/{feature}/display/{split}/retrieved.csv",
-        # Times differ from run to run, so this file is in the folder of the benchmarks.
+        # Times differ from one run of the project to the next, so they stand with the benchmarks.
         lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
         checksums=checksums(*DISPLAYED),
     log:
@@ -147,7 +147,7 @@ rule report:
 
 
 rule paper:
-    """Write the figures and tables of the report for a paper: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
+    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
     input:
         **REPORTED,
     output:

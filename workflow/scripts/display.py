@@ -1,4 +1,4 @@
-"""Compute the data of the figures that are not in the summary: curves over all runs, and statistics of run 0."""
+"""Work out what the figures show beyond the summary: at every radius over all runs, and of the codes of run 0."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from protocol.report import display, write_table
 
 
 def main(job):
-    """Write a table for each figure. Times are in a separate table, which no result depends on."""
+    """Write a table for each figure; times go to a table of their own, from which no result is read."""
     p, split, radii = job.params, job.wildcards.split, []
     for path in map(Path, job.input.counts):
         hasher, counts = path.parent.name, storage.read_group(path, split)

@@ -1,4 +1,4 @@
-"""Write the figures and tables of the report for a paper: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
+"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
 
 from protocol.claims import printed
 from protocol.report import reading, write_figures, write_tables
