@@ -1,4 +1,4 @@
-"""The commands of the README for a user's own images, features and codes, run unchanged on small files."""
+"""The README's commands for one's own images, features and codes, run as they stand there on small made files."""
 
 import re
 import shlex
