@@ -1,4 +1,4 @@
-"""Wrong configurations, each of which must be refused in one line before any job starts."""
+"""Invalid configurations, which must be refused in one line before any job starts."""
 
 import copy
 import re
@@ -30,7 +30,7 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("offline", [False, True])
-def test_a_mirror_that_is_no_folder(here, offline):
+def test_a_mirror_that_is_not_a_folder(here, offline):
     message = refused(mirror="nowhere", offline=offline)
     assert message == f"mirror: expected a URL or an existing folder, got 'nowhere' (looked in {here})."
     (here / "nowhere").mkdir()
@@ -58,7 +58,7 @@ def test_a_key_that_occurs_twice_with_file_and_line(here):
         ("runs: *a\n", "c.yaml, line 1: expected YAML, got: found undefined alias"),
     ],
 )
-def test_a_file_that_is_no_mapping(here, text, message):
+def test_a_file_that_is_not_a_mapping(here, text, message):
     (here / "c.yaml").write_text(text)
     with pytest.raises(ProtocolError) as error:
         configuration.read("c.yaml")
@@ -66,7 +66,7 @@ def test_a_file_that_is_no_mapping(here, text, message):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_not_there(here):
+def test_a_missing_file(here):
     with pytest.raises(ProtocolError, match=r"nowhere.yaml: expected a config file, got: No such file or directory\."):
         configuration.read("nowhere.yaml")
 
@@ -152,7 +152,7 @@ def test_options_of_another_type(changes, message):
 
 
 @pytest.mark.parametrize("file", ["x.npy", "x.csv"])
-def test_a_feature_of_images_on_arrays_whatever_the_file_says_of_its_size(here, file):
+def test_a_feature_of_images_on_arrays(here, file):
     np.save(here / "x.npy", np.zeros((2000, 16), dtype=np.float32))
     np.savetxt(here / "x.csv", np.zeros((2000, 16)), delimiter=",")
     changes = ARRAYS | {"dataset_options": {"features": file}, "features": {"bow": {}}}
@@ -167,7 +167,7 @@ def test_more_training_rows_than_the_file_has_items(here):
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
-def test_the_header_of_a_file_is_enough(here, suffix):
+def test_only_the_header_of_a_file_is_read(here, suffix):
     import h5py
 
     np.save(here / "x.npy", np.zeros((2000, 16), dtype=np.float32))
@@ -322,7 +322,7 @@ def test_a_network_that_can_not_take_the_feature(key):
         ),
     ],
 )
-def test_options_of_what_no_list_uses(changes, message):
+def test_options_of_unused_plug_ins(changes, message):
     assert refused(**changes) == message
 
 
@@ -332,11 +332,11 @@ def test_an_unknown_ground_truth_of_a_selection_without_grids():
 
 
 @pytest.mark.parametrize("key", ["features", "hasher_options", "hasher_grids", "ground_truth_uses"])
-def test_a_key_that_is_no_name(key):
+def test_a_key_that_is_not_a_name(key):
     assert refused(**{key: {1: {}}}) == f"{key}: expected names as keys, got 1."
 
 
-def test_a_network_that_no_list_uses_needs_no_pytorch(monkeypatch):
+def test_an_unused_network_needs_no_pytorch(monkeypatch):
     changes = {"hasher_options": {"csq": {"epochs": 5}}}
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     configuration.load(SMALL | changes)

@@ -1,4 +1,4 @@
-"""The target `downloads`: what an experiment needs and no more, offline, killed, and later without its mirror."""
+"""The target `downloads`: only the needed files; offline, after a kill, and later without the mirror."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def made(project, server):
-    """A project whose experiment reads a dataset of the server's."""
+    """A project whose experiment reads a dataset from the server."""
     plugin = DATASET.format(address=server.address, sha256=hashlib.sha256(CONTENT).hexdigest(), size=len(CONTENT))
     (project.folder / "protocol" / "datasets" / "made.py").write_text(plugin)
     project.write(SMALL | {"dataset": "made"})
@@ -86,7 +86,7 @@ def test_an_experiment_without_files_downloads_nothing(project):
     assert "download" not in project.jobs("downloads")
 
 
-def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, server, tmp_path):
+def test_later_runs_need_no_mirror_for_downloaded_files(made, server, tmp_path):
     mirror = tmp_path / "mirror" / "made"
     mirror.mkdir(parents=True)
     (mirror / "known.bin").write_bytes(CONTENT)
@@ -121,7 +121,7 @@ def test_offline_every_missing_file_and_its_place_is_named(made, server):
     assert archives(made) == {}
 
 
-def test_a_killed_run_is_resumed_where_it_was(made, server):
+def test_a_killed_download_is_resumed(made, server):
     server.gives(Answer(stall=len(CONTENT) // 2), Answer(), path="/known.bin")
     command = made.command("downloads", "--cores", "2", "--configfile", "small.yaml")
     with subprocess.Popen(

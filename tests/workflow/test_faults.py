@@ -1,4 +1,4 @@
-"""What a run survives: kills, a full disk, folders that can't be written, another run, a clock that was set."""
+"""Faults that a run survives: kills, a full disk, read-only folders, another run, and a clock that was set back."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ def same_tables(project, other):
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, options: str):
-    """Mount a file system of its own; skip the test where that is not allowed."""
+    """Mount a separate file system; skip the test if that is not allowed."""
     folder.mkdir(parents=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True)
     if mounted.returncode != 0:
@@ -41,12 +41,12 @@ def remount(folder: Path, options: str):
 
 
 def errors(done):
-    """Return the lines of a failed run that say what is wrong with a file."""
+    """Return the lines of a failed run that report an error of a file."""
     return {line for line in (done.stdout + done.stderr).splitlines() if "can't be written" in line}
 
 
-def test_killed_again_and_again_it_ends_with_the_same_bytes(small, project):
-    """The parent, the group and one job are killed in turn; the second time `.snakemake` is deleted too."""
+def test_a_repeatedly_killed_run_ends_with_the_same_bytes(small, project):
+    """The parent, the group and one job are killed in turn; the second time, `.snakemake` is also deleted."""
     victim = Victim(project, "small.yaml")
     n_files = len(list((small.folder / "results").rglob("*.h5")))
     n_jobs = len({*(small.folder / "results").rglob("*.log")} - {small.folder / RESULTS / "logs" / "paper.log"})
@@ -76,7 +76,7 @@ def test_a_results_folder_that_can_not_be_written_stops_before_any_job(project):
     assert "Select jobs" not in done.stderr
 
 
-def test_a_full_disk_is_one_clear_error_and_more_room_goes_on(small, project):
+def test_a_full_disk_is_one_clear_error_and_the_run_resumes_with_more_space(small, project):
     results = project.folder / "results"
     with tmpfs(results, "size=3m"):
         done = project.run()
@@ -98,7 +98,7 @@ def test_read_only_results_stop_before_any_job(project):
     assert "Select jobs" not in done.stderr
 
 
-def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small, project):
+def test_a_second_run_in_the_same_folder_is_refused_and_the_first_continues(small, project):
     first = subprocess.Popen(
         project.command(*TARGETS, "--cores", "1", "--configfile", "small.yaml"),
         cwd=project.folder,
@@ -110,7 +110,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small,
         time.sleep(0.05)
     second = project.run(
         "--rerun-incomplete"
-    )  # as the default profile: a file that the first is writing is no obstacle
+    )  # as the default profile: a file that the first run is writing does not stop it
     assert first.wait() == 0
     assert second.returncode != 0
     assert "Directory cannot be locked" in second.stdout + second.stderr
@@ -118,7 +118,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(small,
 
 
 def test_a_clock_set_back_is_one_clear_error_until_the_files_are_touched(small, ran):
-    """A draw that seems to come from tomorrow: what is made from it would look old for ever."""
+    """A draw has a date of tomorrow, so everything computed from it would always look outdated."""
     draw = ran.folder / RESULTS / "draws" / "thesis" / "run1.h5"
     tomorrow = time.time() + 86_400
     os.utime(draw, (tomorrow, tomorrow))

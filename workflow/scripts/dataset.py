@@ -1,4 +1,4 @@
-"""Load a dataset: its images and vectors into one file, the items' names, labels and official parts into another."""
+"""Load a dataset: images and vectors into one file; ids, labels and official partitions into another."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from protocol.datasets import load, store
 
 
 def main(job):
-    """Load the dataset from its files; what did not come from the official ones is noted."""
+    """Write the dataset. Its provenance record names the files that did not come from an official source."""
     fetched = [json.loads(verified(path)) for path in job.input.provenance]
     name, options = job.params.dataset, job.params.options
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
