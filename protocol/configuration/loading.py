@@ -10,6 +10,7 @@ from protocol.configuration import checks, options, schema
 from protocol.configuration.display_names import named
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.finished_codes import read_finished_codes
+from protocol.configuration.paper import shown_in_paper
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
@@ -66,6 +67,7 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
     filled["codes"], codes = read_finished_codes(filled, plans, hashers)
     filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
+    filled["paper"] = shown_in_paper(filled, plans)
     experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     return experiment

@@ -42,6 +42,7 @@ _SECTIONS = {
     "split_sizes": "SplitSizes",
     "selection": "Selection",
     "codes.NAME": "FinishedCodesKeys",
+    "paper": "PaperKeys",
     "leak": "Leak",
 }
 

@@ -300,6 +300,18 @@ class DisplayNames(_Model):
     metrics: Texts = Field({}, description="Names of metrics, by metric, as in `metrics`.")
 
 
+class PaperKeys(_Model):
+    """The figures and tables that the target `paper` makes: of each of these, as far as they occur together."""
+
+    metrics: Names | None = Field(
+        None, description="Some of the `metrics`; by default mAP, or else the first, and precision@r2 if it is there."
+    )
+    n_bits: CodeLengths | None = Field(None, description="Some of the code lengths in bits; by default all.")
+    features: Names | None = Field(None, description="Some of the `features`; by default the first.")
+    ground_truths: Names | None = Field(None, description="Some of the `ground_truths`; by default the first.")
+    splits: Names | None = Field(None, description="Some of the `splits`; by default the first.")
+
+
 class Keys(_Model):
     """The keys of a config file."""
 
@@ -433,6 +445,9 @@ class Keys(_Model):
             "table and figure."
         ),
     )
+    paper: Annotated[PaperKeys, BeforeValidator(_mapping)] = Field(
+        PaperKeys.model_validate({}), description="The figures and tables that the target `paper` makes."
+    )
     leak: Leak | None = Field(
         None, description="The study of what training on the database does to a hasher's scores (target `leak`)."
     )
@@ -460,7 +475,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         errors = error.errors(include_url=False)
     if errors:
         _refuse(errors)
-    for part in (filled["split_sizes"], filled["names"], *filled["features"].values(), filled):
+    for part in (filled["split_sizes"], filled["names"], filled["paper"], *filled["features"].values(), filled):
         optional = [key for key, value in part.items() if value is None and key != "mirror"]
         for key in optional:
             del part[key]

@@ -28,6 +28,8 @@ COLOURS = (
     "#a87148",
 )
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
+"""Inches of print: the text of a page, and one of its two columns."""
 ABSENT = "\N{EN DASH}"
 """What stands in a table where there is nothing."""
 ROWS = "rows"
@@ -67,6 +69,8 @@ class Figure:
         All that can be chosen, in the order in which it is offered.
     choices : mapping of str to value
         The columns that the reader chooses a value of, in this order, with the value that is drawn first.
+    inches : float, default=6.9
+        Its width in print: that of a page, or of a column.
     """
 
     name: str
@@ -75,6 +79,7 @@ class Figure:
     chart: Any
     data: "pd.DataFrame"
     choices: Mapping[str, Any] = field(default_factory=dict)
+    inches: float = PAGE_WIDTH
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -113,11 +118,6 @@ class Figure:
         return spec
 
     @property
-    def printed(self) -> dict[str, Any]:
-        """The specification with the rows that are drawn first, black on white."""
-        return _inked(self.static) | {"background": "white"}
-
-    @property
     def svg(self) -> str:
         """The figure as it is drawn first, in the colours of the text around it."""
         (picture,) = pictures([self.static])
@@ -153,8 +153,8 @@ class Table:
     rows : sequence of sequences of str
     n_labels : int, default=1
         How many columns, from the left, are words.
-    strong : set of (row, column), default=empty
-        Cells that stand out: the best of their column.
+    strong, second : set of (row, column), default=empty
+        Cells that stand out: the best of their column, and the second best.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from the top: headings, each with the number of columns that it spans.
     """
@@ -166,6 +166,7 @@ class Table:
     n_labels: int = 1
     strong: frozenset[tuple[int, int]] = frozenset()
     groups: Sequence[Sequence[tuple[str, int]]] = ()
+    second: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def flat_header(self) -> list[str]:
@@ -286,15 +287,6 @@ def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         return {key: _filled(item, choices) for key, item in value.items()}
     return [_filled(item, choices) for item in value] if isinstance(value, list) else value
-
-
-def _inked(value: Any) -> Any:
-    """Return a specification in black where it has the colour of the text around it."""
-    if isinstance(value, Mapping):
-        return {key: _inked(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_inked(item) for item in value]
-    return "black" if value == "currentColor" else value
 
 
 def scaling(svg: str) -> str:

@@ -28,7 +28,7 @@ TIMED = [
     *counting_times(),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
-# What the page and the paper read of CSV and JSON that stages wrote.
+# What the page reads of CSV and JSON that stages wrote.
 TABLES = [
     "<results>/metrics.csv",
     "<results>/summary.csv",
@@ -38,7 +38,7 @@ TABLES = [
     *DUPLICATES,
     *displayed(),
 ]
-# What the page and the paper are made from.
+# What the page is made from.
 REPORTED = {
     "content": "<data>/content.h5",
     "labels": "<data>/items.h5",
@@ -59,11 +59,11 @@ REPORTED = {
     "times": TIMED,
     "checksums": checksums(*TABLES),
 }
-# Where files come from and how jobs are divided make no result.
+# Where files come from and how jobs are divided make no result, and the choice for a paper is not that of the page.
 REPORTED_CONFIG = {
     key: value
     for key, value in CONFIG.items()
-    if key not in ("mirror", "offline", "count_shards")
+    if key not in ("mirror", "offline", "count_shards", "paper")
 }
 DIMENSIONS = {name: known_dimension(name) for name in EXPERIMENT.features}
 # The page prints the records of all plug-ins in use.
@@ -147,9 +147,11 @@ rule report:
 
 
 rule paper:
-    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
+    """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
-        **REPORTED,
+        metrics="<results>/metrics.csv",
+        displayed=displayed(),
+        checksums=checksums("<results>/metrics.csv", *displayed()),
     output:
         figures=report(
             directory("<results>/figures"),
@@ -170,9 +172,8 @@ rule paper:
         mem_mb=memory("paper"),
         runtime=minutes("paper"),
     params:
-        config=REPORTED_CONFIG,
-        dimensions=DIMENSIONS,
-        code=code("paper.py", **REPORT_PLUGINS),
+        config={key: CONFIG[key] for key in ("dataset", "names", "empty", "paper")},
+        code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"
     script:
