@@ -1,12 +1,16 @@
-"""Is a mean over runs zero? Intervals, tests, their correction for many of them, and what so many runs can see."""
+"""Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import need
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONFIDENCE = 0.95
 POWER = 0.8
@@ -57,6 +61,48 @@ def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDE
 
     n = np.asarray(n_runs, dtype=np.float64)
     return np.asarray(stats.t.ppf((1 + confidence) / 2, n - 1) * np.asarray(std) / n**0.5)
+
+
+class Lead(NamedTuple):
+    """The best hasher and its paired difference from the second best.
+
+    ``second`` is None where there is one hasher; ``low`` and ``high`` are NaN where there is one run.
+    """
+
+    best: str
+    mean: float
+    second: str | None
+    difference: float
+    low: float
+    high: float
+    n_runs: int
+
+
+def lead(scores: "pd.DataFrame", *, better: str = "higher") -> Lead | None:
+    """Return the best hasher by its mean over the runs that all hashers have; None where no score is defined.
+
+    The two hashers are chosen by their means, so the interval of their difference holds for all pairs of hashers
+    together (Bonferroni).
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A row of each run, a column of each hasher.
+    better : {"higher", "lower"}, default="higher"
+    """
+    defined = scores.dropna(axis="columns", how="all").dropna()
+    if defined.empty:
+        return None
+    ranked = defined.mean().sort_values(ascending=better == "lower", kind="stable")
+    best, mean, n_runs = str(ranked.index[0]), float(ranked.iloc[0]), len(defined)
+    if len(ranked) == 1:
+        return Lead(best, mean, None, math.nan, math.nan, math.nan, n_runs)
+    second = str(ranked.index[1])
+    paired = defined[best] - defined[second]
+    confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
+    half = float(half_width(paired.std(), n_runs, confidence=confidence))
+    difference = float(paired.mean())
+    return Lead(best, mean, second, difference, difference - half, difference + half, n_runs)
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:
