@@ -38,6 +38,7 @@ A name means the same everywhere in a file: once it is defined, other lists may 
 _SECTIONS = {
     "features.NAME": "FeatureKeys",
     "hashers[], ground_truths[]": "PluginUse",
+    "names": "DisplayNames",
     "split_sizes": "SplitSizes",
     "selection": "Selection",
     "codes.NAME": "FinishedCodesKeys",

@@ -23,11 +23,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, one_of, printable
 
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
 _SHOWN = 80  # characters of a value in a message
+_LONGEST_TEXT = 80  # characters: what fits into a legend or above a page
 _LONGEST_CODE = 4096  # bits: the embeddings in use have up to 3,072 dimensions
 
 
@@ -72,6 +73,12 @@ def _one_mean(steps: list[str]) -> list[str]:
     return steps
 
 
+def _one_line(text: str) -> str:
+    if not 0 < len(text) <= _LONGEST_TEXT or text != text.strip() or printable(text) != text or set(text) & set("{}"):
+        raise PydanticCustomError("text", "expected a line of text")
+    return text
+
+
 def _form(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping | BaseModel) else "other"
 
@@ -90,6 +97,18 @@ Steps = Annotated[
     list[Literal["l2", "centre", "grand_mean"]], Different, AfterValidator(_one_mean), Field(json_schema_extra=_UNIQUE)
 ]
 Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
+Text = Annotated[
+    StrictStr,
+    AfterValidator(_one_line),
+    Field(
+        json_schema_extra={
+            "expected": f"a line of 1 to {_LONGEST_TEXT} characters, without braces",
+            "plural": f"lines of 1 to {_LONGEST_TEXT} characters, without braces",
+        }
+    ),
+]
+"""Text that figures and pages show: no template may take a part of it for a placeholder."""
+Texts = Annotated[dict[StrictStr, Text], BeforeValidator(_mapping)]
 Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
 
@@ -271,6 +290,19 @@ class FinishedCodesKeys(_Model):
     )
 
 
+class DisplayNames(_Model):
+    """The names that figures, tables and the report show; by default those that papers print, such as PCA-RR."""
+
+    dataset: Text | None = Field(
+        None, description="Name of the dataset; that of a user's own data is by default the experiment's."
+    )
+    features: Texts = Field({}, description="Names of features, by their names in this file.")
+    ground_truths: Texts = Field({}, description="Names of ground truths, by their names in this file.")
+    splits: Texts = Field({}, description="Names of split protocols, by protocol.")
+    hashers: Texts = Field({}, description="Names of hashers and of `codes`, by their names in this file.")
+    metrics: Texts = Field({}, description="Names of metrics, by metric, as in `metrics`.")
+
+
 class Keys(_Model):
     """The keys of a config file."""
 
@@ -283,6 +315,11 @@ class Keys(_Model):
         ),
         AfterValidator(_not_reserved),
     ]
+    title: Text | None = Field(None, description="Title of the report; by default made from the names of what it uses.")
+    names: Annotated[DisplayNames, BeforeValidator(_mapping)] = Field(
+        DisplayNames.model_validate({}),
+        description="The names that figures, tables and the report show, such as {hashers: {itq_5: ITQ (5 steps)}}.",
+    )
     dataset: Name = Field(description="Name of a dataset (`protocol list datasets`).")
     dataset_options: Options = Field(
         {}, description="Options of the dataset; paths in them are relative to the working directory."
@@ -435,7 +472,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         errors = error.errors(include_url=False)
     if errors:
         _refuse(errors)
-    for part in (filled["split_sizes"], *filled["features"].values(), filled):
+    for part in (filled["split_sizes"], filled["names"], *filled["features"].values(), filled):
         optional = [key for key, value in part.items() if value is None and key != "mirror"]
         for key in optional:
             del part[key]

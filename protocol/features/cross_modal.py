@@ -40,7 +40,7 @@ class CrossModal(OwnVectors):
         return {"": self, "database/": OwnVectors(name=self.database_name, n_components=self.database_n_components)}
 
 
-@FeatureRecord("image_to_text", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("image_to_text", printed="Image to text", source=_SOURCE, deviations=_DEVIATIONS)
 class ImageToText(CrossModal):
     """Image to text: queries are vectors of images, the database is vectors of texts, both the dataset's own.
 
@@ -68,7 +68,7 @@ class ImageToText(CrossModal):
         )
 
 
-@FeatureRecord("text_to_image", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("text_to_image", printed="Text to image", source=_SOURCE, deviations=_DEVIATIONS)
 class TextToImage(CrossModal):
     """Text to image: queries are vectors of texts, the database is vectors of images, both the dataset's own.
 

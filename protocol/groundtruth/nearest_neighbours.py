@@ -20,6 +20,7 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
 
 @GroundTruthRecord(
     "nearest_neighbours",
+    printed="nearest neighbours",
     source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
     deviations="All items as far as the k-th are relevant, where published lists cut ties at k.",
     check=_check,

@@ -12,6 +12,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "itq",
+    printed="ITQ",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
     deviations="Exactly n_iter = 50 updates of the rotation, as the paper and FAISS say; the reference MATLAB code "
     "(HABIR toolkit) makes 51. The training mean is subtracted here, where that code relies on centred input, and "

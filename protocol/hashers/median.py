@@ -9,6 +9,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "median",
+    printed="Median",
     source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
     "binarization at the median of each dimension",
     deviations="The median of all training rows, where cuVS takes that of a sample of them. With fewer bits than "

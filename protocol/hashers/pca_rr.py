@@ -11,6 +11,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "pca_rr",
+    printed="PCA-RR",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
     deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "
     "centred input, and the components come from the training rows alone, where it uses train and test together. "

@@ -15,6 +15,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "sh",
+    printed="SH",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
     deviations="As the reference MATLAB code (HABIR toolkit), which is the authors' own, but the training mean is "
     "subtracted here, where it relies on centred input, and the components come from the training rows alone, where "

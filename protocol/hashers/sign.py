@@ -9,6 +9,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "sign",
+    printed="Sign",
     source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
     "with precision 'binary' or 'ubinary')",
     deviations="With fewer bits than features, the codes of the first n_bits features, as Matryoshka embeddings are "

@@ -10,6 +10,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "mLGAP@rR",
+    printed="mLGAP@{radius}",
     source="Mean Local Group Average Precision, eq. 10-11",
     deviations="The paper leaves open what an empty ball has; here 0, or left out. It prints no radius in the name.",
     range=(0.0, 1.0),

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import numpy as np
 
 from protocol.report.drawing import pictures
+from protocol.report.styles import hasher_scales
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,11 +272,10 @@ def rows_chart() -> Any:
 
 
 def hasher_colour(hashers: Sequence[str], *, legend: bool = True) -> Any:
-    """Return the colours of the hashers, the same in every figure of a report."""
+    """Return the colours of the hashers, the same in every figure of every experiment."""
     import altair as alt
 
-    range_ = [COLOURS[i % len(COLOURS)] for i in range(len(hashers))]
-    scale = alt.Scale(domain=list(hashers), range=range_)
+    scale = hasher_scales(hashers)["colour"]
     return alt.Color("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
 
 
@@ -283,8 +283,7 @@ def hasher_shape(hashers: Sequence[str]) -> Any:
     """Return the shapes of the hashers' points."""
     import altair as alt
 
-    range_ = [SHAPES[i % len(SHAPES)] for i in range(len(hashers))]
-    return alt.Shape("hasher:N", title=None, scale=alt.Scale(domain=list(hashers), range=range_))
+    return alt.Shape("hasher:N", title=None, scale=hasher_scales(hashers)["shape"])
 
 
 def tooltips(*columns: str) -> list[Any]:

@@ -10,6 +10,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "cvh",
+    printed="CVH",
     source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
     deviations="Only that the two modalities of an item belong together is known, the case in which the paper's "
     "generalised eigenproblem is that of canonical correlation. It is solved for anchor kernel maps (Liu et al. 2012), "

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "dtsh",
+    printed="DTSH",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
     deviations=f"{NO_PRETRAINING}All triplets of a minibatch, where the authors' code draws 22,500 a row from the last "
     "outputs of all training rows. The mean over triplets in place of the sum, so the quantisation term has the weight "

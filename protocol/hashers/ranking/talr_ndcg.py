@@ -7,6 +7,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "talr_ndcg",
+    printed="TALR-NDCG",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations="As talr_ap, but functions are of 32 principal components. Gains are not cut to 8 bits, and a query "
     "without a relevant row is left out of the mean.",

@@ -16,6 +16,7 @@ _MAX_ITER = 1000  # of L-BFGS, which needs about 100
 
 @HasherRecord(
     "classifier",
+    printed="Classifier",
     source="No method of a paper: the baseline that supervised hashers have to beat, after Sablayrolles, Douze, "
     "Usunier, Jegou, How should we evaluate supervised hashing?, ICASSP 2017",
     deviations="That paper stores the predicted class or its probabilities; here a class has a row of a "

@@ -23,6 +23,7 @@ Floats = NDArray[np.floating]
 
 @HasherRecord(
     "grh",
+    printed="GRH",
     source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
     "GRH-LIN",
     deviations="From memory of the method, since neither text was at hand: a row's new bit is the sign of the mean "

@@ -19,6 +19,7 @@ Vectors = NDArray[np.floating]
 
 @HasherRecord(
     "ksh",
+    printed="KSH",
     source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
     deviations="L-BFGS in place of Nesterov's gradient method maximises the smooth objective of a bit, in n_iter = 50 "
     "iterations where the released code makes 500. All training rows have labels here and count up to n_labelled = "

@@ -18,6 +18,7 @@ Floats = NDArray[np.floating]
 
 @HasherRecord(
     "sdh",
+    printed="SDH",
     source="Shen, Shen, Liu, Tao Shen, Supervised Discrete Hashing, CVPR 2015, eq. 4-11 and Algorithm 1, L2 loss",
     deviations="The kernel map is centred and has an intercept, and its width is in units of the features' distances, "
     "where the released code has 0.4 for rows of length 1. The functions' regression has a ridge of 0.01, and a step "
