@@ -1,4 +1,4 @@
-"""The numbers that the figures show beyond the summary, computed from counts and codes, one hasher of a split at a time.
+"""The numbers that figures show beyond the summary, computed from counts and codes, one hasher of a split at a time.
 
 Rows are dictionaries with a column ``hasher``. Tables of a single run are of run 0.
 """
@@ -162,7 +162,7 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
 def convention_rows(
     pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
 ) -> Iterator[Row]:
-    """Yield every value that a named convention calls mAP, of one run's codes; `calls` is that of `protocol.ranking.count`."""
+    """Yield every value that a named convention calls mAP, of one run; `calls` as in `protocol.ranking.count`."""
     counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         for row in spread_of(own):
@@ -191,7 +191,7 @@ def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
 
 
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
-    """Yield the number of items with each code that any item has; nothing for codes of more than `LONGEST_HISTOGRAM` bits."""
+    """Yield the number of items with each code that any item has; nothing for longer codes than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
         weights = 1 << np.arange(n_bits)
         values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)

@@ -271,19 +271,26 @@ def rows_chart() -> Any:
     return alt.Chart(alt.NamedData(ROWS))
 
 
-def hasher_colour(hashers: Sequence[str], *, legend: bool = True) -> Any:
-    """Return the colours of the hashers, the same in every figure of every experiment."""
+def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
+    """Return the colours of the hashers, the same in every figure of every experiment; `hashers` as in `Results`."""
     import altair as alt
 
-    scale = hasher_scales(hashers)["colour"]
+    scale = hasher_scales(list(hashers.values()), list(hashers))["colour"]
     return alt.Color("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
 
 
-def hasher_shape(hashers: Sequence[str]) -> Any:
+def hasher_shape(hashers: Mapping[str, str]) -> Any:
     """Return the shapes of the hashers' points."""
     import altair as alt
 
-    return alt.Shape("hasher:N", title=None, scale=hasher_scales(hashers)["shape"])
+    return alt.Shape("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["shape"])
+
+
+def hasher_dash(hashers: Mapping[str, str]) -> Any:
+    """Return the dashes of the hashers' lines."""
+    import altair as alt
+
+    return alt.StrokeDash("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["dash"])
 
 
 def tooltips(*columns: str) -> list[Any]:

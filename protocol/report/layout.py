@@ -79,7 +79,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
         )
         .properties(width="container", height=_ROW * len(rows))
     )
-    return Figure(f"layout-{name}", f"The {name} split", _words(name, parts, n_items), chart, boxes)
+    return Figure(f"layout-{'-'.join(name.split())}", f"The {name} split", _words(name, parts, n_items), chart, boxes)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:

@@ -11,14 +11,16 @@ from protocol.report.drawing import DrawingError, pictures
 from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results
 from protocol.report.sections import experiment_line, sections
+from protocol.report.styles import display_name
 
-_NOT_DRAWN = "The static pictures of the charts could not be drawn on the machine that made this page. The charts need JavaScript."
+_NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
 _log = logging.getLogger(__name__)
 
 
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
-    title = f"{results.setting['experiment']}: retrieval with binary codes"
+    dataset = display_name(results.setting, "dataset", results.setting["experiment"])
+    title = results.setting.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
     return render(title, sections(results), summary=experiment_line(results), notes=notes)
 

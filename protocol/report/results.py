@@ -151,10 +151,13 @@ class Results:
     records : mapping of str to mapping
         Of the files of run 0, by path.
     claims : sequence of mapping
-        The papers' claims and their outcomes, empty unless the experiment is a reproduction: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
-        ``parts``, ``note``.
+        The papers' claims and their outcomes, empty unless the experiment is a reproduction: ``paper``, ``place``,
+        ``claim``, ``expected``, ``ours``, ``status``, ``parts``, ``note``.
     printed : mapping of str to mapping
         Numbers that the papers print: by the id of a claim, the values that it expects by name.
+    names : mapping of str to mapping
+        By kind ("feature", "ground_truth", "split", "hasher"), the names of the config file by the display names that
+        the tables have in their place (`protocol.report.naming`); empty where the tables have those of the file.
     """
 
     setting: Mapping[str, Any]
@@ -176,6 +179,7 @@ class Results:
     records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
     printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -188,9 +192,9 @@ class Results:
         return self.ordered(self.summary[self.summary["extension"] == "none"])
 
     @cached_property
-    def hashers(self) -> list[str]:
-        """Every hasher of the experiment, and every method with finished codes."""
-        return self._order("hasher")
+    def hashers(self) -> dict[str, str]:
+        """Every hasher of the experiment and every method with finished codes: the config file's name by name."""
+        return {name: self.config_name("hasher", name) for name in self._order("hasher")}
 
     @cached_property
     def metric(self) -> str:
@@ -216,6 +220,10 @@ class Results:
     def table(self) -> dict[str, "pd.DataFrame"]:
         """The tables of `displayed`, ordered."""
         return {name: self.ordered(table) for name, table in self.displayed.items()}
+
+    def config_name(self, kind: str, name: str) -> str:
+        """Return the config file's name of what the tables call `name`; files and links are named by it."""
+        return self.names.get(kind, {}).get(name, name)
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
         """Return the place, and the code length, that a sentence is about, in words; `columns` are left out."""

@@ -17,7 +17,7 @@ POWER = 0.8
 
 
 class Effect(NamedTuple):
-    """A mean over runs, how far it varies, and how it agrees with zero.
+    """A mean over runs with its spread, its interval, and tests that it is zero.
 
     ``low`` and ``high`` bound the mean with 95 % confidence (Student's t); ``p`` is of the two-sided t-test that it is
     zero, which on differences is the paired t-test, ``p_wilcoxon`` of the signed-rank test. ``std`` is of a sample.
@@ -32,7 +32,7 @@ class Effect(NamedTuple):
 
 
 def effect(values: ArrayLike) -> Effect:
-    """Return what the values of independent runs, at least two, say of their mean.
+    """Return the mean of at least two independent runs, with its interval and tests.
 
     Where all values are the same there is no spread to judge by: p is 1 for zeros, else 0.
 
@@ -56,7 +56,7 @@ def effect(values: ArrayLike) -> Effect:
 
 
 def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDENCE) -> NDArray[np.float64]:
-    """Return how far the interval of a mean over runs reaches on either side (Student's t); NaN of a single run."""
+    """Return half the width of the interval of a mean over runs (Student's t); NaN for a single run."""
     from scipy import stats
 
     n = np.asarray(n_runs, dtype=np.float64)
@@ -127,7 +127,7 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
 
 
 def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
-    """Return the mean that a two-sided t-test at a level of significance sees in four of five experiments.
+    """Return the mean that a two-sided t-test at a level of significance detects with a power of 0.8.
 
     Parameters
     ----------

@@ -138,17 +138,19 @@ def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results
     assert loss.section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
 
 
-def test_the_scores_are_read_where_there_is_such_a_truth_alone(tmp_path):
+def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neighbours(tmp_path):
     setting = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
-    path = tmp_path / "metrics.csv"  # without a checksum: reading it would fail
-    path.write_text("nothing")
-    assert run_scores(path, setting).empty
-    cell = ["digits", "gist", "near", "standard", 0, "itq", 8]
-    rows = [[*cell, "none", 0, "P@1", 0.5], [*cell, "same", 1, "P@1", 0.5]]
-    rows.append(["digits", "gist", "other", *cell[3:], "none", 0, "P@1", 0.5])
+    setting |= {"metrics": ["mAP", "P@1"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    path = tmp_path / "metrics.csv"
+    rows = [
+        ["digits", "gist", truth, "standard", 0, "itq", 8, extension, s, metric, 0.5]
+        for truth in ("near", "other")
+        for extension, s in (("none", 0), ("same", 1))
+        for metric in ("mAP", "P@1")
+    ]
     write_csv(path, metrics.COLUMNS, rows, checksum=True)
-    found = run_scores(path, setting | {"ground_truth_uses": {"near": "nearest_neighbours"}})
-    assert found[["ground_truth", "extension"]].to_numpy().tolist() == [["near", "none"]]
+    found = run_scores(path, setting)[["ground_truth", "extension", "metric"]]
+    assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]
 
 
 def test_a_factor_is_a_multiple():

@@ -1,6 +1,7 @@
 """The sections of the report, a file for each."""
 
 from protocol.report.figure import Section
+from protocol.report.naming import named
 from protocol.report.results import Results
 from protocol.report.sections import (
     answer,
@@ -42,11 +43,13 @@ ORDER = (
     meanings,
     provenance,
 )
+_OF_PAPERS = (figures_of_papers, published, claims)  # which are about registered hashers, whatever they are called here
 
 __all__ = ["ORDER", "experiment_line", "sections"]
 
 
 def sections(results: Results) -> list[Section]:
     """Return the sections that concern the experiment, in the order of the page."""
-    made = (module.section(results) for module in ORDER)
+    shown = named(results)
+    made = (module.section(results if module in _OF_PAPERS else shown) for module in ORDER)
     return [section for section in made if section is not None]

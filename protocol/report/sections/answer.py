@@ -14,12 +14,14 @@ from protocol.report.figure import (
     Table,
     between,
     hasher_colour,
+    hasher_dash,
     hasher_shape,
     listed,
     rows_chart,
     spread,
     tooltips,
 )
+from protocol.report.naming import named
 from protocol.report.results import PLACE, Results
 from protocol.report.statistics import CONFIDENCE, Lead, lead
 
@@ -42,12 +44,13 @@ def section(results: Results) -> Section:
 
 def experiment_line(results: Results) -> str:
     """Return what was run, in one line."""
+    results = named(results)
     plain = results.plain
     classes = f" in {len(results.class_names)} classes" if results.class_names else ""
     splits = [results.splits[name] for name in dict.fromkeys(plain["split"])]
     parts = [
         f"{counted(len(results.items['ids']), 'item')}{classes}",
-        f"{listed(list(dict.fromkeys(plain['feature'])))} features",
+        listed(list(dict.fromkeys(plain["feature"]))),
         counted(plain["hasher"].nunique(), "hasher"),
         f"{between(plain['n_bits'])} bits",
         f"{between([len(parts['query']) for parts in splits])} queries",
@@ -164,7 +167,7 @@ def _chart(results: Results) -> Any:
         tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
     )
     lower = [name for name in results.setting["metrics"] if registry.entry("metric", name).better == "lower"]
-    layers = alt.layer(bars, base.mark_line().encode(y=y), points)
+    layers = alt.layer(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
     return layers.properties(width="container", height=240, usermeta={"lower": lower})
 
 
@@ -172,8 +175,8 @@ def _main_table(results: Results) -> Table:
     """Return the table of the place that stands for all; on the page it follows the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
-        f" The difference in the sentence above has a {CONFIDENCE:.0%} interval (paired Student's t) that holds for all "
-        "pairs of hashers at this code length together (Bonferroni)."
+        f" Brackets above: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for all pairs "
+        "of hashers at this code length (Bonferroni)."
         if results.n_runs > 1 and rows["hasher"].nunique() > 1
         else ""
     )
@@ -187,7 +190,13 @@ def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Ta
     several = len(features) > 1
     place, column = (truth, "feature and length") if several else (f"{features[0]}, {truth}", "length")
     caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}. Bold: the best of each {column}."
-    return _cells(f"headline-{truth}-{split}".replace("_", "-"), caption, results, rows, n_labels=1 + several)
+    return _cells(_name(results, truth, split), caption, results, rows, n_labels=1 + several)
+
+
+def _name(results: Results, truth: str, split: str) -> str:
+    """Return the name of a table's files."""
+    names = (results.config_name("ground_truth", truth), results.config_name("split", split))
+    return "-".join(("headline", *names)).replace("_", "-")
 
 
 def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n_labels: int) -> Table:

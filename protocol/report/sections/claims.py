@@ -18,8 +18,8 @@ def section(results: Results) -> Section | None:
         by_status.setdefault(claim["status"], []).append(claim)
     totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items() if claims)
     text = (
-        f"{len(results.claims)} claims: {totals}. They are judged on this experiment's scores, and where it has none on "
-        "the stored reference results."
+        f"{len(results.claims)} claims: {totals}. They are judged on this experiment's scores, and otherwise on the "
+        "stored reference results."
     )
     return Section(
         "claims",

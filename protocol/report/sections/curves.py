@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from protocol.report.display import BALL
-from protocol.report.figure import Figure, Section, between, hasher_colour, hasher_shape, number, rows_chart, tooltips
+from protocol.report.figure import (
+    Figure,
+    Section,
+    between,
+    hasher_colour,
+    hasher_dash,
+    hasher_shape,
+    number,
+    rows_chart,
+    tooltips,
+)
 from protocol.report.results import PLACE, Results
 
 if TYPE_CHECKING:
@@ -46,8 +56,8 @@ def _precision(results: Results, chance: "pd.DataFrame") -> Figure:
     n = min(here["N"].unique(), key=lambda cutoff: abs(cutoff - _AT))
     best = results.at(here, N=n).sort_values("precision", ascending=False, kind="stable").iloc[0]
     shows = (
-        f"Of the top {n:,} items, {best['precision']:.1%} are relevant with {best['hasher']}, the most; by chance "
-        f"{best['chance']:.1%} ({results.where()})."
+        f"Of the top {n:,} items, {best['precision']:.1%} are relevant with {best['hasher']}{_most(here)}; by "
+        f"chance {best['chance']:.1%} ({results.where()})."
     )
     chart = _lines(results, "N", "precision", "N: items retrieved", "precision@N", chance=True)
     return Figure("precision-at-n", "Precision@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
@@ -59,11 +69,15 @@ def _recall(results: Results) -> Figure:
     last = here["N"].max()
     best = results.at(here, N=last).sort_values("recall", ascending=False, kind="stable").iloc[0]
     shows = (
-        f"The top {last:,} items contain {best['recall']:.1%} of the relevant ones with {best['hasher']}, the most "
-        f"({results.where()})."
+        f"The top {last:,} items contain {best['recall']:.1%} of the relevant ones with {best['hasher']}"
+        f"{_most(here)} ({results.where()})."
     )
     chart = _lines(results, "N", "recall", "N: items retrieved", "recall@N", chance=False)
     return Figure("recall-at-n", "Recall@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
+
+
+def _most(rows: "pd.DataFrame") -> str:
+    return ", the most" if rows["hasher"].nunique() > 1 else ""
 
 
 def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
@@ -73,7 +87,8 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
         for side in ("precision", "recall")
     )
     rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
-    base = rows_chart().encode(
+    data = rows_chart()
+    base = data.encode(
         color=hasher_colour(results.hashers),
         x=alt.X("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
         y=alt.Y("precision:Q", title="precision", scale=alt.Scale(domainMin=0)),
@@ -81,7 +96,11 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
     points = base.mark_point(filled=True, size=22).encode(
         tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
     )
-    chart = _sized(alt.layer(base.mark_line().encode(order="radius:Q"), points, *_chance_line()))
+    chart = _sized(
+        alt.layer(
+            base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)), points, *_chance_line()
+        )
+    )
     title = "Precision-recall curve over the Hamming radius"
     return Figure("pr-curves", title, _pr_shows(results, rows), chart, rows, results.place | {"n_bits": results.n_bits})
 
@@ -123,7 +142,8 @@ def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chan
         if x == "n_bits"
         else alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(tickCount=5, format=",d"))
     )
-    base = rows_chart().encode(
+    data = rows_chart()
+    base = data.encode(
         color=hasher_colour(results.hashers),
         x=along,
         y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domainMin=0), axis=alt.Axis(format="~g")),
@@ -132,11 +152,17 @@ def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chan
         shape=hasher_shape(results.hashers),
         tooltip=tooltips("hasher:N", f"{x}:{'O' if x == 'n_bits' else 'Q'}", f"{y}:Q"),
     )
-    return _sized(alt.layer(base.mark_line(), points, *(_chance_line() if chance else [])))
+    return _sized(
+        alt.layer(
+            base.mark_line().encode(strokeDash=hasher_dash(results.hashers)),
+            points,
+            *(_chance_line(data) if chance else []),
+        )
+    )
 
 
-def _chance_line() -> list[Any]:
-    level = rows_chart().encode(y=alt.Y("mean(chance):Q"))
+def _chance_line(data: Any) -> list[Any]:
+    level = data.encode(y=alt.Y("mean(chance):Q"))
     line = level.mark_rule(strokeDash=[5, 4], color="currentColor", opacity=0.7)
     name = level.mark_text(align="right", dy=-6, fontSize=11, text="chance").encode(x=alt.value("width"))
     return [line, name]

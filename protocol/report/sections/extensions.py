@@ -107,7 +107,7 @@ def _cut_table(here: Any, where: str) -> Table:
     header = ["metric", "codes", *(f"{cutoff.get(radius, ABSENT)} / {radius}" for radius in radii)]
     rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", here[here["metric"] == "RAMAP"], radii)
     caption = (
-        f"mAP of the top K and RAMAP at radius R, a column for each pair K / R ({where}). mAP: ties expected, denominator "
+        f"mAP of the top K and RAMAP at radius R, one column per K / R ({where}). mAP: ties expected, denominator "
         "the relevant items among the top K. RAMAP: no ties; an empty ball counts as configured."
     )
     return Table("ramap-table-2", caption, header, rows, n_labels=2)
@@ -143,7 +143,7 @@ def _identities(results: Results) -> Table:
         for check in check_identities(results.summary)
     ]
     caption = (
-        "The statements of RAMAP section 4.1 c, d, f on extension codes, checked on every combination; a violation is a "
-        "difference beyond 2e-9."
+        "The statements of RAMAP section 4.1 c, d, f on extension codes, checked on every combination; a violation "
+        "is a difference beyond 2e-9."
     )
     return Table("identities", caption, ["statement", "pairs of values", "violations", "largest"], rows)

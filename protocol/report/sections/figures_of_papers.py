@@ -6,7 +6,7 @@ from protocol.report.results import Results
 
 
 def section(results: Results) -> Section | None:
-    """Return the figures and tables of the papers whose hashers were run, in a reproduction; None where there are none."""
+    """Return figures and tables of the papers whose hashers a reproduction has; None where there are none."""
     if not results.setting["reproduction"]:
         return None
     evidence = Evidence.of_experiment(results)

@@ -6,7 +6,7 @@ import altair as alt
 
 from protocol.checks import counted
 from protocol.report.display import BALL, LOOKUP_QUERIES
-from protocol.report.figure import Figure, Section, hasher_colour, hasher_shape, rows_chart, tooltips
+from protocol.report.figure import Figure, Section, hasher_colour, hasher_dash, hasher_shape, rows_chart, tooltips
 from protocol.report.results import Results
 
 _FEW = alt.Axis(tickCount=4, format="~g")
@@ -69,6 +69,7 @@ def _sizes(results: Results) -> Figure:
             x=alt.X("rank:Q", title="bucket, in order of size (log scale)", scale=_LOG, axis=_COUNTS),
             y=alt.Y("items:Q", title="items in the bucket (log scale)", scale=_LOG, axis=_COUNTS),
             color=hasher_colour(results.hashers),
+            strokeDash=hasher_dash(results.hashers),
             tooltip=tooltips("hasher:N", "rank:Q", "items:Q", "n_buckets:Q"),
         )
         .properties(width="container", height=230)
@@ -85,8 +86,8 @@ def _times(results: Results) -> Figure:
     shows = (
         f"From radius 0 to {last} the ball grows from 1 to {mean.loc[last, 'codes']:,.0f} codes, and the mean time of "
         f"a query from {mean.loc[0, 'milliseconds']:.2g} to {mean.loc[last, 'milliseconds']:.2g} ms "
-        f"({place['feature']}, {place['split']} split, {results.n_bits} bits; run 0, at most {LOOKUP_QUERIES} queries). "
-        "These times depend on the machine; they are not results."
+        f"({place['feature']}, {place['split']} split, {results.n_bits} bits; run 0, at most {LOOKUP_QUERIES} "
+        "queries). These times depend on the machine; they are not results."
     )
     base = _base(results).encode(
         y=alt.Y("milliseconds:Q", title="ms per query (log scale)", scale=_LOG, axis=_FEW),
@@ -103,4 +104,6 @@ def _base(results: Results) -> alt.Chart:
 
 def _lines(results: Results, base: alt.Chart) -> Any:
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=hasher_shape(results.hashers))
-    return alt.layer(base.mark_line(), points).properties(width="container", height=230)
+    return alt.layer(base.mark_line().encode(strokeDash=hasher_dash(results.hashers)), points).properties(
+        width="container", height=230
+    )

@@ -14,6 +14,7 @@ from protocol.report.figure import (
     Section,
     Table,
     hasher_colour,
+    hasher_dash,
     hasher_shape,
     listed,
     rows_chart,
@@ -188,7 +189,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
-    name = f"loss-{feature}-{split}".replace("_", "-")
+    name = f"loss-{results.config_name('feature', feature)}-{results.config_name('split', split)}".replace("_", "-")
     return Table(name, caption, header, rows, n_labels=1, strong=frozenset(strong))
 
 
@@ -285,5 +286,9 @@ def _chart(results: Results, *, intervals: bool) -> Any:
         y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
     )
     bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    layers = [*([bars] if intervals else []), base.mark_line().encode(y=y), points]
+    layers = [
+        *([bars] if intervals else []),
+        base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)),
+        points,
+    ]
     return alt.layer(*layers).properties(width="container", height=300)

@@ -40,8 +40,9 @@ def _plugins(results: Results, kind: str) -> Table:
     finished = _finished(results) if kind == "hasher" else {}
     names = [name for name in dict.fromkeys(results.plain[kind]) if name not in finished]
     entries = [registry.entry(kind, _plugin(results, kind, name)) for name in names]
+    config_names = [results.config_name(kind, name) for name in names]
     columns = {
-        "name": [entry.name for entry in entries],
+        "name": [name if name == own else f"{name} ({own})" for name, own in zip(names, config_names, strict=True)],
         "meaning": [entry.summary for entry in entries],
         "source": [entry.source for entry in entries],
         "deviations": [getattr(entry, "deviations", "") for entry in entries],

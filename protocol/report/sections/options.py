@@ -45,7 +45,7 @@ def section(results: Results) -> Section | None:
     ]
     text = (
         f"In every run, each hasher with a grid was trained with every combination of its options and scored by "
-        f"{found[0]['metric']} on the validation queries and the validation database; the best combination was selected. "
+        f"{found[0]['metric']} on the validation queries and the validation database; the best was selected. "
         "The test queries were not used. The best of several validation scores is biased upwards, so only the test "
         "scores measure the gain. Split protocols that differ only in their database share the selection. The file "
         "selection.csv contains every score."

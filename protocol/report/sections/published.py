@@ -31,8 +31,8 @@ def section(results: Results) -> Section | None:
     farthest = both.loc[difference.abs().idxmax()]
     text = (
         f"Of {counted(len(both), 'published score')}, {int((difference.abs() < 0.01).sum())} are within 0.01 of ours; "
-        f"the largest difference is {difference[farthest.name]:+.4f} ({farthest['hasher']}, {farthest['n_bits']} bits). "
-        "The table describes how their protocols differ from ours; our scores are means over the runs."
+        f"the largest difference is {difference[farthest.name]:+.4f} ({farthest['hasher']}, {farthest['n_bits']} "
+        "bits). The table describes how their protocols differ from ours; our scores are means over the runs."
     )
     header = ["hasher", "metric", "bits", "source", "its protocol", "ours", "published", "difference"]
     table = Table("published", "Our scores and published ones.", header, rows, n_labels=5, folded=True)

@@ -52,7 +52,7 @@ def _databases(results: Results, splits: list[str]) -> str:
 
 
 def _chart(results: Results, splits: list[str]) -> Any:
-    y = alt.Y("hasher:N", title=None, sort=results.hashers)
+    y = alt.Y("hasher:N", title=None, sort=list(results.hashers))
     scale = alt.Scale(zero=False)
     x = alt.X("mean:Q", title="{metric}", scale=scale)
     colours = alt.Scale(domain=splits, range=[COLOURS[i % len(COLOURS)] for i in range(len(splits))])

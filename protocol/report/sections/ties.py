@@ -17,8 +17,8 @@ _TIES = (
     "relevant items last in every tie to the mAP with them first; the point is the expected value over all orders."
 )
 _CONVENTIONS = (
-    "Published codes compute mAP under different conventions: for the order of ties, the cutoff K, the denominator, and "
-    "queries without relevant items. The second figure scores the same codes under all of them."
+    "Published programs compute mAP under different conventions: for the order of ties, the cutoff K, the denominator "
+    "and queries without relevant items. The second figure scores the same codes under all of them."
 )
 
 
@@ -40,7 +40,7 @@ def _ties(results: Results) -> Figure:
 
 
 def _ties_chart(results: Results) -> Any:
-    y = alt.Y("hasher:N", title=None, sort=results.hashers)
+    y = alt.Y("hasher:N", title=None, sort=list(results.hashers))
     x = alt.X("worst:Q", title="mAP: worst, expected, best order of ties", scale=alt.Scale(zero=False))
     colour = hasher_colour(results.hashers, legend=False)
     base = rows_chart().encode(y=y, color=colour, tooltip=tooltips("hasher:N", "worst:Q", "expected:Q", "best:Q"))

@@ -32,8 +32,8 @@ def section(results: Results) -> Section | None:
         width="container", height=alt.Step(22)
     )
     note = (
-        "Wall time and memory as Snakemake measured them on this machine; no result depends on them. Feature extraction "
-        "is not included, because experiments on the same data set share it."
+        "Wall time and memory as Snakemake measured them on this machine; no result depends on them. Feature "
+        "extraction is not included, because experiments on the same data set share it."
     )
     figure = Figure("time", "Seconds by stage", shows, chart, stages)
     return Section("time", "Run time and memory", [note], [figure], folded=True)
