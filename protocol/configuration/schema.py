@@ -178,7 +178,10 @@ Extensions = Annotated[
     Different,
     AfterValidator(_with_plain_codes),
     Field(
-        description="The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions.",
+        description=(
+            "The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions same and "
+            "different, which append redundant bits. Only a study of metrics needs the extensions."
+        ),
         json_schema_extra=_UNIQUE,
     ),
 ]
@@ -333,6 +336,15 @@ class Keys(_Model):
     dataset_options: Options = Field(
         {}, description="Options of the dataset; paths in them are relative to the working directory."
     )
+    reproduction: Boolean = Field(
+        False,
+        description=(
+            "Whether the experiment reproduces published results. The report then also has published numbers, the "
+            "papers' figures and the papers' claims. It is true in those configurations in workflow/config/ whose "
+            "data set, split or method has published results: CIFAR-10, CIFAR-100, ImageNet-100, NUS-WIDE, LabelMe, "
+            "SIFT1M and Wiki."
+        ),
+    )
     seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(
         0, description="All randomness is derived from this number."
     )
@@ -370,7 +382,7 @@ class Keys(_Model):
     runs: Runs = 10
     hashers: Hashers
     n_bits: CodeLengths
-    extensions: Extensions = ["none", "same", "different"]
+    extensions: Extensions = ["none"]
     extension_bits: Annotated[list[Positive], Different, Field(json_schema_extra=_UNIQUE)] = Field(
         [1, 8], description="Lengths s of the same- and different-extension codes (RAMAP section 4.1)."
     )

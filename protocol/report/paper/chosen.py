@@ -29,13 +29,14 @@ class Chosen:
         The checked configuration.
     scores : DataFrame
         Of each run, with the columns `protocol.metrics.COLUMNS`: plain codes, and only what the paper shows.
-    radii, conventions : DataFrame
+    radii, curves, conventions : DataFrame
         The tables of `protocol.report.display` with these names, with columns for feature and split.
     """
 
     config: Mapping[str, Any]
     scores: "pd.DataFrame"
     radii: "pd.DataFrame"
+    curves: "pd.DataFrame"
     conventions: "pd.DataFrame"
 
     @property
@@ -117,6 +118,6 @@ def read_chosen(scores: str | Path, displays: Sequence[str | Path], config: Mapp
     keys = {"metric": "metrics", "n_bits": "n_bits"} | {name: f"{name}s" for name in PLACE}
     for column, key in keys.items():
         rows = rows[rows[column].isin(paper[key])]
-    wanted = [path for path in displays if Path(path).stem in ("radii", "conventions")]
-    tables = displayed(wanted)
-    return Chosen(config, rows[rows["extension"] == "none"], tables["radii"], tables["conventions"])
+    names = ("radii", "curves", "conventions")
+    tables = displayed(path for path in displays if Path(path).stem in names)
+    return Chosen(config, rows[rows["extension"] == "none"], **{name: tables[name] for name in names})

@@ -25,6 +25,7 @@ def paper_figures(chosen: Chosen) -> list[Figure]:
     figures: list[Figure | None] = []
     for place in chosen.places:
         figures += [_scores(chosen, place, metric) for metric in chosen.metrics]
+        figures += [_top(chosen, place, side) for side in ("precision", "recall")]
         figures += [_curves(chosen, place), _all_curves(chosen, place), _conventions(chosen, place)]
     return [figure for figure in figures if figure is not None]
 
@@ -82,6 +83,34 @@ def _by_hasher(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
     shape = alt.Shape("hasher:N", scale=scales["shape"], legend=None)
     points = base.mark_point(filled=True, opacity=1).encode(x=x, shape=shape)
     return alt.layer(bars, points).properties(width="container", height=alt.Step(_ROW))
+
+
+def _top(chosen: Chosen, place: Mapping[str, str], side: str) -> Figure | None:
+    """Return precision or recall of the top N with the middle code length, as wide as a column."""
+    import altair as alt
+
+    rows = at(chosen.curves, metric=side, **place)
+    rows = rows[rows["n_bits"].isin(chosen.config["paper"]["n_bits"])]
+    if rows.empty:
+        return None
+    n_bits = middle(sorted(rows["n_bits"].unique()))
+    rows = at(rows, n_bits=n_bits).rename(columns={"at": "N"})[["hasher", "n_bits", "N", "value"]]
+    hashers, title = _present(chosen, rows), f"{side.capitalize()}@N"
+    base = rows_chart().encode(
+        x=alt.X("N:Q", title="Retrieved items N", axis=alt.Axis(tickCount=5, format=",d")),
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, format="~g")),
+    )
+    lines = base.mark_line().encode(order="N:Q", **_styled(chosen, hashers, "strokeDash"))
+    marks = base.mark_point(filled=True, opacity=1, size=12).encode(**_styled(chosen, hashers, "shape"))
+    return Figure(
+        file_name(f"{side}-at-n", n_bits, *place.values()),
+        f"{title} with {n_bits} bits",
+        f"{title} on {chosen.where(place)}, {n_bits} bits: means over the queries and the runs. Ties count with their "
+        "expected value.",
+        alt.layer(lines, marks).properties(width="container", height=_HEIGHT),
+        _named(chosen, rows),
+        inches=COLUMN_WIDTH,
+    )
 
 
 def _curves(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:

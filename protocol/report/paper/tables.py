@@ -1,20 +1,18 @@
 """The tables of a paper: a metric of every hasher by code length, the best value bold and the second underlined."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol import registry
 from protocol.report.figure import ABSENT, Table, between
 from protocol.report.paper.chosen import Chosen, at
 from protocol.report.paper.files import file_name
-from protocol.report.statistics import effect, holm
+from protocol.report.statistics import CONFIDENCE, lead
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEVEL = 0.05
-_FEWEST_RUNS = 3
 MARK = "†"
 """What follows a best value whose lead over the second is significant."""
 
@@ -63,16 +61,14 @@ def _columns(chosen: Chosen, metric: str, place: Mapping[str, str]) -> list[_Col
 def _table(chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]]) -> Table:
     columns = [column for own in blocks.values() for column in own]
     hashers = [name for name in chosen.hashers if any(name in column.means for column in columns)]
-    lower = registry.entry("metric", metric).better == "lower"
+    better = registry.entry("metric", metric).better
     digits = _digits(max(column.means.abs().max() for column in columns))
     texts = [_texts(column, hashers, digits) for column in columns]
-    leaders = [_leaders(own, lower=lower) for own in texts]
-    p = _lead_p(columns, lower=lower)
+    leaders = [_leaders(own, lower=better == "lower") for own in texts]
+    significant = [_is_significant(column, better) for column in columns]
     strong = frozenset((down, 1 + i) for i, (first, _) in enumerate(leaders) for down in first)
     second = frozenset((down, 1 + i) for i, (_, others) in enumerate(leaders) for down in others)
-    marked = {
-        (down, i) for i, (first, _) in enumerate(leaders) if p and p[i] < _LEVEL for down in first if len(first) == 1
-    }
+    marked = {(*first, i) for i, (first, _) in enumerate(leaders) if significant[i] and len(first) == 1}
     rows = [
         [name, *(own[down] + MARK * ((down, i) in marked) for i, own in enumerate(texts))]
         for down, name in enumerate(chosen.names(hashers))
@@ -80,7 +76,7 @@ def _table(chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[s
     truths = [(chosen.name("ground_truth", truth), len(own)) for truth, own in blocks.items()]
     return Table(
         file_name(metric, place["feature"], place["split"]),
-        _caption(chosen, metric, place, blocks, _tested(columns, p, marked=bool(marked))),
+        _caption(chosen, metric, place, blocks, _tested(significant, marked, n_pairs=math.comb(len(hashers), 2))),
         ["Method", *(f"{column.n_bits} bits" for column in columns)],
         rows,
         strong=strong,
@@ -118,30 +114,23 @@ def _leaders(texts: Sequence[str], *, lower: bool) -> tuple[set[int], set[int]]:
     return best, second
 
 
-def _lead_p(columns: Sequence[_Column], *, lower: bool) -> list[float]:
-    """Return the p-value of each column's lead: paired t-test of the best and the second, corrected after Holm.
-
-    [] if any of the pairs has fewer than three runs in common.
-    """
-    found = []
-    for column in columns:
-        first, second = column.means.sort_values(ascending=lower, kind="stable").index[:2]
-        differences = (column.runs[first] - column.runs[second]).dropna()
-        if len(differences) < _FEWEST_RUNS:
-            return []
-        found.append(effect(differences).p)
-    return [float(p) for p in holm(found)]
+def _is_significant(column: _Column, better: str) -> bool | None:
+    """Return whether the interval of the best hasher's lead excludes zero; None where there is no interval."""
+    found = lead(column.runs, better=better)
+    if found is None or math.isnan(found.low):
+        return None
+    return found.low > 0 or found.high < 0
 
 
-def _tested(columns: Sequence[_Column], p: Sequence[float], *, marked: bool) -> str:
-    if not p:
-        return "Too few runs for a test of the best value's lead."
-    test = "paired t-test over the runs"
-    if len(columns) > 1:
-        test += f", corrected after Holm for the {len(columns)} columns"
+def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pairs: int) -> str:
+    """Return what the mark means, or why there is none."""
+    if all(own is None for own in significant):
+        return "Too few runs to test the best value's lead."
+    test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, Student's t"
+    test += f", corrected after Bonferroni for the {n_pairs} pairs of methods" if n_pairs > 1 else ""
     if marked:
-        return f"{MARK}: the lead over the second best is significant (p < {_LEVEL}; {test})."
-    return f"No best value leads the second best significantly (p < {_LEVEL}; {test})."
+        return f"{MARK}: the lead over the second best is significant ({test})."
+    return f"No best value leads the second best significantly ({test})."
 
 
 def _caption(

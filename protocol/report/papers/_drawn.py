@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, COLOURS, SHAPES, Figure, Table, listed
+from protocol.report.figure import ABSENT, COLOURS, Figure, Table, listed
+from protocol.report.styles import SHAPES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -58,6 +58,17 @@ def radii_rows():
     return pd.DataFrame(rows)
 
 
+def curve_rows():
+    """Return precision and recall of the top N."""
+    return pd.DataFrame(
+        [
+            PLACE | {"hasher": hasher, "n_bits": n_bits, "metric": metric, "at": n, "value": value}
+            for (number, hasher), n_bits, n in itertools.product(enumerate(HASHERS), LENGTHS, (1, 500, 1000))
+            for metric, value in (("precision", 1 / (2 + number + n / 500)), ("recall", n / (1000 + 500 * number)))
+        ]
+    )
+
+
 def convention_rows():
     named = {"mAP": (0.7636, "talr"), "mAP@1000[retrieved]": (0.7712, "hashnet"), "AUPRC[area]": (0.7, "")}
     return pd.DataFrame(
@@ -72,4 +83,4 @@ def convention_rows():
 
 @pytest.fixture(scope="session")
 def chosen():
-    return Chosen(CONFIG, score_rows(), radii_rows(), convention_rows())
+    return Chosen(CONFIG, score_rows(), radii_rows(), curve_rows(), convention_rows())

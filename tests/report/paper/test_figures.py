@@ -14,6 +14,8 @@ from protocol.report.styles import styles
 NAMES = [
     "scores-mAP-100-all-gist-class-label-standard",
     "scores-precision-r2-gist-class-label-standard",
+    "precision-at-n-16-gist-class-label-standard",
+    "recall-at-n-16-gist-class-label-standard",
     "pr-curves-16-gist-class-label-standard",
     "pr-curves-gist-class-label-standard",
     "conventions-gist-class-label-standard",
@@ -92,6 +94,7 @@ def test_a_single_code_length_is_drawn_by_hasher(chosen):
         chosen,
         scores=chosen.scores[chosen.scores["n_bits"] == 8],
         radii=chosen.radii[chosen.radii["n_bits"] == 8],
+        curves=chosen.curves[:0],
         conventions=chosen.conventions[:0],
     )
     figures = paper_figures(short)
@@ -120,5 +123,5 @@ def test_every_figure_has_its_data_and_latex_with_a_caption(files):
     text = files[f"{NAMES[0]}.tex"].decode()
     assert rf"\includegraphics[width=\columnwidth]{{{NAMES[0]}}}" in text
     assert "mAP@100 by code length on CIFAR-10, GIST; relevance: class labels; standard split" in text
-    assert rf"\includegraphics[width=\textwidth]{{{NAMES[3]}}}" in files[f"{NAMES[3]}.tex"].decode()
+    assert rf"\includegraphics[width=\textwidth]{{{NAMES[-2]}}}" in files[f"{NAMES[-2]}.tex"].decode()
     assert files[f"{NAMES[0]}.csv"].decode().splitlines()[0] == "hasher,n_bits,mean,std,n_runs,low,high"
