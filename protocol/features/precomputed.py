@@ -6,6 +6,7 @@ from protocol.registry import FeatureRecord
 
 @FeatureRecord(
     "precomputed",
+    printed="Precomputed features",
     source="the dataset's own vectors: its authors', or a user's, from any model",
     deviations="values are rounded to float32",
 )

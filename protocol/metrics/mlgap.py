@@ -10,6 +10,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "mLGAP@rR",
+    printed="mLGAP@{radius}",
     source="Mean Local Group Average Precision, eq. 10-11",
     deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
     range=(0.0, 1.0),
