@@ -1,8 +1,8 @@
-# The targets. `snakemake` makes the report of the embedded default, the digits.
+# The targets. `snakemake` runs the default experiment, on handwritten digits, up to its report.
 # Another experiment: snakemake --configfile workflow/config/cifar10.yaml
 from snakemake.utils import min_version
 
-min_version("9.21.1")  # the first that reads path variables with every storage
+min_version("9.21.1")  # the first that supports path variables with every storage
 
 
 report: "workflow/report/workflow.rst"
@@ -40,9 +40,9 @@ include: "workflow/rules/leak.smk"
 
 
 onstart:
-    # Snakemake's limit of jobs a second looks at all ready jobs again every second, once for each job that has finished.
-    # On one machine nothing needs the limit, and it costs up to a third of a core (Snakemake 9.27). A test holds the
-    # attribute to Snakemake's.
+    # To limit the jobs per second, Snakemake checks all ready jobs every second, once for each finished job. A single
+    # machine does not need the limit, which costs up to a third of a core (Snakemake 9.27). A test checks that the
+    # attribute exists in Snakemake.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
 

@@ -1,4 +1,4 @@
-"""Configuration of the documentation site: sphinx-build -W --keep-going docs docs/_build."""
+"""Configuration of the documentation site: sphinx-build -j auto -W --keep-going docs docs/_build."""
 
 import re
 import shutil
@@ -81,9 +81,10 @@ def _escape_attributes(_app: Sphinx, _what: str, _name: str, _object: Any, _opti
             lines[place] = re.sub(r"^(:ivar \w+)_:", r"\1\_:", line)
 
 
-def setup(app: Sphinx) -> None:
-    """Connect the steps above."""
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the steps above, which may run in several processes."""
     app.add_html_math_renderer("mathml", (_formula, None), (_formula, None))
     app.connect("builder-inited", _copy_stored_results)
     app.connect("source-read", _link_to_copies)
     app.connect("autodoc-process-docstring", _escape_attributes, priority=900)  # after napoleon
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,9 @@
 """Reproduce, audit and compare the evaluation protocols of learning to hash.
 
-The public API, each name loaded when it is first used:
+This is the public API. Each name is loaded when it is first used:
 
 compare
-    Compare the scores of experiments and evaluations, where their protocols agree.
+    Compare the scores of experiments and evaluations whose protocols agree.
 evaluate
     Score codes under a named convention.
 audit
@@ -13,7 +13,7 @@ find_duplicates
 load_split
     Read a split of a pipeline: which items of the dataset are queries, database and training set.
 get, names
-    A registered plug-in, and the names of those of a kind.
+    Return a registered plug-in, or the names of all plug-ins of one kind.
 """
 
 import importlib

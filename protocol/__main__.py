@@ -1,4 +1,4 @@
-"""`python -m protocol` is `protocol`."""
+"""Run the command line: `python -m protocol` is the same as `protocol`."""
 
 import sys
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_FEW = 10  # so many allowed values are listed in an error message
+_FEW = 10  # an error message lists at most this many allowed values
 _EXTRAS = {
     "altair": "report",
     "cv2": "pipeline",
@@ -30,15 +30,16 @@ _EXTRAS = {
     "vl_convert": "report",
     "yaml": "pipeline",
 }
-"""By module: the smallest extra of this package that installs it. A test compares it with ``pyproject.toml``."""
+"""For each optional module, the smallest extra of this package that installs it; a test compares this with
+``pyproject.toml``."""
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u061c\u200e\u200f\u2066-\u2069\ud800-\udfff]")
-"""Control characters, those that reorder text among them, and the surrogates that stand for undecodable bytes."""
+"""Control characters, including those that reorder text, and the surrogates that represent undecodable bytes."""
 
 
 def counted(n: int, noun: str) -> str:
-    """Return a number of things in words.
+    """Return a count with its noun, in the plural unless the count is 1.
 
     Examples
     --------
@@ -49,13 +50,13 @@ def counted(n: int, noun: str) -> str:
 
 
 def printable(text: str, *, keep: str = "") -> str:
-    r"""Return text with control characters escaped: names in a file may hold codes that steer a terminal.
+    r"""Return text with control characters escaped, because names in a file may contain terminal control sequences.
 
     Parameters
     ----------
     text : str
     keep : str, default=""
-        Control characters that stay, such as the end of a line.
+        Control characters that are not escaped, such as a newline.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def need(module: str, extra: str) -> Any:
     Raises
     ------
     ProtocolError
-        If it is not installed: the message is the command that installs the extra.
+        If it is not installed. The message includes the command that installs the extra.
     """
     try:
         return importlib.import_module(module)
@@ -101,7 +102,7 @@ def need(module: str, extra: str) -> Any:
 
 
 def missing_extra(error: ModuleNotFoundError) -> ProtocolError | None:
-    """Return the error of `need` for an import that failed; None if no extra of this package installs the module."""
+    """Return the error that `need` raises for a failed import; None if no extra of this package installs the module."""
     top = (error.name or "").partition(".")[0]
     return _not_installed(top, _EXTRAS[top]) if top in _EXTRAS else None
 
@@ -112,12 +113,12 @@ def _not_installed(package: str, extra: str) -> ProtocolError:
 
 
 def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return `value` as an int if it is an integer from `minimum` to `maximum`; a bool is not one.
+    """Return `value` as an int if it is an integer from `minimum` to `maximum`.
 
     Raises
     ------
     ProtocolError
-        If it is anything else.
+        If it is anything else, including a bool.
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < minimum or (maximum is not None and value > maximum):
@@ -127,12 +128,12 @@ def integer(value: Any, name: str, *, minimum: int = 1, maximum: int | None = No
 
 
 def number(value: Any, name: str) -> float:
-    """Return `value` as a float if it is a finite number of at least zero; a bool is not one.
+    """Return `value` as a float if it is a finite number of at least zero.
 
     Raises
     ------
     ProtocolError
-        If it is anything else.
+        If it is anything else, including a bool.
     """
     if not _is_real(value) or not 0 <= value < np.inf:
         raise ProtocolError(f"{name}: expected a finite number >= 0, got {value!r}.")
@@ -140,12 +141,12 @@ def number(value: Any, name: str) -> float:
 
 
 def positive_number(value: Any, name: str) -> float:
-    """Return `value` as a float if it is a finite number above zero; a bool is not one.
+    """Return `value` as a float if it is a finite number above zero.
 
     Raises
     ------
     ProtocolError
-        If it is anything else.
+        If it is anything else, including a bool.
     """
     if not _is_real(value) or not 0 < value < np.inf:
         raise ProtocolError(f"{name}: expected a finite number > 0, got {value!r}.")
@@ -165,15 +166,15 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
     choices : iterable of str
         The allowed values.
     name : str
-        The option or the kind of name that the error message starts with.
+        The option, or the kind of name, with which the error message starts.
     listing : str, default=""
-        The command that prints all choices, for the message where there are many.
+        The command that prints all choices. The message names it if there are many choices.
 
     Raises
     ------
     ProtocolError
-        With the allowed values if they are few, and with the closest ones; upper and lower case make no difference
-        to how close a value is.
+        If it is not. The message lists the allowed values if there are few, and suggests the closest one, ignoring
+        case.
     """
     allowed = sorted(choices)
     if value in allowed:
@@ -188,13 +189,13 @@ def one_of(value: Any, choices: Iterable[str], name: str, *, listing: str = "") 
 
 
 def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> NDArray[np.float32]:
-    """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1; no copy where it is one already.
+    """Return `X` as a finite float32 matrix (n, d) with n >= 1 and d >= 1, without a copy if it already is one.
 
     Raises
     ------
     ProtocolError
-        If `X` is not numeric, not two-dimensional, empty, not finite (the first bad row is named), or not
-        `n_features` wide.
+        If `X` is not numeric, not two-dimensional, empty or not finite (the message gives the first bad row), or
+        does not have `n_features` columns.
     """
     array = np.asarray(X)
     if array.dtype.kind not in "fiub":
@@ -215,14 +216,14 @@ def matrix(X: ArrayLike, name: str = "X", *, n_features: int | None = None) -> N
 
 
 def images(array: Any, name: str = "images", *, n_items: int | None = None) -> None:
-    """Raise ProtocolError unless `array` holds `n_items` images, or any number of them, and none is empty.
+    """Raise ProtocolError unless `array` holds non-empty images, and `n_items` of them if that is given.
 
     Parameters
     ----------
     array : array of uint8, shape (n, height, width) or (n, height, width, 3)
-        Grey, or red, green and blue. It is not read, only its shape and dtype are.
+        Greyscale or RGB images. Only the shape and dtype are read.
     name : str, default="images"
-        The name in the error message.
+        The name with which the error message starts.
     n_items : int, optional
         The expected number of images.
     """
@@ -261,19 +262,22 @@ def labels(y: ArrayLike, n_items: int, name: str = "labels") -> NDArray:
 
 
 def n_classes(y: NDArray | None) -> int | None:
-    """Return how many classes checked labels have: those that occur, or the columns of a 0/1 matrix; None for None."""
+    """Return the number of classes of checked labels: of distinct integers, or of columns of a 0/1 matrix.
+
+    Returns None if `y` is None.
+    """
     if y is None:
         return None
     return y.shape[1] if y.ndim == 2 else len(np.unique(y))
 
 
 def rows(index: ArrayLike, n_items: int, name: str) -> NDArray[np.int64]:
-    """Return `index` as int64 row numbers in [0, n_items), at least one.
+    """Return `index` as a non-empty int64 array (n,) of row numbers in [0, n_items).
 
     Raises
     ------
     ProtocolError
-        If it is empty, not integer, not one-dimensional, or points outside.
+        If it is empty, not integer or not one-dimensional, or has row numbers out of range.
     """
     array = np.asarray(index)
     if array.size == 0:

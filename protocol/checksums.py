@@ -1,11 +1,12 @@
-"""Checksums of the files that stages write, which are verified before any parser sees a file.
+"""Checksums of the files that stages write. They are verified before any parser reads a file.
 
-HDF5 files carry the SHA-256 of everything after their first 512 bytes in these bytes: HDF5 leaves such a user block to
-the writer, and every reader skips it (MATLAB's files have one, too). So the file and its checksum are copied, linked,
-cached and uploaded as one. ``tail -c +513 FILE | sha256sum`` computes it by hand.
+The first 512 bytes of our HDF5 files contain the SHA-256 of the bytes that follow. HDF5 reserves such a user block for
+the application, and every reader skips it (MATLAB's files have one as well). The file and its checksum are therefore
+copied, linked, cached and uploaded together. ``tail -c +513 FILE | sha256sum`` computes the checksum by hand.
 
-CSV, JSON and other text have no place for a checksum that other programs would skip. Theirs stands in a file next to
-them, ``<name>.sha256``, as ``sha256sum`` writes it; ``sha256sum -c summary.csv.sha256`` verifies it by hand.
+CSV, JSON and other text formats have no place for a checksum that other programs would skip. Their checksum is in a
+file next to them, ``<name>.sha256``, in the format of ``sha256sum``; ``sha256sum -c summary.csv.sha256`` verifies it
+by hand.
 """
 
 import contextlib
@@ -43,14 +44,14 @@ def checksum_line(path: str | Path, digest: str) -> str:
 
 
 def verify(path: str | Path, *, required: bool = True) -> None:
-    """Raise ProtocolError unless a CSV, JSON or text file has the bytes that were written.
+    """Raise ProtocolError if a CSV, JSON or text file was altered since it was written.
 
     Parameters
     ----------
     path : str or Path
     required : bool, default=True
-        Whether the checksum must be there. Stages require it; a user's file, for example a ``summary.csv`` that a
-        colleague sent, may come without it.
+        Whether the checksum file must exist. Stages require it; a user's file, for example a ``summary.csv`` that a
+        colleague sent, need not have one.
     """
     if required or checksum_path(path).exists():
         verified(path)
@@ -62,7 +63,7 @@ def verified(path: str | Path) -> bytes:
     Raises
     ------
     ProtocolError
-        If the file is missing or can't be read, its checksum is missing, or the two do not agree.
+        If the file is missing or can't be read, or its checksum is missing or differs.
     """
     content = _content(path)
     recorded = checksum_path(path)
@@ -82,21 +83,27 @@ def seal(path: str | Path) -> None:
 
 
 def verify_sealed(path: str | Path) -> None:
-    """Raise ProtocolError unless an HDF5 file has the bytes that were written.
+    """Raise ProtocolError if an HDF5 file was altered since it was written.
 
-    A process hashes a file once, and again if its inode, size or time of modification or status change has changed.
+    A process hashes a file once, and again only if the file's inode, size, modification time or status change time
+    has changed.
     """
     with _opened(path) as file:
-        block, status = file.read(USER_BLOCK), os.fstat(file.fileno())
-    state = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    found = _sha256_of_state(os.path.abspath(path), state)
+        block, now = file.read(USER_BLOCK), state(file.fileno())
+    found = _sha256_of_state(os.path.abspath(path), now)
     if block != _user_block(found):
         _refuse(path, *_difference(block, found, f"the first {USER_BLOCK} bytes"))
 
 
+def state(file: str | Path | int) -> tuple[int, ...]:
+    """Return the part of a file's status that changes when it is written."""
+    status = os.stat(file)
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
 @functools.lru_cache(maxsize=4096)
 def _sha256_of_state(path: str, state: tuple[int, ...]) -> str:
-    """Return the checksum of an HDF5 file; `state` is the part of its status that changes when it is written."""
+    """Return the checksum of an HDF5 file; `state`, a cache key, is the part of its status that changes on a write."""
     return _sha256_after_user_block(path)
 
 
@@ -111,11 +118,11 @@ def _user_block(digest: str) -> bytes:
 
 
 def _difference(record: bytes, found: str, where: str) -> tuple[str, str]:
-    """Return what was expected and what was found, given the record of the checksum, which may be damaged itself."""
+    """Return what was expected and what was found. The record of the checksum may itself be damaged."""
     digests = [digest.decode() for digest in _RECORDED.findall(record)]
     if len(digests) == 1 and digests[0] != found:
         return f"sha256 {digests[0]}", found
-    return f"its sha256 in {where}", "something else there" if record.strip(b"\0") else "nothing"
+    return f"its sha256 in {where}", "other content there" if record.strip(b"\0") else "nothing"
 
 
 def _refuse(path: str | Path, expected: str, got: str) -> NoReturn:
@@ -131,7 +138,7 @@ def _content(path: str | Path) -> bytes:
 
 @contextlib.contextmanager
 def _opened(path: str | Path) -> Iterator[BufferedReader]:
-    """Open a regular file, and no pipe or device, which would have to be waited for."""
+    """Open a regular file; refuse pipes and devices, because reading them may block."""
     path = Path(path)
     if not path.is_file():
         got = "a folder or a device" if path.exists() else "no such file"

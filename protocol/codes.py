@@ -1,7 +1,8 @@
 """Binary codes: packing, Hamming distance, and the extension codes of RAMAP section 4.1.
 
-A code is n_bits bits. Unpacked it is bool (n, n_bits); packed it is uint8 (n, ceil(n_bits / 8)) with bit j in byte
-j // 8 at weight 2 ** (j % 8) (little-endian, as the field's MATLAB toolkits pack), the rest of the last byte zero.
+A code has n_bits bits. Unpacked codes are bool (n, n_bits). Packed codes are uint8 (n, ceil(n_bits / 8)): bit j is in
+byte j // 8 with weight 2 ** (j % 8) (little-endian, like the field's MATLAB toolkits), and the unused bits of the last
+byte are zero.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError, integer, one_of
 
 EXTENSIONS = ("none", "same", "different")
-_BLOCK = 1 << 22  # codes that are looked at together: those of a large database may be mapped from a file
+_BLOCK = 1 << 22  # codes are read in blocks of this many, because a large database may be mapped from a file
 
 
 def pack(bits: ArrayLike) -> NDArray[np.uint8]:
@@ -39,34 +40,37 @@ def pack(bits: ArrayLike) -> NDArray[np.uint8]:
     """
     array = np.asarray(bits)
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biu":
-        raise ProtocolError(f"codes: wanted bits (n, n_bits), came shape {array.shape} of {array.dtype}")
+        raise ProtocolError(f"codes: expected bits (n, n_bits), got shape {array.shape} of {array.dtype}.")
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise ProtocolError("codes: wanted bits 0 and 1; convert -1/+1 codes with `codes > 0`")
+        raise ProtocolError(
+            f"codes: expected bits 0 and 1, got values from {array.min()} to {array.max()}. "
+            "Convert codes of -1 and +1 with `codes > 0`."
+        )
     return np.packbits(array.astype(bool, copy=False), axis=1, bitorder="little")
 
 
 def unpack(codes: NDArray[np.uint8], n_bits: int) -> NDArray[np.bool_]:
-    """Return packed codes as bool (n, n_bits); the inverse of `pack`, errors as `check`."""
+    """Return packed codes as bool (n, n_bits), the inverse of `pack`. Raises the errors of `check`."""
     check(codes, n_bits)
     return np.unpackbits(codes, axis=1, count=n_bits, bitorder="little").astype(bool)
 
 
 def check(codes: NDArray[np.uint8], n_bits: int, name: str = "codes") -> None:
-    """Raise ProtocolError unless `codes` are packed codes of `n_bits` bits with zeros after the last."""
+    """Raise ProtocolError unless `codes` are packed codes of `n_bits` bits whose unused bits are zero."""
     integer(n_bits, f"{name}: n_bits")
     width = -(-n_bits // 8)
     if codes.ndim != 2 or codes.dtype != np.uint8 or codes.shape[1] != width:
         raise ProtocolError(
-            f"{name}: {n_bits} bits are packed as uint8 (n, {width}), came shape {codes.shape} of {codes.dtype}"
+            f"{name}: expected uint8 (n, {width}) for codes of {n_bits} bits, got shape {codes.shape} of {codes.dtype}."
         )
     spare = 8 * width - n_bits
     blocks = range(0, len(codes) if spare else 0, _BLOCK)
     if any((codes[start : start + _BLOCK, -1] >> (8 - spare)).any() for start in blocks):
-        raise ProtocolError(f"{name}: bits are set after bit {n_bits}; is n_bits right?")
+        raise ProtocolError(f"{name}: expected zeros after bit {n_bits}, got ones. Check n_bits.")
 
 
 def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: int) -> None:
-    """Raise ProtocolError unless both are packed codes of `n_bits` bits, at least one of each."""
+    """Raise ProtocolError unless both are packed codes of `n_bits` bits, with at least one code each."""
     for codes, name in ((query, "query codes"), (database, "database codes")):
         check(codes, n_bits, name)
         if not len(codes):
@@ -76,7 +80,7 @@ def check_pair(query: NDArray[np.uint8], database: NDArray[np.uint8], n_bits: in
 def words(codes: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return packed codes as 64-bit words (n, ceil(n_bits / 64)), padded with zero bits, for fast xor and popcount.
 
-    They are a view of the codes where these are words already.
+    The result is a view of the codes where their memory layout allows it.
     """
     if codes.shape[1] % 8 == 0 and codes.flags.c_contiguous and codes.ctypes.data % 8 == 0:
         return codes.view("<u8").astype(np.uint64, copy=False)
@@ -93,7 +97,8 @@ def from_words(words: NDArray[np.uint64], n_bits: int) -> NDArray[np.uint8]:
 def hamming_distance(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the number of differing bits between every row of `a` (n, w) and of `b` (m, w) as int64 (n, m).
 
-    The obvious definition, for small inputs and as a reference; `protocol.ranking` counts large ones in blocks.
+    This is the obvious implementation, for small inputs and as a reference; `protocol.ranking` counts large inputs in
+    blocks.
 
     Examples
     --------
@@ -108,8 +113,9 @@ def extend(
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
     """Append the redundant bits of RAMAP section 4.1 to packed codes.
 
-    Query codes get s ones. With ``same`` database codes get s ones too (eq. 2: every distance stays), with
-    ``different`` they get s zeros (eq. 3: every distance grows by s); ``none`` needs s = 0 and changes nothing.
+    Query codes get s ones. With ``same``, database codes also get s ones, and no distance changes (eq. 2). With
+    ``different``, they get s zeros, and every distance grows by s (eq. 3). With ``none``, s must be 0 and the codes
+    do not change.
 
     Parameters
     ----------
@@ -124,7 +130,7 @@ def extend(
     query, database : ndarray of uint8
         Packed codes of ``n_bits + extension_bits`` bits; new arrays.
     n_bits : int
-        The new length.
+        The new code length.
 
     References
     ----------
@@ -132,10 +138,11 @@ def extend(
     """
     one_of(extension, EXTENSIONS, "extension")
     if (extension_bits > 0) != (extension != "none") or extension_bits < 0:
-        raise ProtocolError(f"extension {extension!r} can't have {extension_bits} bits")
+        allowed = "0" if extension == "none" else "an integer >= 1"
+        raise ProtocolError(f"extension_bits: expected {allowed} for extension {extension!r}, got {extension_bits}.")
 
     def appended(codes: NDArray[np.uint8], value: bool) -> NDArray[np.uint8]:
-        if not extension_bits:  # bits as bytes would take eight times the memory
+        if not extension_bits:  # unpacked codes would take eight times the memory
             check(codes, n_bits)
             return codes.copy()
         tail = np.full((len(codes), extension_bits), value)
@@ -147,16 +154,16 @@ def extend(
 def of_split(
     stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = ""
 ) -> dict[int, dict[str, NDArray[np.uint8]]]:
-    """Return the packed codes of queries and database by code length, ascending.
+    """Return the packed codes of queries and database for each code length, in ascending order.
 
     Parameters
     ----------
     stored : mapping of str to ndarray
-        A file of codes: ``image``, the image that each item comes from, and for each code length ``<n_bits>/query`` and
-        ``<n_bits>/items``, the codes of all items. Finished codes, which are given for each split, are stored under
-        ``<split>/``.
+        The arrays of codes.h5: ``image``, the image that each item comes from, and for each code length
+        ``<n_bits>/query`` and ``<n_bits>/items``, the codes of all items. Finished codes, which exist for each split,
+        are stored under ``<split>/``.
     database : ndarray of int64
-        Row numbers of the database's images, ascending, as in a file of splits.
+        Row numbers of the database's images, ascending, as in splits.h5.
     split : str, default=""
         Name of the split protocol.
 
@@ -175,12 +182,12 @@ def of_split(
 
 
 def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], split: str = "") -> NDArray[np.bool_]:
-    """Return which items of a file of codes are in the database, (n_items,); the file is read in blocks.
+    """Return a mask (n_items,) of the items of codes.h5 that are in the database; the file is read in blocks.
 
     Parameters
     ----------
     stored : mapping of str to array
-        As for `of_split`; arrays that give rows by slices, in memory or in a file.
+        As for `of_split`: arrays in memory or in a file, which are read by slices of rows.
     database : ndarray of int64
     split : str, default=""
     """
@@ -196,16 +203,16 @@ def rows_of_split(stored: Mapping[str, NDArray], database: NDArray[np.int64], sp
 def of_shard(
     stored: Mapping[str, NDArray], rows: NDArray[np.bool_], part: slice, split: str = ""
 ) -> Iterator[tuple[int, dict[str, NDArray[np.uint8]]]]:
-    """Yield what `of_split` returns for a part of the database, a code length at a time, and read no more than it.
+    """Yield code lengths and codes as in `of_split`, for a part of the database, and read only that part.
 
     Parameters
     ----------
     stored : mapping of str to array
         As for `rows_of_split`.
     rows : ndarray of bool, shape (n_items,)
-        As `rows_of_split` returns it.
+        The mask that `rows_of_split` returns. The database consists of the rows where it is true, in their order.
     part : slice
-        Of the database, which is the rows that are true, in their order.
+        The part of the database.
     split : str, default=""
     """
     own, seen, chosen = _own(stored, split), 0, []
@@ -221,7 +228,7 @@ def of_shard(
 
 
 def _own(stored: Mapping[str, NDArray], split: str) -> Mapping[str, NDArray]:
-    """Return the arrays of a split, if there are some for each, else all."""
+    """Return the arrays of a split if the arrays are stored for each split, otherwise all arrays."""
     prefix = f"{split}/"
     return {name.removeprefix(prefix): array for name, array in stored.items() if name.startswith(prefix)} or stored
 

@@ -1,4 +1,4 @@
-"""Loops that numba compiles. The compiled code is stored for the next process wherever a folder allows that."""
+"""A decorator for loops that numba compiles. The compiled code is cached on disk where a writable folder exists."""
 
 import os
 import stat
@@ -10,17 +10,17 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import config
 
-_CONFIG: Any = config  # its attributes are made when numba is imported
+_CONFIG: Any = config  # its attributes are created when numba is imported
 _Loop = TypeVar("_Loop", bound=Callable[..., Any])
 
 
 def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
-    """Return a decorator that compiles a function, to be run without the interpreter's lock.
+    """Return a decorator that compiles a function, which then runs without the global interpreter lock.
 
     numba stores compiled code in the folder that `NUMBA_CACHE_DIR` names, next to the source, or in the user's home
-    folder, and raises an error where it can write to none of them, as under a service account. The compiled code is
-    then stored in a folder of the user's own below the folder for temporary files. Without one, each process compiles
-    the function anew, which takes seconds.
+    folder. It raises an error if it can write to none of them, for example under a service account. In that case the
+    compiled code is stored in a private subfolder of the folder for temporary files. If that fails as well, each
+    process compiles the function again, which takes seconds.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def compiled(**options: Any) -> Callable[[_Loop], _Loop]:
 def _private_folder() -> Path | None:
     """Return a folder for temporary files that only this user can write to, or None.
 
-    Stored code is run, so a folder that somebody else could have prepared is not used.
+    Cached code is executed, so a folder that another user could have prepared is not used.
     """
     if not hasattr(os, "getuid"):
         return None

@@ -17,27 +17,27 @@ PROTOCOL = (
 """The fields that describe how a score was computed, apart from its code length and its metric.
 
 dataset, ground_truth, split
-    Names: those of a config file, or those that a user gives to `protocol evaluate`. Where a config file sets options,
-    a comparison adds their digest to the name, for example "arrays (1a2b3c4d)". In a comparison, a ground truth
-    that was made from the distances of a feature is called, for example, "epsilon_ball of gist".
+    Names from a config file or from the options of `protocol evaluate`. Where a config file sets options, a comparison
+    adds their digest to the name, for example "arrays (1a2b3c4d)". A ground truth that was computed from the distances
+    of a feature is called, for example, "epsilon_ball of gist" in a comparison.
 relevance
     What makes a database item relevant: "class labels", "shared labels", "neighbours" or "graded neighbours".
 excluded_queries
-    The queries that were left out on purpose, such as those with a near-duplicate in the database: their number and the
-    start of their SHA-256, or "none". A file that does not record it left none out.
+    The queries that were excluded on purpose, such as those with a near-duplicate in the database: their number and
+    the start of their SHA-256, or "none". If a file does not record the field, no query was excluded.
 n_queries, n_database
-    Numbers of items; `n_queries` without those that were left out.
+    Numbers of items; `n_queries` does not include excluded queries.
 empty
-    What an undefined value is: "zero", or "drop", which leaves the query out of the mean.
+    How undefined values are treated: "zero" counts them as 0, "drop" leaves the query out of the mean.
 ties
-    How the metric orders items at one distance.
+    How the metric orders items at equal distance.
 """
 
 NONE_EXCLUDED = "none"
 """The value of ``excluded_queries`` where all queries of the split are scored."""
 
 OF_LABELS = ("class labels", "shared labels")
-"""The kinds of relevance that labels alone determine; the others depend on the feature whose distances were taken."""
+"""The kinds of relevance that are determined by labels alone; the others depend on the distances of a feature."""
 
 SCORE = (*PROTOCOL, "n_bits", "metric")
 """All fields in which two scores must agree to be compared."""
@@ -46,16 +46,16 @@ RANKINGS = ("hamming", "asymmetric")
 """How a method orders the database, recorded with every score as ``ranking``.
 
 hamming
-    By the Hamming distance of the database's codes from the query's code.
+    By the Hamming distance between the query's code and the database codes.
 asymmetric
-    By the inner product of the query's real-valued outputs with the database's codes, their bits as -1 and +1.
+    By the inner product of the query's real-valued outputs with the database codes, whose bits count as -1 and +1.
 
-The ranking belongs to the method, so that two rankings of the same codes can be compared; only the first ranks by what
-the codes alone determine. Its name is part of the method's name in a comparison, see `ranked_name`.
+The ranking is part of the method, so that two rankings of the same codes can be compared; only the Hamming ranking is
+determined by the codes alone. In a comparison, its name is part of the method's name, see `ranked_name`.
 """
 
 NOTED = ("convention", "version")
-"""Recorded with every score, but not compared: a convention only chooses metrics and the value of `empty`."""
+"""Recorded with every score, but not compared: a convention only selects metrics and the value of `empty`."""
 
 
 def options_text(digests: Mapping[str, str]) -> str:
@@ -64,7 +64,7 @@ def options_text(digests: Mapping[str, str]) -> str:
     Parameters
     ----------
     digests : mapping of str to str
-        A digest by field, for the fields whose options are not the defaults.
+        The digest of the options for each field whose options are not the defaults.
     """
     return " ".join(f"{field}={digest}" for field, digest in digests.items())
 
@@ -82,7 +82,7 @@ def with_options(name: str, field: str, options: str) -> str:
 
 
 def ranked_name(name: str, ranking: str) -> str:
-    """Return the name of a method with its ranking, if that is not the Hamming ranking.
+    """Return the name of a method, followed by its ranking unless that is the Hamming ranking.
 
     Examples
     --------
@@ -95,19 +95,19 @@ def ranked_name(name: str, ranking: str) -> str:
 def pipeline_convention(empty: str) -> str:
     """Return the convention of an experiment: ``"protocol"``, or ``"protocol, undefined left out"``.
 
-    The pipeline scores as the convention ``protocol`` does, except where its config file chooses ``empty: drop``.
+    The pipeline scores like the convention ``protocol``, unless its config file has ``empty: drop``.
     """
     return "protocol" if empty == "zero" else "protocol, undefined left out"
 
 
 def items_sha256(query: str, database: str, ground_truth: str) -> str:
-    """Return what identifies the items of one run, from three digests: runs are paired only where it is the same.
+    """Return a digest that identifies the items of one run; runs are paired only where it is equal.
 
     Parameters
     ----------
     query, database : str
-        Digests of the rows of the dataset that a split chose, in its order.
+        Digests of the rows of the dataset that a split selected, in its order.
     ground_truth : str
-        Digest of what is relevant to which query.
+        Digest of the relevance of the database items to the queries.
     """
     return hashlib.sha256(f"{query} {database} {ground_truth}".encode()).hexdigest()

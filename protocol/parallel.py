@@ -1,4 +1,4 @@
-"""Work on several threads whose results are those of one: in a fixed order, with one thread for each matrix product."""
+"""Work on several threads that gives the same results as one thread: in a fixed order, with single-threaded BLAS."""
 
 import contextlib
 from collections import deque
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 @contextlib.contextmanager
 def workers(threads: int) -> Iterator[int]:
-    """Limit BLAS to one thread, and give the number of threads that may call it: one where BLAS can't be limited."""
+    """Limit BLAS to one thread and yield the number of threads that may call it: one if BLAS can't be limited."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ModuleNotFoundError:
@@ -24,7 +24,7 @@ def workers(threads: int) -> Iterator[int]:
 
 
 def in_order(work: Callable[[int], _T], starts: range, threads: int) -> Iterator[_T]:
-    """Yield the results of the work for each start, in order, while other threads work a little ahead."""
+    """Yield ``work(start)`` for each start, in order, while other threads compute the next few results."""
 
     def quietly(start: int) -> _T:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -2,7 +2,7 @@
 
 A plug-in is one file in the package of its kind, or in a sub-package, with one decorator; there is no list to edit.
 
-The name of a metric may hold numbers: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
+The name of a metric may contain placeholders: ``mAP@K[all]`` is requested as ``mAP@1000[all]``, ``precision@rR`` as
 ``precision@r2``, ``F_beta@rR`` as ``F0.5@r2``; `get` then binds ``cutoff=1000``, ``radius=2``, ``beta=0.5``.
 """
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 Plugin = TypeVar("Plugin")
 _PACKAGE = Path(__file__).parent
-# The placeholders in registered names, and the numbers requested in their place: the group's name is the keyword.
+# The placeholders in registered names, with a pattern of the requested number; the group's name is the keyword.
 _NUMBERS = {
     "@K": "@(?P<cutoff>[1-9][0-9]*)",
     "@rR": "@r(?P<radius>[0-9]+)",
     "F_beta": "F(?P<beta>[0-9]+(?:[.][0-9]+)?)",
 }
-_F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # but F1, which has a name of its own
+_F_BETA = re.compile("[fF](?!1(?![0-9.]))([0-9]+(?:[.][0-9]+)?)")  # F1 is excluded: it is a metric of its own
 
 
 class _ChecksFields(type):
-    """The type of the record classes: refuses missing and unknown fields by the plug-in's file and the field's name."""
+    """The metaclass of the records: errors about missing and unknown fields name the plug-in's file and the field."""
 
     def __call__(cls, *names: str, **given: Any) -> Any:
         fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
@@ -67,30 +67,30 @@ def _refused(record: Any, name: str, problem: str) -> ProtocolError:
 
 @dataclass(frozen=True, eq=False)
 class Record(metaclass=_ChecksFields):
-    """What a plug-in declares, and the decorator that registers it.
+    """The declaration of a plug-in, and the decorator that registers it.
 
     Parameters
     ----------
     name : str
         The name that config files, commands and results use.
     source : str
-        Paper and equation, or the page that defines it.
+        The paper and equation, or the web page, that defines the plug-in.
     summary : str, default=""
-        One line; by default the first line of the plug-in's docstring.
+        One line; the default is the first line of the plug-in's docstring.
 
     Attributes
     ----------
     kind : str
-        Such as ``"hasher"``; `package` is the package of this kind, such as ``"hashers"``.
+        The kind, such as ``"hasher"``; `package` is the package of this kind, such as ``"hashers"``.
     plugin : object
-        The decorated class, function or object; None before the record has decorated it.
+        The decorated class, function or object; None until the record decorates one.
     module : str
-        The plug-in's module; "" before.
+        The plug-in's module; "" until then.
 
     Raises
     ------
     ProtocolError
-        If a field is missing or unknown; when it decorates, if another module has registered the same kind and name.
+        If a field is missing or unknown; on decoration, if another module has registered the same kind and name.
     """
 
     kind: ClassVar[str]
@@ -126,18 +126,18 @@ class Record(metaclass=_ChecksFields):
 
 @dataclass(frozen=True, eq=False)
 class DatasetRecord(Record):
-    """What a dataset declares.
+    """The declaration of a dataset.
 
     Parameters
     ----------
     files : tuple of File
         The files to fetch; () if there are none.
     statistics : mapping, or callable of the loader's options that returns one
-        The known facts, against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
+        Known facts against which loaded data are checked: ``n``, ``classes``, ``image_shape``, ...
     user_files, user_folders : tuple of str
-        The options that name the user's own files and folders.
+        The options that name files and folders of the user.
     required : tuple of str
-        Those of them that must be given.
+        Those of these options that must be given.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -152,7 +152,7 @@ class DatasetRecord(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FeatureRecord(Record):
-    """What a feature declares: how it deviates from its source."""
+    """The declaration of a feature, including how it deviates from its source."""
 
     kind: ClassVar[str] = "feature"
     package: ClassVar[str] = "features"
@@ -162,19 +162,19 @@ class FeatureRecord(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroundTruthRecord(Record):
-    """What a definition of relevance declares.
+    """The declaration of a ground truth, that is, of a definition of relevance.
 
     Parameters
     ----------
     deviations : str, default=""
-        From its source.
+        How it deviates from its source.
     across_modalities : bool, default=False
         Whether queries and database items may be of different modalities.
     needs_labels : bool, default=False
         Whether the items must have class labels.
     check : callable or None, default=None
-        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options can't serve so many
-        training rows and database items; a size is None if it is not known yet. The ground truth itself calls it.
+        ``check(n_train=..., n_database=..., **options)`` raises ProtocolError if the options are impossible with that
+        number of training rows and database items; an unknown number is None. The ground truth itself calls it.
     """
 
     kind: ClassVar[str] = "ground_truth"
@@ -188,7 +188,7 @@ class GroundTruthRecord(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SplitRecord(Record):
-    """What a split protocol declares: a summary, since a protocol is an object without a docstring of its own."""
+    """The declaration of a split protocol; the summary is required, because a protocol object has no docstring."""
 
     kind: ClassVar[str] = "split"
     package: ClassVar[str] = "splits"
@@ -198,16 +198,16 @@ class SplitRecord(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Iterations:
-    """The iterations that take most of the time of a training.
+    """The iterations that take most of the training time of a hasher.
 
     Parameters
     ----------
     option : str
-        The hasher's option that limits their number.
+        The hasher's option that limits the number of iterations.
     ms : float
-        CPU milliseconds of an iteration on one core, roughly, for 64 bits and 512 features.
+        Approximate CPU time of one iteration on one core, in milliseconds, for 64 bits and 512 features.
     grows : bool, default=False
-        Whether `ms` is the time for each thousand training rows.
+        Whether `ms` is the time per thousand training rows.
     """
 
     option: str
@@ -217,20 +217,20 @@ class Iterations:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HasherRecord(Record):
-    """What a hasher declares.
+    """The declaration of a hasher.
 
     Parameters
     ----------
     deviations : str
-        From its source.
+        How it deviates from its source.
     bits_within_features : bool
-        Whether a code can have no more bits than there are features.
+        Whether the code length is limited by the number of features.
     random : bool
-        Whether the seed changes what is learned.
+        Whether the learned hash function depends on the seed.
     extra : str or None, default=None
-        The optional dependency of this package (an extra in ``pyproject.toml``) that it needs.
+        The extra in ``pyproject.toml`` that it requires.
     iterations : Iterations or None, default=None
-        What the declared time of its jobs grows with; None if it is short, or that of a network.
+        The iterations from which the time of its jobs is estimated; None if training is short, or for networks.
     """
 
     kind: ClassVar[str] = "hasher"
@@ -245,7 +245,7 @@ class HasherRecord(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MetricRecord(Record):
-    """What a metric declares.
+    """The declaration of a metric.
 
     Parameters
     ----------
@@ -257,21 +257,22 @@ class MetricRecord(Record):
     ties : str
         How items at equal distance are treated.
     denominator : str
-        By what the value is divided.
+        The number by which the value is divided.
     beyond : str, default=""
-        What a cutoff or radius beyond the data means; required of names that hold one.
+        The meaning of a cutoff or radius beyond the data; required if the name contains one.
     relevant : {"", "the nearest", "the K nearest"}, default=""
-        The items that have to be the relevant ones, of those next to the query; any if empty.
+        The items that the ground truth must define as relevant, by their distance from the query; any if empty.
     defined_on : {"ranking", "radius", "buckets"}, default="ranking"
-        What the value depends on: the order of the database, which any ranking has; the numbers of items by Hamming
-        radius; or the buckets of the database. Only the first can be computed for a ranking by other scores.
+        What the value depends on: the order of the database, which exists for any ranking; the number of items within
+        each Hamming radius; or the buckets of the database. Only metrics of the first kind can be computed for a
+        ranking by other scores.
     deviations : str, default=""
-        From its source.
+        How it deviates from its source.
     synonyms : tuple of str, default=()
-        Other names in use, with K and R as in the name itself; only for suggestions to who requests one.
+        Other names in use, with K and R as in the name itself. They only appear in suggestions after an unknown name.
     needs : {"", "bucket_sizes", "largest_bucket", "index_average_precision"}, default=""
-        The array of the counts that it reads besides the histograms. None of these arrays adds up over parts of a
-        database.
+        The array of the counts that it reads besides the histograms. None of these arrays can be added up over parts
+        of a database.
     """
 
     kind: ClassVar[str] = "metric"
@@ -331,7 +332,7 @@ def entries(kind: str) -> Iterator[Any]:
 
 
 def _kind(kind: str) -> str:
-    """Return a kind of plug-in by its name in the singular or, as `protocol list` has it, in the plural."""
+    """Return a kind of plug-in, given its name in the singular or, as in `protocol list`, in the plural."""
     singular = str(kind).removesuffix("s")
     return singular if singular in PACKAGES else one_of(kind, PACKAGES, "kind")
 
@@ -342,7 +343,7 @@ def names(kind: str) -> list[str]:
     Parameters
     ----------
     kind : {"dataset", "feature", "ground_truth", "hasher", "metric", "split"}
-        Or its plural, as in ``protocol list hashers``.
+        The kind, or its plural, as in ``protocol list hashers``.
 
     Raises
     ------
@@ -358,7 +359,7 @@ def names(kind: str) -> list[str]:
 
 
 def _pattern(name: str) -> str:
-    """Return the regular expression of the requests that a registered name serves, with numbers as named groups."""
+    """Return the regular expression that matches requests for a registered name, with the numbers as named groups."""
     pattern = re.escape(name)
     for mark, number in _NUMBERS.items():
         pattern = pattern.replace(mark, number)
@@ -366,14 +367,14 @@ def _pattern(name: str) -> str:
 
 
 def _check_number(kind: str, name: str) -> None:
-    """Raise ProtocolError for a name that would be known with another cutoff."""
+    """Raise ProtocolError for a name that would be known if its cutoff were valid."""
     number = re.search(r"@(-?[0-9][0-9.]*)(?=\[|$)", name)
     if number is not None and name in {record.name.replace("@K", number[0]) for record in entries(kind)}:
         raise ProtocolError(f"{kind} {name!r}: expected an integer >= 1 as the cutoff K, got {number[1]}.")
 
 
 def _refuse_metric(name: str) -> NoReturn:
-    """Raise ProtocolError for an unknown name of a metric, with the closest names and the number that was requested."""
+    """Raise ProtocolError for an unknown metric; the suggested names have the number that was requested."""
     known = _with_numbers(name)
     request = _comparable(name)
     variants = [known[key] for key in known if key.startswith(f"{request}[")]
@@ -390,7 +391,7 @@ def _refuse_metric(name: str) -> NoReturn:
 
 
 def _with_numbers(name: str) -> dict[str, str]:
-    """Return the metrics with the numbers that a requested name has, or those of an example, by comparable names."""
+    """Return the metrics by comparable names, with the numbers of a requested name, or those of an example."""
     head, _, tail = name.partition("@")
     number, start = re.search("[0-9]+", tail), _F_BETA.match(head)
     cutoff = number[0] if number and int(number[0]) else "1000"
@@ -404,7 +405,7 @@ def _with_numbers(name: str) -> dict[str, str]:
 
 
 def _comparable(name: str) -> str:
-    """Return a name in lower case, with # in place of a cutoff or a radius, which may be written as K=5 or missing."""
+    """Return a name in lower case, with # for the cutoff or radius, which may be missing or written as ``K=5``."""
     head, mark, tail = name.partition("@")
     head = _F_BETA.sub("F_beta", head)
     tail = re.sub(r"^(r?)(?:k *= *|r *= *|top-?)?(?:[0-9]+|k(?![a-z0-9])|r(?![a-z0-9]))?", r"\1#", tail.casefold())
@@ -424,7 +425,7 @@ def _find(kind: str, name: str) -> tuple[Any, dict[str, float]]:
     if kind == "metric":
         _refuse_metric(name)
     one_of(name, names(kind), kind, listing=f"protocol list {kind}s")
-    raise ProtocolError(f"{kind} {name!r} has no number in it")  # pragma: no cover - one_of() refuses first
+    raise ProtocolError(f"{kind} {name!r}: expected a number in the name.")  # pragma: no cover - one_of() raises first
 
 
 @overload
@@ -442,7 +443,7 @@ def entry(kind: Literal["metric"], name: str) -> MetricRecord: ...
 @overload
 def entry(kind: str, name: str) -> Record: ...
 def entry(kind: str, name: str) -> Any:
-    """Return the record of the plug-in called `name`; errors as `get`."""
+    """Return the record of the plug-in called `name`. Raises the errors of `get`."""
     return _find(kind, name)[0]
 
 
@@ -454,12 +455,14 @@ def get(kind: str, name: str) -> Any:
     kind : str
         As for `names`.
     name : str
-        One of ``names(kind)``. A metric's has numbers in place of K, R and beta; they are bound to its keywords.
+        One of ``names(kind)``. The name of a metric has numbers in place of K, R and beta; they are bound to its
+        keyword arguments.
 
     Raises
     ------
     ProtocolError
-        If there is no such kind or name, with the closest one; if the name has a letter where a number belongs.
+        If there is no such kind or name (the message suggests the closest one), or the name has a placeholder where a
+        number belongs.
 
     Examples
     --------
@@ -483,14 +486,14 @@ def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:
     Parameters
     ----------
     *starts : str or Path
-        Scripts and modules, as of `protocol.sources.digest`.
+        Scripts and modules, as for `protocol.sources.digest`.
     **plugins
-        By kind, a name or several; metrics with or without their numbers.
+        For each kind, one name or several; the names of metrics may have numbers or placeholders.
 
     Raises
     ------
     ProtocolError
-        If a module, a kind or a name is unknown, so that a misspelt one fails before any job starts.
+        If a module, a kind or a name is unknown. A misspelt name therefore fails before any job starts.
 
     Examples
     --------

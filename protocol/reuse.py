@@ -1,7 +1,7 @@
-"""Earlier outputs of a job: each has a second name, and what would become the same again is taken from there.
+"""Earlier outputs of a job: each has a second name, from which a rerun copies the results that have not changed.
 
-Snakemake deletes a job's outputs before the job runs again. The second name outlasts that; it is no output, so nothing
-waits for it, and it may be deleted at any time.
+Snakemake deletes a job's outputs before the job runs again. It does not delete the second name, because that is not an
+output. No job depends on the second name, so it may be deleted at any time.
 """
 
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class Earlier(NamedTuple):
-    """What the files of an earlier run hold for one code length: the record of the fit, and the arrays of each file."""
+    """The results of an earlier run for one code length: the record of the fit, and the arrays of each file."""
 
     fit: Mapping[str, Any]
     arrays: list[Mapping[str, NDArray]]
@@ -32,7 +32,7 @@ def earlier(path: str | Path) -> Path:
 
 
 def keep(path: str | Path) -> None:
-    """Give a finished output its second name. It takes no space where the file system has hard links, else a copy's."""
+    """Give a finished output its second name: a hard link where the file system has them, otherwise a copy."""
     with storage.replacing(earlier(path)) as temporary:
         temporary.unlink()
         try:
@@ -42,27 +42,27 @@ def keep(path: str | Path) -> None:
 
 
 def unchanged(paths: Sequence[str | Path], made_of: Mapping[int, Mapping[str, Any]]) -> dict[int, Earlier]:
-    """Return what an earlier run wrote for the code lengths of which nothing has changed.
+    """Return the results of an earlier run for the code lengths whose inputs have not changed.
 
     Parameters
     ----------
     paths : sequence of path
-        The outputs of the job, files with arrays ``<n_bits>/...`` and with ``fits`` in their provenance. If an earlier
-        one is missing, or was altered, which is logged, nothing is returned.
+        The outputs of the job: files with arrays ``<n_bits>/...`` and with ``fits`` in their provenance. If an earlier
+        file is missing or was altered, the result is empty; altered files are logged.
     made_of : mapping of int to mapping
-        For each code length everything that its arrays depend on, JSON-able: code, libraries, seed, options and the
-        digests of the inputs. They are kept only if the earlier ones were made of the same.
+        For each code length, everything on which its arrays depend: code, libraries, seed, options and the digests of
+        the inputs; serialisable as JSON. Earlier arrays are reused only if they were made from the same.
     """
     files = [earlier(path) for path in paths]
     if not all(file.exists() for file in files):
         return {}
     try:
         recorded = [storage.read_provenance(file)["fits"] for file in files]
-        # In every file: a job that was killed between two of them leaves an older one.
+        # Every file is checked, because a job that was killed between two writes leaves files of different runs.
         same = [n for n, own in made_of.items() if all(fits.get(str(n), {}).get("made_of") == own for fits in recorded)]
         found = [storage.grouped(storage.read(file)) for file in files] if same else []
     except (ProtocolError, KeyError) as error:
-        _log.info("nothing of an earlier run can be kept: %s", error)
+        _log.info("no result of an earlier run can be reused: %s", error)
         return {}
-    _log.info("code lengths kept from an earlier run: %s", ", ".join(map(str, same)) or "none")
+    _log.info("code lengths reused from an earlier run: %s", ", ".join(map(str, same)) or "none")
     return {n: Earlier(recorded[0][str(n)], [arrays[str(n)] for arrays in found]) for n in same}

@@ -1,17 +1,17 @@
-"""Seeds are hashes of what they are for, so no order of work and no number of cores can move a result."""
+"""Seeds that are hashes of their purpose, so that results do not depend on the order of jobs or the number of cores."""
 
 import hashlib
 import json
 
 
 def derive(*parts: str | int) -> int:
-    """Return a seed in [0, 2**32) for the thing that `parts` name.
+    """Return a seed in [0, 2**32) for the purpose that `parts` describe.
 
     Parameters
     ----------
     *parts
-        What the randomness is for, from the general to the particular, for example
-        ``(setting_seed, "digits", "itq", 32, run)``. Order and type count: ``1`` and ``"1"`` differ.
+        The purpose of the randomness, from the general to the particular, for example
+        ``(experiment_seed, "digits", "itq", 32, run)``. Order and type matter: ``1`` and ``"1"`` give different seeds.
 
     Returns
     -------

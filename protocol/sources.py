@@ -1,10 +1,10 @@
-"""Digests of source files together with every module of this package that they import, directly or not.
+"""Digests of source files and of all modules of this package that they import, directly or indirectly.
 
-Snakemake does not see an edit inside an imported package. A rule that takes the digest of its script and of its
-plug-ins (`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs changed.
+Snakemake does not notice an edit in an imported package. A rule that has the digest of its script and of its plug-ins
+(`protocol.registry.code_digest`) as a parameter is rerun if, and only if, the code that it runs has changed.
 
 Imports are found in the syntax tree. The standard library's modulefinder was considered, but it compiles and follows
-every library, and adds all that a package's ``__init__`` imports to whatever is imported from the package.
+every library, and for any import from a package it adds everything that the package's ``__init__`` imports.
 """
 
 import ast
@@ -18,7 +18,7 @@ from protocol.checks import ProtocolError
 
 _ROOT = Path(__file__).parents[1]
 _PACKAGE = Path(__file__).parent.name
-# Modules that can't change a result: downloads are compared with checksums, and digests only decide what is rerun.
+# Modules that can't change a result: downloads are verified by checksums, and digests only decide which jobs are rerun.
 _LEFT_OUT = ("downloads", "sources")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
@@ -28,18 +28,18 @@ _Import = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class _Source:
-    """A file: the digest of its content, what it imports anywhere, and where its global names come from."""
+    """A source file: the digest of its content, all its imports, and the origin of its global names."""
 
     digest: str
     imports: tuple[_Import, ...]
     origins: dict[str, _Import | None]
-    """By global name: the import that binds it, or None for what the file defines itself."""
+    """For each global name, the import that binds it, or None if the file itself defines it."""
     templates: bool
-    """Whether it renders the templates next to it and below."""
+    """Whether it renders the templates in its folder and subfolders."""
 
 
 def digest(*starts: str | Path) -> str:
-    """Return a digest of files and of all modules of this package that they import, directly or not.
+    """Return a digest of files and of all modules of this package that they import, directly or indirectly.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def digest(*starts: str | Path) -> str:
     Returns
     -------
     str
-        16 hexadecimal digits. The order of `starts` plays no part. Files are read once per process.
+        16 hexadecimal digits, independent of the order of `starts`. Files are read once per process.
 
     Raises
     ------
@@ -59,10 +59,10 @@ def digest(*starts: str | Path) -> str:
 
     Notes
     -----
-    Imports inside functions count, those under ``if TYPE_CHECKING`` don't. ``from protocol.hashers import Hasher`` is
-    followed to the module that defines ``Hasher`` and not to the others that ``hashers/__init__.py`` imports. Plug-ins
-    are found by name at run time, so a caller adds them. Where a module imports jinja2,
-    the templates in its folder count.
+    Imports inside functions count; those under ``if TYPE_CHECKING`` do not. ``from protocol.hashers import Hasher`` is
+    followed to the module that defines ``Hasher``, and not to the other modules that ``hashers/__init__.py`` imports.
+    Plug-ins are found by name at run time, so the caller must add them. If a module imports jinja2, the templates in
+    its folder count as well.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def digest(*starts: str | Path) -> str:
 
 
 def files(*starts: str | Path) -> list[str]:
-    """Return the files behind `digest`, sorted: those of the package with its name, scripts without a folder."""
+    """Return the sorted names of the files that `digest` covers: modules by their paths, scripts without a folder."""
     return sorted(_contents(frozenset(map(str, starts)), _ROOT))
 
 
@@ -86,7 +86,7 @@ def _digest(starts: frozenset[str], root: Path) -> str:
 
 
 def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
-    """Return the digest of every file that is reached, by its name."""
+    """Return the digest of every file that is reached from `starts`, by file name."""
     found: dict[str, str] = {}
     waiting, seen = set(starts), set(starts)
     while waiting:
@@ -104,9 +104,9 @@ def _contents(starts: frozenset[str], root: Path) -> dict[str, str]:
 
 
 def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
-    """Return the modules of this package that an import stands for: none, or the one that defines the name."""
-    wanted = imported
-    for _ in range(100):  # a name that two packages import from each other is nowhere defined
+    """Return the modules of this package to which an import refers: none, or the one that defines the name."""
+    requested = imported
+    for _ in range(100):  # two packages that import a name from each other never define it
         module, name = imported
         if module.split(".")[0] != _PACKAGE or module.split(".")[1:2] in ([left] for left in _LEFT_OUT):
             return set()
@@ -124,7 +124,7 @@ def _modules(imported: _Import, root: Path, *, by: str) -> set[str]:
         elif origin is None or origin[0].split(".")[0] != _PACKAGE:
             return {module}
         imported = origin
-    raise ProtocolError(f"{by}: expected a name that {wanted[0]} defines or a module in it, got {wanted[1]!r}.")
+    raise ProtocolError(f"{by}: expected a name or a module of {requested[0]}, got {requested[1]!r}.")
 
 
 def _existing(module: str, root: Path, *, by: str) -> Path:
@@ -155,7 +155,7 @@ def _read(path: Path, module: str) -> _Source:
 
 
 def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.AST]:
-    """Yield the statements below a node, but for those that only type checkers read."""
+    """Yield the statements below a node, except those that only type checkers read."""
     for block in _BLOCKS:
         if block == "body" and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             continue
@@ -166,7 +166,7 @@ def _statements(node: ast.AST, *, into_functions: bool = True) -> Iterator[ast.A
 
 
 def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]:
-    """Yield the local name and the import of everything that an import statement binds."""
+    """Yield each local name that an import statement binds, with its import."""
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             yield alias.asname or alias.name.split(".")[0], (alias.name, None)
@@ -178,7 +178,7 @@ def _imported(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import]]
 
 
 def _bound(statement: ast.AST, package: str) -> Iterator[tuple[str, _Import | None]]:
-    """Yield the global names that a statement binds, with the import that they come from or None."""
+    """Yield the global names that a statement binds, each with its import, or None if it is not imported."""
     yield from _imported(statement, package)
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name, None

@@ -1,8 +1,8 @@
 r"""Tables as CSV, text, Markdown and LaTeX.
 
-The library tabulate lays out Markdown and LaTeX. It escapes nothing in Markdown, and in LaTeX either everything or
-nothing, so the cells are escaped here. Text is laid out here, because the scores of codes are printed with NumPy alone.
-CSV comes from the standard library, and from pandas for data frames.
+The library tabulate lays out Markdown and LaTeX. It escapes nothing in Markdown, and either everything or nothing in
+LaTeX, so the cells are escaped here. Plain text is laid out here, because scores must be printable with NumPy alone.
+CSV is written by the standard library, or by pandas for data frames.
 """
 
 import csv
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIGITS = "%.9g"
-"""The format of results: it distinguishes any two results, and hides the last bits of a sum."""
+"""The format of results: precise enough to tell different results apart, but not the rounding errors of a sum."""
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
 
 
@@ -34,15 +34,15 @@ def write_csv(
 
 
 def write_table(path: str | Path, table: "pd.DataFrame") -> None:
-    """Write a stage's data frame and its checksum: CSV without the index, floats with nine digits."""
+    """Write a stage's data frame as CSV, without the index and with floats of nine digits, and its checksum."""
     with replacing(path, checksum=True) as temporary:
         table.to_csv(temporary, index=False, float_format=DIGITS, lineterminator="\n")
 
 
 def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
-    """Return a CSV file that a stage wrote as a data frame; its checksum is verified before pandas sees it.
+    """Return a CSV file that a stage wrote as a data frame; its checksum is verified before pandas reads it.
 
-    `options` are those of ``pandas.read_csv``; errors as `protocol.checksums.verified`.
+    `options` are those of ``pandas.read_csv``. Raises the errors of `protocol.checksums.verified`.
     """
     import pandas as pd
 
@@ -50,7 +50,7 @@ def read_table(path: str | Path, **options: Any) -> "pd.DataFrame":
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as text: columns aligned to the left, two spaces between them; a cell is one line.
+    """Return a table as plain text: one line per row, columns aligned to the left with two spaces between them.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()) -> str:
-    r"""Return a table as GitHub's Markdown; a bar in a cell is escaped, and a new line becomes a break.
+    r"""Return a table as GitHub Markdown; in cells, bars are escaped and newlines become ``<br>``.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def latex(
     strong: Collection[tuple[int, int]] = (),
     groups: Sequence[Sequence[tuple[str, int]]] = (),
 ) -> str:
-    r"""Return a table as LaTeX, which needs the package booktabs.
+    r"""Return a table as LaTeX; it requires the package booktabs.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def latex(
     label : str
         The table's name in ``\ref{tab:...}``.
     n_labels : int, default=1
-        The number of columns, from the left, that are aligned to the left; the others are aligned to the right.
+        The number of columns at the left that are left-aligned; the others are right-aligned.
     strong : collection of (row, column), default=()
         The cells in bold.
     groups : sequence of sequences of (str, int), default=()
-        Lines above the header, from the top: headings, each with the number of columns that it spans.
+        Lines above the header, from top to bottom: headings, each with the number of columns that it spans.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _spanning(headings: Sequence[tuple[str, int]]) -> str:
 
 
 def escaped(words: str) -> str:
-    r"""Return text whose characters LaTeX prints as they are.
+    r"""Return text with the special characters of LaTeX escaped.
 
     Examples
     --------

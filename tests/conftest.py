@@ -1,5 +1,6 @@
 """What every test may use: the project's folder, and the shared data where it is."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,11 @@ os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", 
 from browser import launched
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and thousands of tests out of later garbage collections: statsmodels collects in every call."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ SHARED = {
     "checks",
     "checksums",
     "compiled",
+    "external",
     "identity",
     "parallel",
     "registry",

@@ -146,8 +146,8 @@ def test_the_container_has_the_tested_python_and_lock():
 
 def test_the_guide_for_contributors_builds_the_site_as_the_continuous_integration_does():
     guide, script = ((ROOT / name).read_text() for name in ("CONTRIBUTING.md", ".ci/run"))
-    assert "\nsphinx-build -W --keep-going docs docs/_build\n" in guide
-    assert "\n.venv/bin/sphinx-build -q -W --keep-going docs docs/_build\n" in script
+    assert "\nsphinx-build -j auto -W --keep-going docs docs/_build\n" in guide
+    assert "\n.venv/bin/sphinx-build -q -j auto -W --keep-going docs docs/_build\n" in script
     for path in re.findall(r"(?:`|python )((?:protocol|workflow|tests|docs|envs)/[\w./-]+)(?:`| )", guide):
         assert (ROOT / path).exists() or "PACKAGE" in path, path
 

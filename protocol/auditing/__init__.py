@@ -1,4 +1,4 @@
-"""Audit: findings on how a split was made, and on what was fitted on it; `audit` is the public function."""
+"""Audit splits, what was fitted on them, and training logs; `audit` is the public function."""
 
 from protocol.auditing.all_checks import Findings, audit_split, audit_splits
 from protocol.auditing.copies import Copied, equal_content, first_equal, stored_copies, within_distance

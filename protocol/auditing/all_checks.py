@@ -1,4 +1,4 @@
-"""All checks of a split, and of several splits of one protocol, that are possible with what is known of them."""
+"""Run all possible checks of a split, or of several splits of one protocol, and list those that are not possible."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from protocol.splits import PARTITIONS
 _NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 Findings = dict[str, list[Finding]]
-"""By the file that they were made in."""
+"""Findings by file."""
 
 
 def audit_split(
@@ -35,9 +35,9 @@ def audit_split(
     ----------
     run : Run
     copies : mapping of str to Copied, or None
-        What finds copies of items, by the way in which they are alike; see `audit_copies`.
+        Searches for copies of items, by the kind of similarity; see `audit_copies`.
     known_pairs : KnownPairs, optional
-        Judged pairs of the dataset.
+        Manually judged pairs of the dataset.
     expected : mapping of str to int
         The sizes of partitions that the caller expects.
     """
@@ -57,9 +57,9 @@ def audit_splits(
     known_pairs: Mapping[str, KnownPairs | None] | None = None,
     expected: Mapping[str, int] = _NO_SIZES,
 ) -> Findings:
-    """Return the findings on several splits of one dataset, each on its own and those of one protocol together.
+    """Return the findings on several splits of one dataset, on each alone and on those of one protocol together.
 
-    `known_pairs` are the judged pairs by file; by default those that are shipped for the dataset, if there are.
+    `known_pairs` are the judged pairs, by file; by default, those that are shipped for the dataset, if any.
     """
     if known_pairs is None:
         known_pairs = {run.file: known_pairs_for(None, run.split.dataset) for run in runs}
@@ -72,13 +72,13 @@ def audit_splits(
 
 
 def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[str] = ()) -> list[str]:
-    """Return sentences about a run: what was audited, which split it is, and which checks were not possible and why.
+    """Return sentences about a run: its sizes, the split that it resembles, and the checks that were not possible.
 
     Parameters
     ----------
     run : Run
     n_runs : int
-        Of this protocol, in this audit.
+        Number of runs of this protocol in this audit.
     given : collection of str
         The arguments of `audit` that were given, by name.
     sizes : collection of str
@@ -92,12 +92,12 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
     unsized = [part for part in split.parts if len(split[part]) and part not in sizes]
     complete = dataset.n_items is not None and is_complete(split, run.protocol)
     missing = {
-        f"overlaps with what was not given ({', '.join(absent)})": bool(absent),
+        f"overlaps with missing partitions ({', '.join(absent)})": bool(absent),
         f"size-mismatch{_of(unsized, split)} (needs protocol or sizes)": run.name == UNDECLARED and bool(unsized),
         "class-imbalance (needs protocol)": run.name == UNDECLARED,
         f"classes and relevance{_of(unlabelled, split)} (needs labels)": bool(unlabelled),
         "near-duplicate (needs features)": "features" not in given,
-        "near-duplicate that is not equal (needs distance)": "features" in given and "distance" not in given,
+        "near-duplicates that are not identical (needs distance)": "features" in given and "distance" not in given,
         "known-near-duplicate (needs known pairs)": "known_pairs" not in given,
         "pair-split (needs pairs)": "pairs" not in given,
         "group-split (needs groups)": "groups" not in given,
@@ -106,7 +106,7 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
         "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
-        "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)": True,
+        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
     }
     identified = identify(split, None if run.name == UNDECLARED else run.name)
     unseen = NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)
@@ -114,6 +114,6 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
 
 
 def _of(parts: Sequence[str], split: Split) -> str:
-    """Return of which partitions something is not known, or nothing where it is known of none."""
+    """Return the phrase that names the partitions for which something is not known; empty if for all of them."""
     given = [part for part in split.parts if len(split[part])]
-    return "" if len(parts) == len(given) else f" of {', '.join(parts)}"
+    return "" if len(parts) == len(given) else f" for {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""Classes that a partition lacks, or holds too few of."""
+"""Check the classes of each partition: missing and under-represented ones."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from protocol.splits import Drawn, SplitProtocol
 
 
 def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return what is wrong with the classes of each partition.
+    """Return findings on the classes of each partition.
 
-    Missing or rare classes are an error where the protocol draws class by class, unless the dataset has no more items
-    of them; elsewhere a missing class is a warning.
+    Missing or rare classes are an error if the protocol draws the partition class by class, unless the dataset has no
+    more items of them; otherwise, a missing class is a warning.
     """
     y = split.dataset.y
     if y is None:
@@ -24,7 +24,10 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
     for name, held in counts.items():
         expected = _least(held, name, split, protocol)
         spent = _spent(split, protocol, classes) if (held < expected).any() else np.zeros(len(classes), dtype=bool)
-        for severity, of, why in (("error", ~spent, ""), ("warning", spent, ", as the dataset has no more of them")):
+        for severity, of, why in (
+            ("error", ~spent, ""),
+            ("warning", spent, ", because the dataset has no more of them"),
+        ):
             missing, few = (held == 0) & (expected > 0) & of, (held > 0) & (held < expected) & of
             made += _of_classes("class-missing", severity, split.dataset, classes[missing], part=name, why=why)
             shortages = [
@@ -36,16 +39,16 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
             made += found(
                 "class-imbalance", severity, len(shortages), shortages, part=name, why=why, held=_tallied(held)
             )
-        if name not in protocol.balanced or y.ndim == 2:  # else within one of the others, as declared
+        if name not in protocol.balanced or y.ndim == 2:  # otherwise all counts are equal within one, as declared
             open_ = (held == 0) & (expected == 0)
             made += _of_classes("class-missing", "warning", split.dataset, classes[open_], part=name, why="")
     return made
 
 
 def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-    """Return the classes that there are, and how many items each partition has of them, where its labels are known.
+    """Return the classes, and the number of items of each class in the partitions with known labels.
 
-    With one label per item the classes are those that occur; with several they are the columns.
+    With one label per item, the classes are those that occur; with several, they are the columns.
     """
     y, labelled = split.dataset.y, split.dataset.labelled
     if y is None:
@@ -61,7 +64,7 @@ def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.
 
 
 def _least(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
-    """Return how many items of each class a partition has to hold at least; 0 where the protocol leaves it open."""
+    """Return the minimum number of items of each class in a partition; 0 if the protocol requires none."""
     part = protocol.partitions.get(name)
     if not isinstance(part, Drawn) or split.dataset.y is None:
         return np.zeros_like(held)
@@ -72,9 +75,9 @@ def _least(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProt
 
 
 def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the classes of which no item is left beside the partitions that are drawn."""
+    """Return the classes whose items are all in the drawn partitions."""
     y = split.dataset.y
-    if y is None or y.ndim == 2:  # several labels: there is always another choice, or the protocol can't be drawn
+    if y is None or y.ndim == 2:  # with several labels, another choice is always possible if the protocol can be drawn
         return np.zeros(len(classes), dtype=bool)
     left = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
     for name in protocol.balanced:
@@ -83,14 +86,14 @@ def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) ->
 
 
 def _expected(name: str, split: Split, protocol: SplitProtocol, least: int) -> str:
-    """Return how many items of a class a partition has to hold, in words."""
+    """Return the required number of items of a class in a partition, in words."""
     part = protocol.partitions.get(name)
     exact = isinstance(part, Drawn) and part.per_class and split.dataset.y is not None and split.dataset.y.ndim == 1
     return f"{least:,}" if exact else f"at least {least:,}"
 
 
 def _tallied(held: NDArray[np.int64]) -> str:
-    """Return how many classes have how many items.
+    """Return the number of classes by their number of items, in words.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Copies of an item under another id: equal content, or features within a distance."""
+"""Find copies of items under other ids: identical content, or features within a distance."""
 
 import hashlib
 import itertools
@@ -21,16 +21,16 @@ from protocol.splits import PARTITIONS, SplitProtocol
 
 @dataclass(frozen=True)
 class Copied:
-    """Finds copies of items among other items.
+    """A search for copies of items among other items.
 
     Parameters
     ----------
     partners : callable
-        Takes two partitions, ascending, and returns for each item of the first the number of an item of the second
-        that is a copy of it under another number, or -1: one partner an item, since the pairs of a group of n copies
-        are n (n - 1) / 2.
+        Takes two partitions, ascending, and returns for each item of the first the number of an item of the second that
+        is its copy under another number, or -1. There is only one partner per item, because a group of n copies has
+        n (n - 1) / 2 pairs.
     is_equal : bool
-        Whether copies have the very same content. Those within a distance may be items of their own.
+        Whether copies have identical content. Items within a distance of each other may be different items.
     """
 
     partners: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
@@ -38,16 +38,16 @@ class Copied:
 
 
 _BLOCK_BYTES = 32 << 20
-_QUERIES = 4096  # at a time: bounds the pairs that are held, however wide the distance
+_QUERIES = 4096  # per block, which bounds the number of pairs in memory for any distance
 
 
 def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: str) -> list[Finding]:
-    """Return a finding for each two partitions, declared disjoint, of which one has copies of the other's items.
+    """Return a finding for each two partitions that should be disjoint but contain copies of each other's items.
 
-    A query of which the training set has a copy of equal content is an error: the hasher was trained on it, whatever
-    its id. All others are warnings: copies in the database are ranked, but not learned from, and are inherent in many
-    datasets; copies of validation items touch the selection, not the test; and items within a distance of each other
-    may be different ones.
+    A query with an identical copy in the training set is an error: the hasher was trained on it, whatever its id. All
+    other copies are warnings: those in the database are ranked but not used for training, and are inherent in many
+    datasets; copies of validation items affect the selection, not the test; and items within a distance of each other
+    may be different items.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
     copied : callable
         `equal_content` or `within_distance`.
     alike : str
-        In which way they are copies, for the reader.
+        Description of the kind of similarity, for the reader.
     """
     made = []
     for a, b in itertools.combinations(PARTITIONS, 2):
         apart = a == "query" or not protocol.overlaps(a, b)
-        # Where nothing is declared, what shares no item was meant to be apart.
+        # If nothing is declared, partitions without shared items are taken as disjoint.
         apart |= bool(protocol.listed) and not split.shared(a, b).size
         if len(split[a]) and len(split[b]) and apart:
             partners = copied.partners(split[a], split[b])
@@ -75,30 +75,30 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
 
 
 def _without_copies(split: Split, copied: Copied, a: str, b: str) -> list[Removal]:
-    """Return what to remove from `b`: the items that have a copy in `a`."""
+    """Return the items to remove from `b`: those with a copy in `a`."""
     partners = copied.partners(split[b], split[a])
     has_copy = partners >= 0
     return [Removal(b, split[b][has_copy], a, partners[has_copy])]
 
 
 def equal_content(first: NDArray[np.int64]) -> Copied:
-    """Return what finds items of equal content, from the first item that each equals (`first_equal`).
+    """Return a search for items with identical content, given the result of `first_equal`.
 
     The partner of an item is the first of its copies.
     """
 
     def partners(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         lowest, highest = np.full((2, len(first)), -1)
-        lowest[first[b[::-1]]] = b[::-1]  # of several items of equal content the last assignment stays
+        lowest[first[b[::-1]]] = b[::-1]  # among items with identical content, the last assignment wins
         highest[first[b]] = b
         found = np.where(lowest[first[a]] == a, highest[first[a]], lowest[first[a]])
-        return np.where(found == a, -1, found)  # itself is no copy
+        return np.where(found == a, -1, found)  # an item is not a copy of itself
 
     return Copied(partners, is_equal=True)
 
 
 def within_distance(X: Any, distance: float) -> Copied:
-    """Return what finds items within a Euclidean distance in features `X` (n_items, d): exact, by blocks.
+    """Return an exact search, in blocks, for items within a Euclidean distance in features `X` (n_items, d).
 
     The partner of an item is the first within the distance, not the nearest.
     """
@@ -118,7 +118,7 @@ def within_distance(X: Any, distance: float) -> Copied:
 
 
 def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: Dataset) -> dict[str, Copied]:
-    """Return what finds copies in a dataset of the pipeline: equal images, or equal features where it has none.
+    """Return searches for copies in a dataset of the pipeline: identical images, or features if it has no images.
 
     Parameters
     ----------
@@ -134,20 +134,20 @@ def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: 
     found = {}
     for alike, (path, array) in files.items():
         with storage.streamed(path, array) as rows:
-            if len(rows) == dataset.n_items:  # else an item has several local descriptors, and those may well be equal
+            if len(rows) == dataset.n_items:  # otherwise items are local descriptors, which may well be equal
                 found[alike] = equal_content(first_equal(rows, str(path)))
     return found
 
 
 def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
-    """Return, for each row of an array that is read by blocks, the first row that has the same values.
+    """Return, for each row of an array, which is read in blocks, the first row with the same values.
 
-    Rows are told apart by a digest of 128 bits.
+    Rows are compared by digests of 128 bits.
 
     Raises
     ------
     ProtocolError
-        If a row holds NaN or infinity.
+        If a row contains NaN or infinity.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
         block = np.ascontiguousarray(rows[start : start + n_rows])
         if block.dtype.kind == "f":
             if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: wanted finite numbers, came NaN or infinity in rows from {start} on")
-            block = block + 0.0  # one zero, not two
+                raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity in a row from {start} on.")
+            block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=16).digest()
     _, first, place = np.unique(np.frombuffer(digests, dtype="V16"), return_index=True, return_inverse=True)

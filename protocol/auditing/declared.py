@@ -1,4 +1,4 @@
-"""A split against its declaration: the sizes, and the draw made again from the seed."""
+"""Compare a split with its declaration: the sizes, and the draw repeated from the seed."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,19 +19,18 @@ def audit_sizes(
     sizes: Mapping[str, int],
     expected: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Finding]:
-    """Return a finding if partitions have other sizes than declared, or than the caller expects.
+    """Return a finding if the sizes of partitions differ from the declared ones, or from those that the caller expects.
 
     Parameters
     ----------
     split : Split
     name : str
-        The protocol's.
+        Name of the protocol.
     protocol : SplitProtocol
     sizes : mapping
-        Of the partitions that the protocol leaves open, where they are known; others are taken as they came.
+        Known sizes of the partitions that the protocol leaves open; others are not compared.
     expected : mapping
-        The sizes that the caller expects; they take the place of declared ones. A partition that was not given has
-        none.
+        The sizes that the caller expects, which replace the declared ones. The size of a missing partition is 0.
     """
     held = {part: len(split[part]) for part in split.parts}
     given = {part: sizes.get(part) or held.get(part) for part in protocol.open}
@@ -51,8 +50,8 @@ def audit_sizes(
         for part, size in expected.items()
         if held.get(part, 0) != size
     ]
-    than = [f"{name} declares"] * bool(wrong) + ["expected"] * bool(other)
-    return found("size-mismatch", "error", len(wrong + other), wrong + other, than=" and than ".join(than))
+    which = [f"declared by {name}"] * bool(wrong) + ["expected"] * bool(other)
+    return found("size-mismatch", "error", len(wrong + other), wrong + other, which=" or ".join(which))
 
 
 def sizes_from(values: Any) -> dict[str, int]:
@@ -65,7 +64,7 @@ def sizes_from(values: Any) -> dict[str, int]:
     Raises
     ------
     ProtocolError
-        If it is no mapping, a name is not that of a partition, or a size is no integer >= 0.
+        If `values` is not a mapping, a name is not a partition, or a size is not an integer >= 0.
 
     Examples
     --------
@@ -83,9 +82,9 @@ def sizes_from(values: Any) -> dict[str, int]:
 
 
 def audit_seed(split: Split, protocol: SplitProtocol, *, seed: int | None, sizes: Mapping[str, int]) -> list[Finding]:
-    """Return a finding if the split is not what its protocol draws from `seed`: the partitions that come out otherwise.
+    """Return a finding that lists the partitions which differ from those that the protocol draws from `seed`.
 
-    Lists are taken as they came. The dataset has to be known as a whole.
+    Lists are taken as given. The complete dataset must be known.
     """
     dataset = split.dataset
     if seed is None or dataset.n_items is None:

@@ -1,4 +1,4 @@
-"""The difference between two splits, item by item, or between a split and a declared protocol."""
+"""Compare two splits item by item, or a split with a declared protocol."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,24 +24,24 @@ _KIND = "split-difference"
 
 @dataclass(frozen=True)
 class Difference:
-    """How two splits of the same items differ.
+    """The differences between two splits of the same items.
 
     Parameters
     ----------
     here, there : str
-        Where the two came from.
+        The names of the two splits, such as their files.
     by : {"ids", "row numbers", "file names"}
-        What an item was recognised by.
+        How items were matched.
     sizes : mapping of str to (int, int, int)
-        By partition, how many items it has here, there, and in both.
+        By partition, its number of items here, there, and in both.
     matrix : mapping of (str, str) to int
-        How many items are in one partition here and in another there; ``"none"`` is no partition.
+        The number of items in one partition here and in another there; ``"none"`` means in no partition.
     moved : mapping of (tuple of str, tuple of str) to tuple of str
-        The items whose partitions differ, by their partitions here and there.
+        The items in different partitions, by their partitions here and there.
     reordered : tuple of str
-        The partitions that have the same items in another order, or some of them another number of times.
+        The partitions with the same items in another order, or with another number of duplicates.
     not_given : mapping of str to str
-        The partitions that only one side has, which are not compared, and that side: ``"here"`` or ``"there"``.
+        The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
     """
 
     here: str
@@ -54,15 +54,15 @@ class Difference:
     not_given: Mapping[str, str]
 
     def findings(self) -> list[Finding]:
-        """Return a finding for each way in which items moved, one for the order, and one for missing partitions."""
+        """Return one finding for each move between partitions, one for the order, and one for missing partitions."""
         made = []
         for (a, b), items in self.moved.items():
             what = f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}"
             made += found(_KIND, "information", len(items), items, what=what)
-        what = f"These partitions have the items that they have in {self.there}, but listed otherwise"
+        what = f"These partitions have the same items as in {self.there}, but in another order or number"
         made += found(_KIND, "information", len(self.reordered), self.reordered, what=what)
         given = [f"{part} (only {side})" for part, side in self.not_given.items()]
-        what = f"These partitions are not compared, because only one of the split and {self.there} has them"
+        what = f"These partitions are not compared, because they exist only in the split or only in {self.there}"
         return made + found(_KIND, "information", len(given), given, what=what)
 
     def to_text(self) -> str:
@@ -76,7 +76,7 @@ class Difference:
         return "\n\n".join([*parts, *self._sentences()])
 
     def to_json(self) -> str:
-        """Return everything as a JSON object, with all items that moved."""
+        """Return all differences as a JSON object, including all items that moved."""
         return json.dumps(
             {
                 "here": self.here,
@@ -108,18 +108,18 @@ class Difference:
 
     def _sentences(self) -> list[str]:
         lines = [f"{part}: the same items, listed in another order." for part in self.reordered]
-        lines += [f"{part}: only {side}, so it is not compared." for part, side in self.not_given.items()]
+        lines += [f"{part}: exists only {side}, so it is not compared." for part, side in self.not_given.items()]
         return lines if lines or self.moved else ["No difference."]
 
 
 @dataclass(frozen=True)
 class ProtocolDifference:
-    """How a split differs from a declared protocol: sizes, overlaps, classes and official parts.
+    """The differences between a split and a declared protocol: sizes, overlaps, classes and official parts.
 
     Parameters
     ----------
     here : str
-        Where the split came from.
+        The name of the split, such as its file.
     match : Match
     """
 
@@ -138,17 +138,17 @@ class ProtocolDifference:
         return found(_KIND, "information", len(lines), lines, what=what)
 
     def to_text(self) -> str:
-        """Return what was compared as aligned columns."""
+        """Return the comparison as aligned columns."""
         return "\n\n".join([self._title(), _aligned(*self._table()), f"This split {self.match.sentence()}."])
 
     def to_markdown(self) -> str:
-        """Return what was compared as a table."""
+        """Return the comparison as a table."""
         header, rows = self._table()
         table = tables.markdown(header, rows, numbers=header[2:])
         return "\n\n".join([f"#### {self._title()}", table, f"This split {self.match.sentence()}."])
 
     def to_json(self) -> str:
-        """Return everything as a JSON object."""
+        """Return the comparison as a JSON object."""
         header, rows = self._table()
         compared = [dict(zip(header, row, strict=True)) for row in rows]
         lines = {"here": self.here, "there": self.there, "compared": compared, "differences": self.match.differences}
@@ -164,22 +164,22 @@ class ProtocolDifference:
 
 
 def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> Difference | ProtocolDifference:
-    """Return how a split differs from what a caller names.
+    """Return the differences between a split and another split or a protocol.
 
     Parameters
     ----------
     split : Split
     here : str
-        What the caller calls it.
+        The caller's name for it.
     against : str, path, object of `load_split` or mapping
         The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
     dataset : Dataset
-        What the caller knows of the dataset.
+        The known properties of the dataset.
 
     Raises
     ------
     ProtocolError
-        If it is none of these, can't be read, or has row numbers where the split has ids.
+        If `against` is none of these or can't be read, or has row numbers although the split has ids.
     """
     if isinstance(against, str) and against in registry.names("split"):
         return ProtocolDifference(here, compare(split, against))
@@ -200,7 +200,7 @@ def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> 
 
 
 def _lists(against: Any) -> dict[str, str]:
-    """Return the files of ``query=F,database=F`` by partition; nothing where it is another kind of name."""
+    """Return the files in ``query=F,database=F`` by partition; an empty mapping for any other value."""
     if not isinstance(against, str) or against.partition("=")[0] not in PARTITIONS:
         return {}
     lists = {}
@@ -217,16 +217,16 @@ def _lists(against: Any) -> dict[str, str]:
 
 
 def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") -> Difference:
-    """Return how two splits differ, item by item.
+    """Return the differences between two splits, item by item.
 
-    Items are recognised by their ids; by row numbers where neither split has ids, or one has the ids of the whole
-    dataset in the order of its rows; and by file names without folders where no id is in both.
+    Items are matched by their ids; by row numbers if neither split has ids, or one has the ids of the whole dataset in
+    the order of its rows; and by file names without folders if the splits have no id in common.
 
     Parameters
     ----------
     a, b : Split
     here, there : str
-        What they are called.
+        The names of the two splits.
 
     Raises
     ------
@@ -273,9 +273,9 @@ def difference(a: Split, b: Split, *, here: str = "here", there: str = "there") 
 def _common_numbers(
     a: Split, b: Split, here: str, there: str
 ) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]], Sequence[str] | None, str]:
-    """Return the entries of both splits as numbers that mean the same items, their names, and what they are known by.
+    """Return the entries of both splits as common item numbers, the items' names, and how they were matched.
 
-    Partitions without items are left out. Names are None where the numbers are row numbers.
+    Empty partitions are omitted. Names are None if the numbers are row numbers.
     """
     known = [split.dataset.ids is not None for split in (a, b)]
     entries_a, entries_b = ({part: items for part, items in split.entries.items() if len(items)} for split in (a, b))
@@ -302,7 +302,7 @@ def _common_numbers(
 def _memberships(
     sides: Sequence[Mapping[str, NDArray]], parts: Sequence[str]
 ) -> tuple[NDArray, list[NDArray[np.bool_]]]:
-    """Return the distinct items, and for each side which partitions they are in, shape (n_parts, n_items)."""
+    """Return the distinct items, and for each side their membership in partitions, shape (n_parts, n_items)."""
     entries = [[side[part] for part in parts] for side in sides]
     every = np.concatenate([own for side in entries for own in side]) if parts else np.empty(0, dtype=np.int64)
     keys, places = np.unique(every, return_inverse=True)
@@ -334,7 +334,7 @@ def _moved(
     b: NDArray[np.bool_],
     parts: Sequence[str],
 ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return the items whose partitions differ, by these; in the order of the partitions, then of the items."""
+    """Return the items in different partitions, by these, in the order of partitions and then of items."""
     weights = 2 ** np.arange(len(parts))[::-1, None]
     codes = (a * weights).sum(axis=0) * 2 ** len(parts) + (b * weights).sum(axis=0)
     differ = np.flatnonzero((a != b).any(axis=0))
@@ -351,7 +351,7 @@ def _named(parts: Sequence[str]) -> str:
 
 
 def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text whose columns are aligned to the right, but the first."""
+    """Return a table as text with right-aligned columns, except the first."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = [[line[0], *map(str.rjust, line[1:], widths[1:])] for line in (header, *rows)]
     return tables.text(lines[0], lines[1:])

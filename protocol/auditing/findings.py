@@ -1,4 +1,4 @@
-"""One finding: a kind, how bad it is here, and the items concerned."""
+"""A finding: its kind, its severity, and the affected items."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from protocol.auditing.kinds import find
 
 EXAMPLES = 5
-"""Items that a text names, at the most; JSON holds all."""
+"""Maximum number of items that a text lists; JSON contains all of them."""
 SEVERITIES = ("error", "warning", "information")
-"""From the worst on."""
+"""Severities, the worst first."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Items to remove from a partition, so that a finding does not occur again.
+    """Items to remove from a partition to fix a finding.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class Removal:
     items : ndarray of int64
         Item numbers.
     kept_in : str
-        The partition that keeps the items, or their partners; the same as `part`: it keeps the first entry of each.
+        The partition that keeps the items, or their partners. If it is `part`, the first entry of each item is kept.
     partners : ndarray of int64
-        Of pairs, the item that is kept for each of `items`; else empty.
+        For pairs, the item that is kept for each of `items`; otherwise empty.
     """
 
     part: str
@@ -38,26 +38,25 @@ class Removal:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or that a reader must know.
+    """A problem, or a fact that a reader must know.
 
     Parameters
     ----------
     name : str
-        Of its kind, for example ``train-in-database``.
+        Name of its kind, for example ``train-in-database``.
     severity : {"error", "warning", "information"}
-        An error makes numbers wrong or incomparable; a warning is inherent in the declared protocol or in the dataset,
-        or a matter of convention; information is how the split is made, where nothing is declared.
+        An error makes numbers wrong or incomparable. A warning is inherent in the declared protocol or in the dataset,
+        or a matter of convention. Information describes the split if no protocol is declared.
     count : int
-        Items (or queries, classes, partitions, runs) concerned.
+        Number of affected items (or queries, classes, partitions, runs).
     items : tuple of str
-        All of them, as the user calls them.
+        Names of all affected items.
     consequence : str
-        One sentence.
+        What follows from it, in one sentence.
     partners : tuple of str
-        Of findings on pairs, the other member of each pair, in the order of `items`; else ().
+        For findings on pairs, the other member of each pair, in the order of `items`; otherwise ().
     removals : callable, optional
-        Returns what to remove from which partition so that this does not occur again. None: removing items does not
-        mend it.
+        Returns the items to remove from partitions to fix it. None if removing items does not fix it.
     """
 
     name: str
@@ -70,19 +69,19 @@ class Finding:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The first few items; of pairs both members, as ``a ~ b``."""
+        """The first few items; for pairs both members, as ``a ~ b``."""
         few = self.items[:EXAMPLES]
         return tuple(f"{a} ~ {b}" for a, b in zip(few, self.partners, strict=False)) if self.partners else few
 
     @property
     def treatment(self) -> str:
-        """How the papers treat it."""
+        """How papers treat it."""
         return find(self.name).treatment
 
     @property
-    def mending(self) -> str:
-        """How to mend it, in one sentence."""
-        return find(self.name).mending
+    def fix(self) -> str:
+        """How to fix it, in one sentence."""
+        return find(self.name).fix
 
 
 def found(
@@ -95,7 +94,7 @@ def found(
     removals: Callable[[], Sequence[Removal]] | None = None,
     **words: str,
 ) -> list[Finding]:
-    """Return a finding of the kind `name`, or nothing where `count` is 0; `words` fill in the kind's consequence."""
+    """Return a finding of the kind `name`, or none if `count` is 0; `words` are inserted into its consequence."""
     if not count:
         return []
     consequence = find(name).consequence.format(**words)

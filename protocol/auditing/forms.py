@@ -1,4 +1,4 @@
-"""Ids that two lists write in different forms: exact ids show no overlap, though the lists may share items."""
+"""Find ids that two lists write in different forms, which would hide an overlap of the lists."""
 
 import itertools
 import unicodedata
@@ -17,12 +17,13 @@ _IMAGES = frozenset([".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", "
 
 
 def audit_forms(split: Split) -> list[Finding]:
-    """Return a finding for each two lists with ids that only one of them has, but that are alike in one form.
+    """Return a finding for each two lists with ids that differ, but agree in a normal form.
 
-    Exact ids are what counts as the same item. Ids are alike if they differ only in case, Unicode normalisation, blanks
-    or quotes around them, the direction of slashes, an image's extension, the zeros before a number, or leading folders
-    that one of them lacks: ``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and ``test/a.jpg``.
-    Row numbers have one form; and where the ids of the dataset are given, distinct ones are distinct items.
+    Items are the same only if their ids are equal. Ids are alike if they differ only in case, Unicode normalisation,
+    surrounding blanks or quotes, the direction of slashes, an image's extension, leading zeros of a number, or leading
+    folders that one of them lacks: ``./a.jpg``, ``/data/a.jpg`` and ``A.png``, but not ``train/a.jpg`` and
+    ``test/a.jpg``. Row numbers have only one form, and if the ids of the dataset are given, distinct ids are distinct
+    items.
     """
     ids = split.dataset.ids
     if ids is None or split.dataset.n_items is not None:
@@ -45,7 +46,7 @@ def _only_in(split: Split, part: str, other: str) -> NDArray[np.int64]:
 
 
 def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
-    """Return a number for each id that is the same for ids that are alike, and may be the same for others."""
+    """Return a key for each id; ids that are alike have equal keys, others may have equal keys too."""
     keys = np.empty(len(ids), dtype=np.int64)
     for start in range(0, len(ids), _BATCH):
         names = ids[start : start + _BATCH].tolist()
@@ -57,14 +58,14 @@ def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
 
 
 def _folded(text: str) -> str:
-    """Return text without the differences of case, Unicode normalisation and slashes."""
+    """Return text with normalised case, Unicode and slashes."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     return text.lower().replace("\\", "/")
 
 
 def _stem(path: str) -> str:
-    """Return the last part of a path, without an image's extension and the zeros before a number."""
+    """Return the last part of a path, without an image's extension and leading zeros."""
     name = path.strip(_EDGES)
     name = name[name.rfind("/") + 1 :]
     dot = name.rfind(".")
@@ -74,7 +75,7 @@ def _stem(path: str) -> str:
 
 
 def one_form(name: str) -> tuple[str, ...]:
-    """Return the folders and the name of an id in one form.
+    """Return the folders and the name of an id in the normal form.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def one_form(name: str) -> tuple[str, ...]:
 def _alike(
     first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items of the first list that are alike one of the second, with the first such one."""
+    """Return the items of the first list that are alike to one of the second, with the first such item."""
     a, b = ([one_form(name) for name in ids[items].tolist()] for items in (first, second))
     found: dict[int, int] = {}
     for own, other, is_swapped in ((a, b, False), (b, a, True)):
@@ -106,5 +107,5 @@ def _alike(
 
 
 def _ending(path: Sequence[str], places: dict[tuple[str, ...], int]) -> int | None:
-    """Return the place of a path that this one ends with, or None."""
+    """Return the position of a path with which this one ends, or None."""
     return next((places[end] for n in range(len(path)) if (end := tuple(path[n:])) in places), None)

@@ -1,4 +1,4 @@
-"""Groups of items, such as the frames of one video: whether the partitions keep each group together."""
+"""Check whether groups of items, such as the frames of a video, are divided between partitions."""
 
 import csv
 import math
@@ -20,7 +20,7 @@ from protocol.formats.arrays import read_labels
 from protocol.formats.text import lines
 
 AUTO = "auto"
-"""The value of ``--groups`` that proposes groups from file names."""
+"""The value of ``--groups`` that derives groups from file names."""
 
 STRADDLED = (
     ("query", "train", "error"),
@@ -30,12 +30,13 @@ STRADDLED = (
     ("validation_query", "train", "warning"),
     ("validation_query", "validation_database", "warning"),
 )
-"""Partitions that a group should not be divided between, and how bad it is.
+"""Pairs of partitions between which a group should not be divided, and the severity.
 
-A hasher that was trained on a group has seen what its queries show, which is an error. In the database a group may be
-what the queries are to retrieve (another photograph of the same product) or an accident of the draw (the next frame of
-the same video); only the reader knows, so it is a warning. What options are chosen with is a warning, as the test is
-untouched. Training set and database are not compared: the standard protocol draws one from the other.
+If a hasher was trained on items of a query's group, it has seen what the query shows, which is an error. In the
+database, items of its group may be what the query should retrieve (another photograph of the same product) or an
+accident of the draw (the next frame of the same video); only the reader knows, so this is a warning. So are groups
+divided between partitions that are used to choose options, because the test is not affected. Training set and database
+are not compared, because the standard protocol draws one from the other.
 """
 
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -49,13 +50,13 @@ class Groups:
     Parameters
     ----------
     codes : ndarray of int64, shape (n_items,)
-        The number of each item's group; -1: the item has none.
+        The number of each item's group; -1 for items without a group.
     names : sequence of str
-        By number.
+        The names of the groups, by number.
     source : str
-        Where the groups are from, for the reader.
+        The origin of the groups, for the reader.
     guessed : bool
-        Whether they are proposed from file names.
+        Whether they are derived from file names.
     """
 
     codes: NDArray[np.int64]
@@ -65,18 +66,18 @@ class Groups:
 
 
 def audit_groups(split: Split, groups: Groups) -> list[Finding]:
-    """Return a finding for each two partitions that groups are divided between; see `STRADDLED`.
+    """Return a finding for each two partitions between which groups are divided; see `STRADDLED`.
 
-    An item that is itself in both partitions divides no group, as it is a finding of its own; nor does the database
-    divide a group of which it has training items only. A guessed group is never more than a warning.
-    ``count`` is the number of groups, and ``items`` has each with its number of items in both partitions.
+    Items that are in both partitions do not count, because they are a finding of their own; nor do training items in
+    the database. Guessed groups cause warnings at most.
+    ``count`` is the number of divided groups; ``items`` lists them with their numbers of items in both partitions.
     """
     made = []
     for a, b, severity in STRADDLED:
         in_a, in_b = (_sizes(groups, split[part]) for part in (a, b))
         alone = (in_a == 1) & (in_b == 1) & (_sizes(groups, split.shared(a, b)) == 1)
         apart = (in_a == 0) | (in_b == 0) | alone
-        if b == "database":  # the training items among them are found already
+        if b == "database":  # training items are a finding already
             apart |= _sizes(groups, np.setdiff1d(split[b], split["train"], assume_unique=True)) == 0
         divided = np.flatnonzero(~apart).tolist()
         removal = Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)
@@ -90,19 +91,19 @@ def audit_groups(split: Split, groups: Groups) -> list[Finding]:
             b=b,
             n_a=counted(int(in_a[divided].sum()), "item"),
             n_b=counted(int(in_b[divided].sum()), "item"),
-            source="a guess from file names" if groups.guessed else groups.source,
+            source="guessed from file names" if groups.guessed else groups.source,
         )
     return made
 
 
 def _sizes(groups: Groups, items: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many of the items each group has."""
+    """Return the number of the given items in each group."""
     codes = groups.codes[items]
     return np.bincount(codes[codes >= 0], minlength=len(groups.names))
 
 
 def about_groups(split: Split, groups: Groups) -> str:
-    """Return a sentence about where the groups are from, and how many items of the split have none."""
+    """Return a sentence about the origin of the groups and the number of items without a group."""
     listed = np.unique(np.concatenate(list(split.parts.values())))
     codes = groups.codes[listed]
     n_groups = len(np.unique(codes[codes >= 0]))
@@ -110,7 +111,7 @@ def about_groups(split: Split, groups: Groups) -> str:
     sentence = f"Groups ({groups.source}): {counted(n_groups, 'group')} of {counted(len(listed) - none, 'item')}"
     if none:
         sentence += f"; {none:,} of {counted(len(listed), 'item')} without a group, so not checked"
-    return f"{sentence}. They are a guess from file names." if groups.guessed else f"{sentence}."
+    return f"{sentence}. They are guessed from file names." if groups.guessed else f"{sentence}."
 
 
 def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
@@ -119,17 +120,17 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
     Parameters
     ----------
     values : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``
-        ``.csv`` has lines ``id,group`` (or ``row,group`` where the lists hold row numbers), or a group a line; other
-        text has a group a line, in the order of the row numbers; ``.npy`` and its like hold an array. An empty group
-        is none. ``"auto"`` proposes groups from the ids.
+        A ``.csv`` file has lines ``id,group`` (or ``row,group`` if the lists contain row numbers), or one group per
+        line; other text has one group per line, in the order of the row numbers; ``.npy`` and similar files contain an
+        array. An empty string means no group. ``"auto"`` derives groups from the ids.
     dataset : Dataset
     n_listed : int
-        One more than the largest item number of the split.
+        The largest item number of the split plus one.
 
     Raises
     ------
     ProtocolError
-        If the groups can't be read, are not one for each item, or no file name suggests any.
+        If the groups can't be read, do not match the items, or can't be derived from the file names.
     """
     n_items = n_listed if dataset.n_items is None else dataset.n_items
     if isinstance(values, str) and values == AUTO:
@@ -143,7 +144,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
             return _by_id(rows, dataset, n_items, name)
         return _by_row([row[0] for row in rows], dataset, n_items, name)
     if is_file(values) and not any(kind in str(values).lower() for kind in _ARRAYS):
-        return _by_row([line.strip() for line in lines(Path(values), "a group a line")], dataset, n_items, name)
+        return _by_row([line.strip() for line in lines(Path(values), "one group per line")], dataset, n_items, name)
     array = read_labels(values) if is_file(values) else array_from(values, "groups")
     if array.ndim != 1 or array.dtype.kind not in "iuUTO":
         raise ProtocolError(
@@ -154,7 +155,7 @@ def groups_from(values: Any, dataset: Dataset, n_listed: int) -> Groups:
 
 
 def _read_csv(path: Path) -> list[list[str]]:
-    """Return the one or two fields of each line, without a header of two."""
+    """Return the one or two fields of each line, without a header of two fields."""
     try:
         rows = [
             [field.strip() for field in row] for row in csv.reader(lines(path, "lines `id,group`"), strict=True) if row
@@ -173,7 +174,7 @@ def _read_csv(path: Path) -> list[list[str]]:
 
 
 def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: str) -> Groups:
-    """Return the groups of items by id, or by row number where there are no ids."""
+    """Return the groups of items by id, or by row number if there are no ids."""
     items = numbers_of([row[0] for row in rows], dataset, n_items, name)
     own = np.flatnonzero(items >= 0)
     codes, names = _encoded([rows[row][1] for row in own.tolist()], name)
@@ -182,19 +183,19 @@ def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: 
     different = np.flatnonzero(order[items[own]] != codes)
     if different.size:
         raise ProtocolError(
-            f"{name}: expected one group for an item, got two for {str(rows[int(own[different[0]])][0])!r}."
+            f"{name}: expected one group for each item, got two for {str(rows[int(own[different[0]])][0])!r}."
         )
     if not (order >= 0).any():
-        raise ProtocolError(f"{name}: expected a group for an item of the split, got none among {len(rows):,} lines.")
+        raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(rows):,} lines.")
     return Groups(order, names, name)
 
 
 def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
-    """Return groups that are in the order of the row numbers."""
+    """Return groups given in the order of the row numbers."""
     if dataset.n_items is None and dataset.ids is not None:
         raise ProtocolError(
-            f"{name}: expected lines `id,group` (.csv), since the lists hold ids in no order of their own, got a group "
-            "a line. Or give the ids of the dataset in that order (ids)."
+            f"{name}: expected lines `id,group` (.csv), because the lists contain ids, got one group per line. "
+            "Or give the ids of the dataset in the order of these lines (ids)."
         )
     if len(values) != n_items and (dataset.n_items is not None or len(values) < n_items):
         raise ProtocolError(
@@ -208,13 +209,13 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
 
 
 def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of each group, -1 where it is empty, and the groups' names in the order of first sight."""
+    """Return the number of each group, -1 for empty ones, and the groups' names in order of first occurrence."""
     numbers: dict[str, int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     for place, value in enumerate(values):
         if isinstance(value, (str, int, np.integer)):
             text = str(value).strip()
-        elif value is None or (isinstance(value, float) and math.isnan(value)):  # as pandas has what is missing
+        elif value is None or (isinstance(value, float) and math.isnan(value)):  # pandas' missing values
             text = ""
         else:
             raise ProtocolError(
@@ -231,13 +232,13 @@ _NO_IDENTITY = re.compile(r"n\d{8}|(?<!\d)(?:19|20)\d\d(?!\d)")  # ImageNet's cl
 _MARK = "frame|frm|slice|slc|shot|burst|crop|patch|tile|view|page|clip|part|seq|img|image"
 _UCF101 = re.compile(r"(?:v_)?(?P<group>.+_g\d+)_c\d+")
 _NUMBERED = re.compile(rf"(?P<group>.*?)[-_. ]*(?:{_MARK})[-_. ]*\d+", re.IGNORECASE)
-_LONGEST = 256  # characters of a name that rules are tried on
+_LONGEST = 256  # characters; rules are not applied to longer names
 _BURST = re.compile(r"(?P<group>.*\d.*?)(?:[-_. ]\d{1,4}| ?\(\d{1,4}\))")
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """A way to read a group from an id: its folders, and its name without extension."""
+    """A rule that derives a group from an id, given its folders and its name without extension."""
 
     name: str
     group: Callable[[str, str], str | None]
@@ -262,25 +263,25 @@ def _folder(folder: str, stem: str) -> str | None:
 
 
 def _identifies(text: str) -> bool:
-    """Return whether a text holds a number that may name a thing: no year, and no class of ImageNet."""
+    """Return whether a text contains a number other than a year or a class of ImageNet, which may identify a thing."""
     return any(map(str.isdecimal, _NO_IDENTITY.sub("", text)))
 
 
 _RULES = (
-    _Rule("the group g of UCF101's names, `v_PullUps_g21_c02`", _ucf101),
-    _Rule("names that end with the number of a frame, slice or the like, `scene12_frame0045`", _from(_NUMBERED)),
+    _Rule("the group g in UCF101's names, `v_PullUps_g21_c02`", _ucf101),
+    _Rule("names that end with the number of a frame or slice, `scene12_frame0045`", _from(_NUMBERED)),
     _Rule("names that end with a second, short number, `IMG_1234_3`", _from(_BURST)),
     _Rule("folders with a number, `patient007/`", _folder),
 )
 
 
 def guessed_groups(dataset: Dataset) -> Groups:
-    """Return groups that the names of files suggest, by the rule that puts most items into groups of two or more.
+    """Return groups derived from file names by the rule that puts the most items into groups of two or more.
 
     The rules: UCF101's names; names that end with the number of a frame or slice; names that end with a second, short
-    number, as bursts do; and leading folders with a number. Folders named after partitions, years and ImageNet's
-    classes are no groups. A rule is not used if it puts more than half of all items into one group, or if its groups
-    are the classes of the items.
+    number, as in bursts; and leading folders with a number. Folders named after partitions, years or ImageNet's classes
+    do not form groups. A rule is not used if it puts more than half of all items into one group, or if its groups are
+    the classes of the items.
 
     Raises
     ------
@@ -288,7 +289,7 @@ def guessed_groups(dataset: Dataset) -> Groups:
         If the items have no ids, or no rule gives groups of two or more items.
     """
     if dataset.ids is None:
-        raise ProtocolError("groups: expected ids (file names) to propose groups from, got row numbers.")
+        raise ProtocolError("groups: expected ids (file names) from which to derive groups, got row numbers.")
     ids = [str(name) for name in dataset.ids.tolist()]
     names = [_divided(name) for name in ids]
     best, n_best = None, 0
@@ -300,8 +301,8 @@ def guessed_groups(dataset: Dataset) -> Groups:
             break
     if best is None:
         raise ProtocolError(
-            "groups: expected ids that suggest groups, such as `v_PullUps_g21_c02`, `scene12_frame0045`, `IMG_1234_3` "
-            f"or `patient007/slice12`, got {ids[0][:80]!r} and the like. Give a file with lines `id,group`."
+            "groups: expected ids that contain groups, such as `v_PullUps_g21_c02`, `scene12_frame0045`, `IMG_1234_3` "
+            f"or `patient007/slice12`, got ids such as {ids[0][:80]!r}. Give a file with lines `id,group`."
         )
     return best
 
@@ -309,26 +310,26 @@ def guessed_groups(dataset: Dataset) -> Groups:
 def _by_rule(
     rule: _Rule, ids: Sequence[str], names: Sequence[tuple[str, str]], dataset: Dataset
 ) -> tuple[Groups | None, int]:
-    """Return the groups that one rule gives, and how many items are in groups of two or more; None and 0 if none."""
+    """Return the groups by one rule, and the number of items in groups of two or more; None and 0 if there are none."""
     own = [rule.group(*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
-    # The first picture of a burst may have no number of its own: its name is then the group of the others.
+    # The first picture of a burst may have no second number: its name is then the group of the others.
     groups = {group for group in own if group is not None}
     wholes = ("/".join(filter(None, name)) for name in names)
     own = [whole if group is None and whole in groups else group for group, whole in zip(own, wholes, strict=True)]
-    codes, called = _encoded(own, "groups")
-    sizes = np.bincount(codes[codes >= 0], minlength=len(called))
-    if not called or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
+    codes, group_names = _encoded(own, "groups")
+    sizes = np.bincount(codes[codes >= 0], minlength=len(group_names))
+    if not group_names or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
         return None, 0
     several = sizes[sizes > 1]
     largest = int(sizes.argmax())
-    example = f"`{ids[np.flatnonzero(codes == largest)[0]]}` is of the group {called[largest]}"
+    example = f"`{ids[np.flatnonzero(codes == largest)[0]]}` is in the group {group_names[largest]}"
     n_groups, largest_size = counted(len(several), "group"), counted(int(sizes.max()), "item")
-    source = f"{rule.name}: {n_groups} of 2 or more, at most {largest_size}, for example {example}"
-    return Groups(codes, called, source, guessed=True), int(several.sum())
+    source = f"{rule.name}: {n_groups} with 2 or more items, {largest_size} at most, for example {example}"
+    return Groups(codes, group_names, source, guessed=True), int(several.sum())
 
 
 def _divided(name: str) -> tuple[str, str]:
-    """Return the folders of an id, without those of partitions, and its name without extension."""
+    """Return the folders of an id, except names of partitions, and its name without extension."""
     *folders, last = name.replace("\\", "/").split("/")
     stem, dot, extension = last.rpartition(".")
     kept = [folder for folder in folders if folder and not _OF_PARTITIONS.fullmatch(folder.lower())]
@@ -336,7 +337,7 @@ def _divided(name: str) -> tuple[str, str]:
 
 
 def _are_classes(codes: NDArray[np.int64], dataset: Dataset) -> bool:
-    """Return whether each group is one class of items, and each class one group."""
+    """Return whether the groups coincide with the classes of the items."""
     if dataset.y is None or dataset.y.ndim == 2:
         return False
     own = codes >= 0

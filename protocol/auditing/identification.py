@@ -1,4 +1,4 @@
-"""Which declared protocol, or which published lists, a split is, or is nearest to, and what differs."""
+"""Identify the declared protocol, or the published lists, that a split matches or resembles, and the differences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ _NEAR_SIZES, _NEAR = 0.25, 2.5
 
 @dataclass(frozen=True)
 class Comparison:
-    """One thing that a split and a protocol were compared by.
+    """The comparison of one property of a split and of a protocol.
 
     Parameters
     ----------
     by : {"sizes", "classes", "overlaps", "official parts"}
     what : str
-        The partition or pair of partitions.
+        The partition or pair of partitions that is compared.
     here, declared : str
         The two values, for a table.
     distance : float
-        From 0, equal, to 1.
+        From 0 (equal) to 1.
     difference : str
-        In words; empty where they are equal, or where another difference explains this one.
+        The difference in words; empty if they are equal, or if another difference explains this one.
     """
 
     by: str
@@ -47,14 +47,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Match:
-    """A protocol, or published lists, with all that a split was compared by.
+    """A protocol, or published lists, with all comparisons with a split.
 
     Parameters
     ----------
     name : str
     comparisons : sequence of Comparison
     open : sequence of str
-        Partitions of the split whose size the protocol leaves open, so that it was not compared.
+        Partitions of the split whose sizes were not compared, because the protocol does not fix them.
     published : PublishedLists or None
         The lists; None for a declared protocol.
     """
@@ -66,45 +66,45 @@ class Match:
 
     @property
     def distance(self) -> float:
-        """The sum of all distances, and a quarter for each size that is open."""
+        """The sum of all distances, plus a quarter for each size that is open."""
         return sum(one.distance for one in self.comparisons) + _OPEN * len(self.open)
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What differs, in words."""
+        """All differences, in words."""
         return tuple(one.difference for one in self.comparisons if one.difference)
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing that was compared differs."""
+        """Whether there are no differences."""
         return not any(one.distance for one in self.comparisons) and not self.open
 
     @property
     def is_near(self) -> bool:
-        """Whether the sizes of query and database are alike, and the rest does not speak against it; see `nearest`."""
+        """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
         alike = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
         return len(sizes) > 1 and alike and self.distance < _NEAR
 
     @property
     def by(self) -> str:
-        """What the split was compared by, as the part of a sentence."""
+        """The compared properties, as a part of a sentence."""
         compared = {one.by for one in self.comparisons}
         return _joined(kind for kind in _KINDS if kind in compared)
 
     def sentence(self) -> str:
-        """Return what this match means, as the part of a sentence."""
+        """Return a description of this match, as a part of a sentence."""
         if self.is_exact:
-            return f"is {self.name} by {self.by}"
-        text = f"is like {self.name} by {self.by}"
+            return f"matches {self.name} in {self.by}"
+            text = f"resembles {self.name} in {self.by}"
         if self.open:
-            text += f" (it leaves the size of {_joined(map(_the, self.open))} open)"
+            text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
         return f"{text}, but {_joined(self.differences)}" if self.differences else text
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """What is known of a split; computed once for all protocols."""
+    """The known properties of a split, computed once for all protocols."""
 
     split: Split
     sizes: Mapping[str, int]
@@ -121,7 +121,7 @@ class _Facts:
     @cached_property
     def n_listed(self) -> int:
         """The number of distinct items in all partitions."""
-        listed = np.sort(np.concatenate(list(self.split.parts.values())))  # several times as fast as numpy.unique
+        listed = np.sort(np.concatenate(list(self.split.parts.values())))  # several times faster than numpy.unique
         return int((listed[1:] > listed[:-1]).sum()) + 1
 
     @property
@@ -132,32 +132,32 @@ class _Facts:
 
 
 def identify(split: Split, declared: str | None = None) -> str:
-    """Return which split this is, in one or two sentences; empty if there is nothing to say.
+    """Return one or two sentences that identify a split; empty if it matches its declared protocol best.
 
     Parameters
     ----------
     split : Split
     declared : str or None
-        The protocol that is declared for it. Then another one is named only if it is nearer.
+        The protocol that is declared for it, if any. Another one is then named only if it is nearer.
 
     Examples
     --------
-    The 54,000 images that are neither queries nor training set, with eight of the queries.
+    A database of the 54,000 images that are neither queries nor training set, then with eight queries in addition:
 
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
     >>> from protocol.auditing.split import Dataset
     >>> identify(Split(parts, Dataset()))
-    'This split is cifar10_54k by sizes and overlaps.'
+    'This split matches cifar10_54k in sizes and overlaps.'
     >>> parts["database"] = np.append(parts["database"], np.arange(8))
     >>> identify(Split(parts, Dataset()))
-    'This split is like cifar10_54k by sizes and overlaps, but 8 queries are in the database.'
+    'This split resembles cifar10_54k in sizes and overlaps, but 8 queries are in the database.'
     """
     matches = nearest(split)
     text = []
     if declared is None:
         text.append(_undeclared(matches, split))
     elif _is_open(registry.get("split", declared)):
-        pass  # its sizes are those of the experiment: nothing to compare
+        pass  # its sizes are configured, so there is nothing to compare
     else:
         own = next(match for match in matches if match.name == declared)
         first = matches[0]
@@ -170,7 +170,7 @@ def identify(split: Split, declared: str | None = None) -> str:
 def _undeclared(matches: Sequence[Match], split: Split) -> str:
     first = matches[0]
     if not first.is_near:
-        return f"is near none of the {len(matches)} declared protocols and published lists of fixed size"
+        return f"resembles none of the {len(matches)} declared protocols and published lists of fixed size"
     text = _sentence(matches)
     if first.published is not None:
         protocol = next(one for one in matches if one.name == first.published.protocol)
@@ -180,29 +180,29 @@ def _undeclared(matches: Sequence[Match], split: Split) -> str:
 
 
 def _sentence(matches: Sequence[Match]) -> str:
-    """Return what the first match means, with the names of others that are the same by as much."""
+    """Return the description of the first match, with the names of others with the same comparisons."""
     first, *others = matches
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
     return first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
 
 
 def nearest(split: Split) -> list[Match]:
-    """Return all protocols of fixed size and all published lists: those that are near, then the others, by distance.
+    """Return the matches with all protocols of fixed size and all published lists: near ones first, then by distance.
 
-    A distance is the sum of these parts, each from 0 to 1, as far as both sides are known.
+    The distance is the sum of these terms, each from 0 to 1, as far as the properties of both sides are known:
 
     - Sizes: for each partition, the difference divided by the larger size. A size that the protocol leaves open counts
-      a quarter, so that it is no advantage to declare less.
+      a quarter, so that protocols do not gain by declaring less.
     - Overlaps: the share of the queries that are in the database or in the training set, and the share of the training
-      set that is inside the database and should be outside, or the other way round.
+      set that is in the database although it should not be, or vice versa.
     - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
       that would have to be of another class.
-    - Official parts: the share of a partition that is not of its official part.
+    - Official parts: the share of a partition's items that are not in its official part.
 
-    A split is near a protocol if two sizes or more were compared, those of the query and database partitions together
-    differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: they let a
-    training set of half the size, or all queries in the database, pass as a variant of a protocol. Where distances are
-    equal, the match that was compared by more comes first, then the name decides.
+    A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
+    differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
+    training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
+    the number of comparisons, more first, and then by name.
     """
     facts = _facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
@@ -212,7 +212,7 @@ def nearest(split: Split) -> list[Match]:
 
 
 def compare(split: Split, name: str) -> Match:
-    """Return everything that a split is compared by with one declared protocol; open sizes are left out."""
+    """Return all comparisons of a split with one declared protocol; open sizes are omitted."""
     return _match(name, registry.get("split", name), _facts(split))
 
 
@@ -266,8 +266,8 @@ def _match_lists(lists: PublishedLists, facts: _Facts) -> Match:
 def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = None) -> Iterable[Comparison]:
     """Compare sizes.
 
-    Where all partitions are given, the database is the rest of `n_items` items, and each item is in some partition,
-    then other differences determine its size, so that it is not reported as well.
+    If all partitions are given, the database is the rest of `n_items` items, and each item is in some partition, then
+    other differences determine the size of the database, so its difference is not reported.
     """
     for part, held in facts.sizes.items():
         if part not in sizes:
@@ -286,7 +286,7 @@ def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[
         a, b = pair
         declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
         if pair == ("train", "database") and declared:
-            declared -= facts.n_queries_trained_on  # they are reported as queries
+            declared -= facts.n_queries_trained_on  # these are reported as queries
         text = _overlap_sentence(a, b, held, declared, size) if held != declared else ""
         yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, text)
 
@@ -341,7 +341,7 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
 
 
 def _recognised(split: Split) -> list[str]:
-    """Return a sentence for each partition that has the file names of a list that is known."""
+    """Return a sentence for each partition that has the file names of a known list."""
     ids, text = split.dataset.ids, []
     lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
     for part, items in split.parts.items():

@@ -1,4 +1,4 @@
-"""Lists of items, ids, labels, features and pairs as a caller has them: files or arrays."""
+"""Read the arguments of an audit, which are files or arrays: lists of items, ids, labels and features."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -17,17 +17,17 @@ _DIGITS = 18  # of a row number
 
 
 def is_file(values: Any) -> bool:
-    """Return whether an argument names a file."""
+    """Return whether an argument is the name of a file."""
     return isinstance(values, (str, PathLike))
 
 
 def name_of(values: Any, role: str) -> str:
-    """Return the name of an argument in messages: the file, or for an array its role, such as ``query``."""
+    """Return the name of an argument for messages: the file, or for an array its role, such as ``query``."""
     return str(values) if is_file(values) else role
 
 
 def array_from(values: Any, role: str) -> NDArray:
-    """Return an array-like as an array, or raise ProtocolError if it is none."""
+    """Return an array-like as an array, or raise ProtocolError if it can't be converted."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors with a gradient or on a GPU
@@ -36,14 +36,14 @@ def array_from(values: Any, role: str) -> NDArray:
 
 
 def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | None]:
-    """Return the items of a list, and the labels that a file of text lists next to them.
+    """Return the items of a list, and their labels if a text file contains them.
 
     Parameters
     ----------
     values : path or array_like, shape (n,)
-        A file as `protocol.splits.read_list` reads it, or row numbers, or ids (str).
+        A file for `protocol.splits.read_list`, or row numbers, or ids (str).
     role : str
-        The name of an array in messages.
+        The name of the argument, for messages.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
         case "i" | "u" | "f":
             return as_integers(array, role), None
         case "b":
-            raise ProtocolError(f"{role}: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.")
+            raise ProtocolError(f"{role}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
         case "O" | "U" | "T":
             return _strings(values if isinstance(values, (list, tuple)) else array.tolist(), role), None
         case _:
@@ -79,7 +79,7 @@ def items_from(values: Any, role: str) -> tuple[NDArray, NDArray[np.bool_] | Non
 
 
 def _strings(values: Any, role: str) -> NDArray[np.str_]:
-    """Return ids as an array, where each is a string: NumPy would turn numbers among them into strings."""
+    """Return ids as an array, after checking that all are strings, because NumPy would convert numbers to strings."""
     for place, value in enumerate(values):
         if not isinstance(value, str):
             raise ProtocolError(f"{role}: expected ids (str), got {value!r} of {type(value).__name__} at {place}.")
@@ -94,17 +94,17 @@ def ids_from(values: Any) -> NDArray[np.str_]:
         raise ProtocolError(f"{name}: expected the ids of the dataset, got row numbers.")
     distinct, counts = np.unique(ids, return_counts=True)
     if len(distinct) < len(ids):
-        raise ProtocolError(f"{name}: expected every id once, got {str(distinct[counts > 1][0])!r} more than once.")
+        raise ProtocolError(f"{name}: expected distinct ids, got {str(distinct[counts > 1][0])!r} more than once.")
     return ids
 
 
 def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
-    """Return what a caller knows of a dataset.
+    """Return a dataset with the ids and labels that the caller gives.
 
     Parameters
     ----------
     ids : path, array_like of str, or None
-        In the order of the row numbers; a file has one a line.
+        In the order of the row numbers; a file has one id per line.
     labels : path, array_like, or None
         Class labels in the same order: integers, or a 0/1 matrix.
     """
@@ -119,22 +119,22 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
 
 
 def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
-    """Return the item number of each id or row number of a table, -1 where it is none of the split's.
+    """Return the item number of each id or row number in a table, -1 for items that are not in the split.
 
     Parameters
     ----------
     items : sequence of str or int
-        Ids; or row numbers, if the dataset has no ids, or if it has, in a known order, and none of the items is one.
+        Ids; or row numbers, if the dataset has no ids, or if it has ids in a known order but none of the items is one.
     dataset : Dataset
     n_items : int
-        The number of rows; where the dataset does not have it, one more than the largest that is listed.
+        The number of rows; if the dataset does not know it, the largest listed row number plus one.
     name : str
-        Of the table, for the error.
+        Name of the table, for error messages.
 
     Raises
     ------
     ProtocolError
-        If row numbers are expected, and one is no integer of at least 0, or none of the dataset's.
+        If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
     """
     if dataset.ids is not None:
         numbers = {str(own): number for number, own in enumerate(dataset.ids.tolist())}
@@ -153,35 +153,33 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
 
 
 def _is_row(item: Any) -> bool:
-    """Return whether an entry of a table is a row number."""
+    """Return whether an entry in a table is a row number."""
     if isinstance(item, str):
         return item.isascii() and item.isdecimal() and len(item) <= _DIGITS
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < 10**_DIGITS
 
 
 def features_from(values: Any, dataset: Dataset, n_listed: int) -> NDArray:
-    """Return the features of a dataset, a row an item; those of an ``.npy`` file stay on the disk.
+    """Return the features of a dataset, one row per item; an ``.npy`` file is memory-mapped.
 
     Parameters
     ----------
     values : path or array_like, shape (n_items, d)
     dataset : Dataset
     n_listed : int
-        One more than the largest item number of a split: the least number of rows.
+        The largest item number of a split plus one, which is the minimum number of rows.
 
     Raises
     ------
     ProtocolError
-        If they are no matrix, have another number of rows, or items are known by ids whose order is not.
+        If they are not a matrix or have the wrong number of rows, or the order of the dataset's ids is not known.
     """
     name = name_of(values, "features")
     X = map_array(values) if is_file(values) else array_from(values, "features")
     if X.dtype.kind not in "biuf":
         raise ProtocolError(f"{name}: expected numbers, got dtype {X.dtype}.")
     if dataset.n_items is None and dataset.ids is not None:
-        raise ProtocolError(
-            f"{name}: expected the ids of its rows next to it (ids), since the lists hold ids, got none."
-        )
+        raise ProtocolError(f"{name}: expected the ids of its rows (ids), because the lists contain ids, got none.")
     n_items = n_listed if dataset.n_items is None else dataset.n_items
     if X.ndim != 2 or len(X) < n_items or (dataset.n_items is not None and len(X) != n_items):
         raise ProtocolError(

@@ -1,4 +1,4 @@
-"""Doubtful labels: test queries whose label other annotators do not give."""
+"""Find test queries with doubtful labels: other annotators disagree."""
 
 import csv
 import json
@@ -20,12 +20,12 @@ from protocol.formats.arrays import read_array
 from protocol.formats.text import lines
 
 AGREEMENT = 0.5
-"""The share of annotators from which on a label is not doubted: half of them, as Northcutt et al. (2021) require the
-majority of five workers for a label to stand."""
+"""The minimum share of annotators that must agree with a label: half of them, similar to Northcutt et al. (2021),
+who require the majority of five workers."""
 
 _DOCUMENT = 256 << 20  # bytes of JSON
-_MOST = 2**53  # answers of annotators
-_ALIGNED = 0.5  # the share of given labels that a table of annotators must have most often, to be of these items
+_MOST = 2**53  # largest count of answers
+_ALIGNED = 0.5  # minimum share of items whose given label must be the annotators' most frequent one
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "index", "item", "row", "image", "file", "filename", "path", "query"),
     "given": ("given", "given_label", "label", "original_label", "given_original_label"),
@@ -37,17 +37,17 @@ _ANSWERS = ("given", "guessed", "neither", "both")
 
 @dataclass(frozen=True)
 class LabelIssues:
-    """Which items of a dataset have a doubtful label.
+    """The items of a dataset that have doubtful labels.
 
     Parameters
     ----------
     doubtful, judged : ndarray of bool, shape (n_items,)
-        The items whose label is doubted, and those that were looked at; a list of doubtful items does not say which
-        others were.
+        The items with doubtful labels, and those that were examined; a list of doubtful items does not contain the
+        other examined ones.
     source : str
-        Where this is from, for the reader.
+        The origin of the doubts, for the reader.
     why : str
-        What makes a label doubtful.
+        The criterion, for the reader.
     """
 
     doubtful: NDArray[np.bool_]
@@ -57,52 +57,53 @@ class LabelIssues:
 
 
 def audit_label_issues(split: Split, issues: LabelIssues) -> list[Finding]:
-    """Return a warning about the test queries whose label is doubtful, all of them as its items."""
+    """Return a warning that lists the test queries with doubtful labels."""
     queries = split["query"]
     return split.found("doubtful-label", "warning", queries[issues.doubtful[queries]], why=issues.why)
 
 
 def doubtful_places(split: Split, issues: LabelIssues) -> NDArray[np.int64]:
-    """Return the places of the queries whose label is doubtful, from 0, in the list of the queries as it came.
+    """Return the positions, from 0, of the queries with doubtful labels in the original list of queries.
 
-    The codes of queries are in the order of that list, so these are the rows that an evaluation leaves out.
+    The codes of queries are in the order of that list, so these are the rows that an evaluation excludes.
     """
     return np.flatnonzero(issues.doubtful[split.entries["query"]])
 
 
 def about_label_issues(split: Split, issues: LabelIssues) -> str:
-    """Return a sentence about where the doubts are from, and how many queries were looked at."""
+    """Return a sentence about the origin of the doubts and the number of examined queries."""
     queries = split["query"]
-    sentence = f"Labels doubted by {issues.source}"
+    sentence = f"Doubtful labels from {issues.source}"
     if issues.judged is None:
-        return f"{sentence}, which lists doubtful items only."
+        return f"{sentence}, which lists only doubtful items."
     n_judged = int(issues.judged[queries].sum())
     others = "" if n_judged == len(queries) else "; the others were not checked"
-    return f"{sentence}: it has {n_judged:,} of {len(queries):,} queries{others}."
+    return f"{sentence}, which covers {n_judged:,} of {len(queries):,} queries{others}."
 
 
 def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement: float = AGREEMENT) -> LabelIssues:
-    """Return which items have a doubtful label.
+    """Return the items with doubtful labels.
 
     Parameters
     ----------
     values : path, or array_like of shape (n, n_classes) or (n,)
-        How many annotators gave each class, as counts or shares, a row an item (``.npy`` and its like; CIFAR-10H's
-        ``cifar10h-probs.npy`` and ``cifar10h-counts.npy``). Or ``.csv`` with a header: ``id`` and any of ``given``,
-        ``suggested`` (several between ``;``) and ``agreement``; without those, and without a header, it lists doubtful
-        items. Or ``.json`` as https://github.com/cleanlab/label-errors has it (``mturk``): ``id``,
-        ``given_original_label``, and in ``mturk`` the answers ``given``, ``guessed``, ``neither`` and ``both``. Or an
+        The number or share of annotators who gave each class, one row per item (``.npy`` and similar files, such as
+        CIFAR-10H's ``cifar10h-probs.npy`` and ``cifar10h-counts.npy``). Or ``.csv`` with a header: ``id`` and any of
+        ``given``, ``suggested`` (several are separated by ``;``) and ``agreement``; without these, and without a
+        header, all listed items are doubtful. Or ``.json`` as in https://github.com/cleanlab/label-errors
+        (``mturk``): ``id``, ``given_original_label``, and in ``mturk`` the answers ``given``, ``guessed``, ``neither``
+        and ``both``. Or an
         array of doubtful ids or row numbers.
     dataset : Dataset
     n_listed : int
-        One more than the largest item number of the split.
+        The largest item number of the split plus one.
     agreement : float, default=0.5
-        A label is doubtful if a smaller share of annotators gave it, or if another label is the most frequent one.
+        A label is doubtful if a smaller share of annotators gave it, or if another label is more frequent.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read or does not fit the dataset.
+        If the file can't be read or does not match the dataset.
     """
     name = name_of(values, "label_issues")
     if number(agreement, "label_agreement") > 1:
@@ -120,21 +121,21 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     return _from_annotators(array, dataset, name, agreement)
 
 
-# A row of annotators an item
+# Tables with a row of annotators per item
 
 
 def _from_annotators(array: NDArray, dataset: Dataset, name: str, agreement: float) -> LabelIssues:
     y = dataset.y
     if y is None or y.ndim != 1 or dataset.n_items is None:
-        got = "several an item" if y is not None and y.ndim == 2 else "none"
+        got = "several per item" if y is not None and y.ndim == 2 else "none"
         raise ProtocolError(
-            f"{name}: expected the dataset's labels (labels) to compare the annotators' with, one for each item in the "
-            f"order of the row numbers, got {got}."
+            f"{name}: expected the dataset's labels (labels), one for each item in the order of the row numbers, to "
+            f"compare them with those of the annotators, got {got}."
         )
     if array.ndim != 2 or array.dtype.kind not in "iufb" or array.shape[1] < 2 or not len(array):
         raise ProtocolError(
-            f"{name}: expected how many annotators gave each class, shape (n_items, n_classes), got shape "
-            f"{array.shape} of {array.dtype}."
+            f"{name}: expected the number of annotators who gave each class, shape (n_items, n_classes), got "
+            f"{array.dtype} of shape {array.shape}."
         )
     counts = np.asarray(array, dtype=np.float64)
     if not np.isfinite(counts).all() or counts.min() < 0:
@@ -144,15 +145,16 @@ def _from_annotators(array: NDArray, dataset: Dataset, name: str, agreement: flo
     given = counts[np.arange(len(counts)), y[rows]]
     shares = np.divide(given, total, out=np.zeros_like(given), where=total > 0)
     doubtful = (given < counts.max(axis=1)) | (shares < agreement)
-    why = f"another one is more frequent among annotators, or fewer than {agreement:.0%} of them gave it"
+    why = f"annotators gave another one more often, or fewer than {agreement:.0%} of them gave this one"
     return _issues(rows, doubtful & (total > 0), total > 0, dataset.n_items, f"{name}{where}", why)
 
 
 def _rows_of(counts: NDArray[np.float64], dataset: Dataset, y: NDArray, name: str) -> tuple[NDArray[np.int64], str]:
-    """Return the items that the rows of a table are about, and how that is known.
+    """Return the items to which the rows of a table belong, and a description of this choice.
 
-    The table has a row for each item, or for each of an official part, or of the first or the last items: CIFAR-10H
-    has the 10,000 test images of 60,000. It must have more than half of those items' labels as its most frequent ones.
+    The table has a row for each item, or for each item of an official part, or for the first or the last items:
+    CIFAR-10H covers the 10,000 test images among 60,000. For more than half of these items, the most frequent label
+    must be the given one.
     """
     places = {place: rows for place, rows in _places(dataset, len(y), len(counts)).items() if len(rows) == len(counts)}
     if not places or y.max() >= counts.shape[1] or y.min() < 0:
@@ -164,19 +166,19 @@ def _rows_of(counts: NDArray[np.float64], dataset: Dataset, y: NDArray, name: st
     best = max(shares, key=lambda place: shares[place])
     if shares[best] <= _ALIGNED:
         raise ProtocolError(
-            f"{name}: expected the most frequent labels of annotators to be those given to most items, got "
-            f"{shares[best]:.1%} of them: are its rows in the order of the dataset?"
+            f"{name}: expected the annotators' most frequent labels to agree with the dataset for most items, got "
+            f"{shares[best]:.1%}. Check that its rows are in the order of the dataset."
         )
     if len(places) > 1 and min(shares.values()) == shares[best]:
         raise ProtocolError(
             f"{name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first or the "
-            "last ones. A .csv file may have row numbers."
+            "last ones. Give a .csv file with row numbers instead."
         )
-    return places[best], f", its rows taken as {best}" if best else ""
+    return places[best], f" (its rows are assumed to be {best})" if best else ""
 
 
 def _places(dataset: Dataset, n_items: int, n_rows: int) -> dict[str, NDArray[np.int64]]:
-    """Return the items that the rows of a table may be about, each choice with its name; "" is all of them."""
+    """Return the items to which the rows of a table may belong, by description; "" means all items."""
     official = {f"the part {part!r}": rows for part, rows in dataset.official.items() if len(rows) == n_rows}
     if official or n_rows >= n_items:
         return official or {"": np.arange(n_items)}
@@ -194,7 +196,7 @@ def _issues(
     source: str,
     why: str,
 ) -> LabelIssues:
-    """Return issues by item number from issues by row; a row of -1 is about no item."""
+    """Return issues by item number from issues by row; rows of item -1 are skipped."""
     known = rows >= 0
     flags = np.zeros((2, n_items), dtype=np.bool_)
     flags[0, rows[known & doubtful]] = True
@@ -203,11 +205,11 @@ def _issues(
     return LabelIssues(flags[0], None if judged is None else flags[1], source, why)
 
 
-# A table of items
+# Tables of items
 
 
 def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    """Return the columns of a table, under our names, and its rows."""
+    """Return the columns of a table, by their standard names, and its rows."""
     expected = "a table of doubtful labels"
     try:
         rows = [[field.strip() for field in row] for row in csv.reader(lines(path, expected), strict=True) if row]
@@ -263,21 +265,21 @@ def _from_table(
 
 
 def _items(rows: Sequence[Mapping[str, Any]], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
-    """Return the item number of each row, -1 where the split does not have it; ProtocolError if it has none."""
+    """Return the item number of each row, -1 for items that are not in the split; ProtocolError if none is in it."""
     items = numbers_of([row["id"] for row in rows], dataset, n_items, name)
     if len(items) and not (items >= 0).any():
-        raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,}.")
+        raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,} items.")
     return items
 
 
 def _labels(text: Any, called: Mapping[str, str]) -> frozenset[str]:
-    """Return one or several labels as text, class names as their numbers."""
+    """Return one or several labels as text; class names are replaced by their numbers."""
     parts = (part.strip() for part in re.split("[;|]", str(text)))
     return frozenset(called.get(part, part) for part in parts if part)
 
 
 def _own_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
-    """Return the labels that the dataset has of an item; none if they are not known."""
+    """Return the dataset's labels of an item; empty if they are not known."""
     if dataset.y is None:
         raise ProtocolError(f"{name}: expected a column `given`, or the dataset's labels (labels), got neither.")
     if item < 0 or (dataset.labelled is not None and not dataset.labelled[item]):
@@ -287,7 +289,7 @@ def _own_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
 
 
 def _share(value: Any, where: str) -> float:
-    """Return the share of annotators that gave a label."""
+    """Return the share of annotators who gave a label."""
     try:
         share = float(value)
     except (TypeError, ValueError):
@@ -297,7 +299,7 @@ def _share(value: Any, where: str) -> float:
     return share
 
 
-# The answers of cleanlab/label-errors
+# Answers in the format of cleanlab/label-errors
 
 
 def _read_answers(path: Path) -> list[Any]:
@@ -312,7 +314,7 @@ def _read_answers(path: Path) -> list[Any]:
         document = json.loads("".join(held))
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise ProtocolError(f"{path}: expected {expected}, got text that is no JSON ({reason}).") from error
+        raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error
     if not isinstance(document, list) or not document:
         got = "an empty list" if document == [] else type(document).__name__
         raise ProtocolError(f"{path}: expected {expected}, got {got}.")
@@ -326,13 +328,13 @@ def _from_answers(document: Sequence[Any], dataset: Dataset, n_items: int, name:
     judged = counts.sum(axis=1) > 0
     given = counts[:, 0]
     doubtful = judged & ((given < counts.max(axis=1)) | (given < agreement * counts.sum(axis=1)))
-    why = f"another answer is more frequent among annotators, or fewer than {agreement:.0%} of them chose it"
+    why = f"annotators chose another answer more often, or fewer than {agreement:.0%} of them chose it"
     n_flags = n_items if dataset.ids is None else len(dataset.ids)
     return _issues(rows, doubtful, judged, n_flags, f"{name}{where}", why)
 
 
 def _answers(document: Sequence[Any], name: str) -> Iterator[tuple[Any, Any, dict[str, int]]]:
-    """Yield the id of each entry, the label that it has, and how many annotators gave each answer."""
+    """Yield the id of each entry, its label, and the number of annotators who gave each answer."""
     for place, entry in enumerate(document, start=1):
         answers = entry.get("mturk") if isinstance(entry, dict) and "id" in entry else None
         if not isinstance(answers, dict) or set(answers) != set(_ANSWERS) or not all(map(_is_count, answers.values())):
@@ -350,27 +352,27 @@ def _is_count(value: Any) -> bool:
 def _rows_of_answers(
     entries: Sequence[tuple[Any, Any, dict[str, int]]], dataset: Dataset, n_items: int, name: str
 ) -> tuple[NDArray[np.int64], str]:
-    """Return the item of each entry: the ids count the test images, which may be a part of the dataset.
+    """Return the item of each entry; ids are positions in the test set, which may be a part of the dataset.
 
-    The labels that the entries have must be those of the dataset.
+    The labels in the entries must agree with those of the dataset.
     """
     if dataset.y is None or dataset.y.ndim != 1 or dataset.n_items is None:
         raise ProtocolError(
             f"{name}: expected the dataset's labels (labels), one for each item in the order of the row numbers, to "
-            "compare given_original_label with, got none."
+            "compare them with given_original_label, got none."
         )
     numbers = numbers_of([entry for entry, _, _ in entries], Dataset(), 2**62, name)
     candidates = {"": np.where(numbers < n_items, numbers, -1)}
     test = dataset.official.get("test")
     if test is not None and len(test):
         places = np.where(numbers < len(test), test[np.minimum(numbers, len(test) - 1)], -1)
-        candidates = {", its ids taken as places in the part 'test'": places} | candidates
+        candidates = {" (its ids are assumed to be positions in the part 'test')": places} | candidates
     given = np.array([label if isinstance(label, int) else -1 for _, label, _ in entries], dtype=object)
     for where, rows in candidates.items():
         known = rows >= 0
         if known.any() and (dataset.y[rows[known]] == given[known]).all():
             return rows, where
     raise ProtocolError(
-        f"{name}: expected given_original_label to be the dataset's labels of these items, got other ones: are the "
-        "labels those of the test set, in its order? A .csv file may have row numbers of your own."
+        f"{name}: expected given_original_label to agree with the dataset's labels, got other labels. Check that the "
+        "labels are those of the test set in its order, or give a .csv file with your own row numbers."
     )

@@ -1,4 +1,4 @@
-"""Files of one experiment that were made with different versions of a library."""
+"""Find files of one experiment that were created with different versions of a library."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,23 +7,23 @@ from protocol.auditing.all_checks import Findings
 from protocol.auditing.findings import found
 from protocol.storage import read_provenance
 
-_BY_CODE_DIGEST = "hashing-protocol"  # a file whose code changed is made again, so its version may differ
+_BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code changes, so this version may differ
 
 
 def audit_libraries(files: Iterable[str | Path]) -> Findings:
-    """Return a warning for each library, or Python, of which the files were made with more than one version.
+    """Return a warning for each library, including Python, of which several versions created the files.
 
     Parameters
     ----------
     files : iterable of path
-        Any of an experiment's HDF5 files. A library that a file does not record, for example because it was not
-        installed, is not compared.
+        HDF5 files of an experiment. A library that a file does not record, for example because it was not installed, is
+        not compared.
 
     Returns
     -------
     Findings
-        By the first file that was made with another version than most; ``count`` is the number of such files, and
-        ``examples`` has each version with its first file.
+        By the first file whose version differs from that of most files; ``count`` is the number of such files, and
+        ``examples`` lists each version with its first file.
 
     Raises
     ------

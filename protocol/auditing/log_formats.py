@@ -1,4 +1,4 @@
-"""Training logs as tools write them: tables, JSON, TensorBoard's export and printed text, as series of scores."""
+"""Read series of scores from training logs: tables, JSON, TensorBoard's export and printed text."""
 
 import csv
 import json
@@ -17,32 +17,31 @@ from protocol.checks import ProtocolError, counted
 from protocol.formats.text import lines
 
 _EXPECTED = "a training log"
-_DOCUMENT = 256 << 20  # bytes of one JSON document; JSON lines and tables are read line by line
-_NAMED = 10  # columns in a message
-_LONGEST = 4096  # characters of a printed line that holds scores
+_DOCUMENT = 256 << 20  # maximum bytes of a JSON document; JSON lines and tables are read line by line
+_NAMED = 10  # maximum number of columns in a message
+_LONGEST = 4096  # characters; longer lines of printed text are not searched for scores
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One score as it changed during training.
+    """The values of one score during training.
 
     Parameters
     ----------
     name : str
-        The column, or the score of printed text, with what it belongs to and its run.
+        The column, or the name of a printed score, with its owner and run.
     role : {"test", "validation", "best"}
-        What it was measured on; ``"best"`` is the best test score until then, which the log keeps itself.
+        The data on which it was measured; ``"best"`` is the best test score so far, which the log itself tracks.
     steps, values : ndarray of float64, shape (n,)
-        The epoch (or step) and the score of each evaluation in the order of the steps, without those that are no
-        finite number.
+        The epoch (or step) and the score of each evaluation, ordered by step, without those that are not finite.
     n_missing : int
-        How many were no finite number.
+        Number of evaluations without a finite score.
     ends_missing : bool
-        Whether the last one was no finite number.
+        Whether the last evaluation has no finite score.
     owner : str
-        The method, code length, dataset and seed that the log states with the score; empty if it states none.
+        The method, code length, dataset and seed that the log gives with the score; empty if there are none.
     run : int
-        Counted from 1; a log that was appended to has several.
+        Number of the run in the log, from 1; a log has several runs if it was appended to.
     """
 
     name: str
@@ -63,14 +62,14 @@ class Log:
     ----------
     series : list of Series
     step : str
-        What the steps are called: ``"epoch"``, ``"step"``, or ``"row"`` if the log has neither.
+        The unit of the steps: ``"epoch"``, ``"step"``, or ``"row"`` if the log has neither.
     """
 
     series: list[Series]
     step: str = "epoch"
 
 
-# What a column is
+# Roles of columns
 
 _STEPS = ("epoch", "epochs", "step", "global_step", "iteration", "iter")
 _SPLITS = r"test|val|valid|validate|validation|dev|train|training|best"
@@ -80,7 +79,7 @@ _SCORE = re.compile(
 )
 _VALIDATION = {"val", "valid", "validate", "validation", "dev"}
 _NO_SCORE = {"loss", "error", "err", "lr", "time", "train", "training"}
-_EXTREME = re.compile(r"__(?:min|max)$", re.IGNORECASE)  # of a group of runs, next to each column that wandb exports
+_EXTREME = re.compile(r"__(?:min|max)$", re.IGNORECASE)  # wandb exports these next to each column, for groups of runs
 _OWNERS = {
     "method": "{}",
     "bit": "{} bits",
@@ -90,13 +89,13 @@ _OWNERS = {
     "seed": "seed {}",
     "run": "run {}",
 }
-"""Columns that state what a score belongs to, and how they are written."""
+"""Columns that identify the owner of a score, and the format of their values."""
 
 
 def role_of(name: str) -> str | None:
-    """Return what a column of scores was measured on, by its name; None if it is no score, or one of training.
+    """Return the role of a column of scores, by its name; None if it is not a score, or a training score.
 
-    A name without a partition, such as ``map``, is taken as a test score: that is what the toolkits of the field print.
+    A name without a partition, such as ``map``, is assumed to be a test score, as in the toolkits of the field.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def role_of(name: str) -> str | None:
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name; those of ``testmap`` are ``testmap``, ``test`` and ``map``."""
+    """Return the words in a name; those in ``testmap`` are ``testmap``, ``test`` and ``map``."""
     words = {word for word in re.split(r"[^a-z0-9@]+", name.lower()) if word}
     for word in list(words):
         prefix = _PREFIX.match(word)
@@ -122,7 +121,7 @@ def _words(name: str) -> set[str]:
 
 
 def _owner(stated: Iterable[tuple[str, Any]]) -> str:
-    """Return what a score belongs to, from the names in `_OWNERS` and what the log states."""
+    """Return the owner of a score, from names in `_OWNERS` and their values."""
     return ", ".join(_OWNERS[name].format(" ".join(str(value).split())[:60]) for name, value in stated)
 
 
@@ -135,18 +134,18 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
     Parameters
     ----------
     file : path
-        ``.csv`` or ``.tsv`` with a header (TensorBoard's export ``Wall time,Step,Value`` among them); ``.json`` with a
-        list of records, lists by name, or a record a line (also ``.jsonl``); any other name is printed text, with an
-        epoch and scores such as ``MAP:0.782, Best MAP: 0.797`` on one line, as DeepHash-pytorch prints them, or with
-        the scores on a line that follows the epoch's. Also packed as ``.gz``.
+        ``.csv`` or ``.tsv`` with a header, such as TensorBoard's export ``Wall time,Step,Value``; ``.json`` with a list
+        of records, with lists by name, or with one record per line (also ``.jsonl``); any other file is printed text,
+        with an epoch and scores such as ``MAP:0.782, Best MAP: 0.797`` on one line, as in DeepHash-pytorch, or with the
+        scores on a line after that of the epoch. All may be compressed as ``.gz``.
     column : str or None
-        The column that holds the test scores; not for printed text. Higher values must be better.
+        The column of the test scores, where higher values are better; not for printed text.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, has no column of scores or not the one that is named, a score is no number, or none
-        is finite.
+        If the file can't be read, has no column of scores or lacks the given one, a score is not a number, or none is
+        finite.
     """
     log = _read(file, column)
     if not any(len(series.values) for series in log.series):
@@ -157,7 +156,7 @@ def read_log(file: str | Path, column: str | None = None) -> Log:
 
 
 def _read(file: str | Path, column: str | None) -> Log:
-    """Return a log, perhaps without any score. Parameters and errors as of `read_log`."""
+    """Return a log, possibly without scores. Parameters and errors are those of `read_log`."""
     path = Path(file)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     kind = suffixes[-1] if suffixes else ""
@@ -166,12 +165,12 @@ def _read(file: str | Path, column: str | None) -> Log:
     if kind in (".json", ".jsonl", ".ndjson"):
         return _collected(_json_rows(path), path, column)
     if column is not None:
-        raise ProtocolError(f"{path}: expected a table or JSON to find the column {column!r} in, got printed text.")
+        raise ProtocolError(f"{path}: expected a table or JSON with the column {column!r}, got printed text.")
     return _printed(path)
 
 
 def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield where each row is, and its fields by column."""
+    """Yield the location of each row, and its fields by column."""
     reader = csv.reader(lines(path, _EXPECTED), delimiter=delimiter)
     header: list[str] | None = None
     try:
@@ -194,10 +193,10 @@ def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _renamed(header: list[str], path: Path) -> list[str]:
-    """Return a header; in TensorBoard's export the value has the name of the tag that the file's name ends with."""
+    """Return a header; in TensorBoard's export, the value is named by the tag at the end of the file name."""
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise ProtocolError(f"{path}: expected every column once, got {twice!r} more than once.")
+        raise ProtocolError(f"{path}: expected distinct columns, got {twice!r} more than once.")
     if [name.lower() for name in header] != ["wall time", "step", "value"]:
         return header
     tag = re.search(r"tag-(.+?)\.csv", path.name, re.IGNORECASE)
@@ -205,7 +204,7 @@ def _renamed(header: list[str], path: Path) -> list[str]:
 
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield where each record is, and the record: from a list, lists by name, or a record a line."""
+    """Yield the location of each record, and the record: from a list, lists by name, or one record per line."""
     every = iter(lines(path, _EXPECTED))
     first = next((line for line in every if line.strip()), None)
     if first is None:
@@ -222,7 +221,7 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         n_bytes += len(line)
         if n_bytes > _DOCUMENT:
             raise ProtocolError(
-                f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, or a record a line, got more."
+                f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, or one record per line, got more."
             )
     document = _parsed("".join(held))
     if isinstance(document, list):
@@ -231,12 +230,12 @@ def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     elif isinstance(document, dict):
         yield from _from_lists(document, path)
     else:
-        got = "text that is no JSON" if document is None else type(document).__name__
-        raise ProtocolError(f"{path}: expected a list of records, lists by name, or a record a line, got {got}.")
+        got = "text that is not JSON" if document is None else type(document).__name__
+        raise ProtocolError(f"{path}: expected a list of records, lists by name, or one record per line, got {got}.")
 
 
 def _from_lists(document: Mapping[str, Any], path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield records from lists by name; what is no list belongs to no evaluation."""
+    """Yield records from lists by name; values that are not lists do not belong to an evaluation."""
     columns = {name: values for name, values in document.items() if isinstance(values, list)}
     if not columns:
         yield "record 1", document
@@ -244,14 +243,14 @@ def _from_lists(document: Mapping[str, Any], path: Path) -> Iterator[tuple[str, 
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         got = ", ".join(f"{length} in {name}" for name, length in list(lengths.items())[:_NAMED])
-        raise ProtocolError(f"{path}: expected lists of one length, got {got}.")
+        raise ProtocolError(f"{path}: expected lists of the same length, got {got}.")
     for number, values in enumerate(zip(*columns.values(), strict=True), start=1):
         yield f"record {number}", dict(zip(columns, values, strict=True))
     yield "record 0", dict.fromkeys(columns)
 
 
 def _parsed(text: str) -> Any:
-    """Return the value of JSON; None if it is none."""
+    """Return the value of a JSON text; None if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -260,13 +259,13 @@ def _parsed(text: str) -> Any:
 
 def _record(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        got = "text that is no JSON" if value is None else type(value).__name__
+        got = "text that is not JSON" if value is None else type(value).__name__
         raise ProtocolError(f"{where}: expected names and values, got {got}.")
     return value
 
 
 def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column: str | None) -> Log:
-    """Return the series of the columns that hold scores."""
+    """Return the series of the columns with scores."""
     collector = _Collector()
     roles: dict[str, str | None] = {}
     scored: list[tuple[str, str]] = []
@@ -287,7 +286,7 @@ def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column
         number += 1
         if step is None:
             at = float(number)
-        elif not _empty(row.get(step)):  # otherwise that of the row before
+        elif not _empty(row.get(step)):  # otherwise, the step of the previous row remains
             stated = _number(row[step], path, where, step)
             at = stated if math.isfinite(stated) else at
         collector.add(_owner((key, row[name]) for key, name in owners if not _empty(row.get(name))), at, scores)
@@ -296,12 +295,12 @@ def _collected(rows: Iterable[tuple[str, Mapping[str, Any]]], path: Path, column
 
 
 def _rank(step: str) -> int:
-    """Return the place of a column of steps among those that may be one."""
+    """Return the priority of a column as the column of steps."""
     return _STEPS.index(step.lower())
 
 
 def _role(name: str, column: str | None) -> str | None:
-    """Return what a column is, where the user may have named the one that holds the test scores."""
+    """Return the role of a column, given the column of test scores that the user may have named."""
     if column is None:
         return role_of(name)
     if name == column:
@@ -311,7 +310,7 @@ def _role(name: str, column: str | None) -> str | None:
 
 
 def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | None) -> None:
-    """Raise ProtocolError if no column holds scores, or not the one that is named."""
+    """Raise ProtocolError if no column contains scores, or the named one does not."""
     names = ", ".join(list(roles)[:_NAMED]) + (", ..." if len(roles) > _NAMED else "") or "none"
     if column is not None and column not in roles:
         raise ProtocolError(f"{path}: expected a column {column!r}, got {names}.")
@@ -319,7 +318,8 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
         raise ProtocolError(f"{path}: expected a column of test scores that are better if higher, got {column!r}.")
     if not any(roles.values()):
         raise ProtocolError(
-            f"{path}: expected a column of scores such as test_map or map, got {names}. Name it: {path.name}:COLUMN"
+            f"{path}: expected a column of scores such as test_map or map, got {names}. "
+            f"Name the column: {path.name}:COLUMN."
         )
 
 
@@ -328,7 +328,7 @@ def _empty(value: Any) -> bool:
 
 
 def _number(value: Any, path: Path, where: str, name: str) -> float:
-    """Return a number of a table or of JSON, which may be NaN."""
+    """Return a number from a table or from JSON; it may be NaN."""
     try:
         if isinstance(value, (bool, dict, list)):
             raise TypeError
@@ -338,7 +338,7 @@ def _number(value: Any, path: Path, where: str, name: str) -> float:
 
 
 class _Collector:
-    """Puts scores into series: one for each name, for each owner, for each run of a log that was appended to."""
+    """Collects scores in series, one for each name, owner and run of a log that was appended to."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str, str, int], _Evaluations] = {}
@@ -347,7 +347,7 @@ class _Collector:
     def add(self, owner: str, step: float, scores: Sequence[tuple[str, str, float]]) -> None:
         """Append the evaluations of one step: the name, role and value of each score.
 
-        Logs may be in any order, so a run ends only where a score has a step again that it had before in this run.
+        The order of evaluations is arbitrary, so a new run starts only when a score returns to an earlier step.
         """
         run = self._runs.setdefault(owner, 1)
         present = (self._series.get((name, role, owner, run)) for name, role, _ in scores)
@@ -365,15 +365,15 @@ class _Collector:
 
 
 class _Evaluations:
-    """The steps and values of a series as they are read, with those that are no finite number."""
+    """The steps and values of a series in the order of the log, including values that are not finite."""
 
     def __init__(self) -> None:
         self.steps, self.values = array("d"), array("d")
         self._largest = -math.inf
-        self._seen: set[float] | None = None  # the steps, once one is less than another before it
+        self._seen: set[float] | None = None  # all steps; None while they are ascending
 
     def returns_to(self, step: float) -> bool:
-        """Return whether a step is one of these, but not that of the evaluation before."""
+        """Return whether a step is one of these, but not that of the previous evaluation."""
         if step > self._largest or step == self.steps[-1]:
             return False
         if self._seen is None:
@@ -389,7 +389,7 @@ class _Evaluations:
             self._seen.add(step)
 
     def series(self, name: str, role: str, owner: str, run: int) -> Series:
-        """Return the evaluations in the order of their steps."""
+        """Return the evaluations ordered by step."""
         steps, values = np.array(self.steps), np.array(self.values)
         order = np.argsort(steps, kind="stable")
         finite = np.isfinite(values[order])
@@ -413,15 +413,15 @@ _OPTION = re.compile(r"\b(bits?|dataset)\s*:\s*([^\s,|]{1,60})", re.IGNORECASE)
 
 
 def _printed(path: Path) -> Log:
-    """Return the series of printed epochs and scores, each with the method, code length and dataset of its line.
+    """Return the series of printed epochs and scores, each with the method, code length and dataset on its line.
 
-    A score on a line without an epoch has the epoch of a line before, unless the log prints both on one line: a score
-    without an epoch at the end of such a log is that of a model that was kept.
+    A score on a line without an epoch belongs to the epoch of an earlier line, unless the log prints both on one line:
+    at the end of such a log, a score without an epoch is that of a stored model.
     """
     collector, called, n_lines = _Collector(), "epoch", 0
     step: float | None = None
     stated: dict[str, str] = {}
-    taken: set[str] = set()  # scores at the step
+    taken: set[str] = set()  # names of the scores at the current step
     on_one_line: bool | None = None
     for line in lines(path, _EXPECTED):
         n_lines += bool(line.strip())
@@ -440,7 +440,7 @@ def _printed(path: Path) -> Log:
                 taken = set()
         scores = [(name.strip(), role_of(name), value) for name, value in _PRINTED.findall(rest)]
         known = [(name, role, float(value)) for name, role, value in scores if role]
-        if match is None:  # an integer is an option, such as how often to evaluate
+        if match is None:  # integers are options, such as the interval between evaluations
             is_score = {name for name, _, value in scores if not value.isdecimal()} - taken
             known = [one for one in known if one[0] in is_score]
         if not known or step is None:
@@ -459,7 +459,7 @@ def _printed(path: Path) -> Log:
 
 
 def _stated(before: str, after: str) -> dict[str, str]:
-    """Return what a line states of its scores, by the names in `_OWNERS`: before and after its epoch."""
+    """Return the owner of the scores on a line, by the names in `_OWNERS`, from the text before and after its epoch."""
     options = {name.lower().rstrip("s"): value for name, value in _OPTION.findall(after)}
     method = _METHOD.search(before)
     if method and not _CLOCK.search(method[1]):

@@ -1,4 +1,4 @@
-"""Items in two partitions that must not share them, in none, twice in a list, or with two label vectors."""
+"""Find items in two partitions that must be disjoint, in no partition, twice in a list, or with two labels."""
 
 import itertools
 from functools import partial
@@ -12,7 +12,7 @@ from protocol.splits import VALIDATION, SplitProtocol
 
 
 def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return what partitions share: an error where the declared protocol keeps them apart."""
+    """Return findings on items that partitions share, errors if they are disjoint in the declared protocol."""
 
     def severity(a: str, b: str) -> str:
         return "warning" if protocol.overlaps(a, b) else "error"
@@ -30,11 +30,11 @@ def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
 
 
 def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return a finding if items were trained on that the database should hold.
+    """Return a finding if items of the training set are missing from the database although they should be in it.
 
-    Where nothing is declared, a training set that is wholly outside is as in the improved protocol, which is for
-    information; one that is partly inside is as in none. Items that are in another partition that must be apart from
-    the training set are left to that finding.
+    If nothing is declared, a training set entirely outside the database, as in the improved protocol, is information;
+    no protocol has one that is partly inside. Items that are also in another partition, from which the training set
+    must be disjoint, are left to that finding.
     """
     if not protocol.overlaps("train", "database"):
         return []
@@ -47,12 +47,12 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
 
 
 def is_complete(split: Split, protocol: SplitProtocol) -> bool:
-    """Return whether every partition of a protocol was given, or the protocol leaves open which there are."""
+    """Return whether all partitions of a protocol were given, or the protocol does not define them."""
     return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
 
 
 def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return a finding for items of the dataset in no partition, unless a partition of the protocol was not given."""
+    """Return a finding for items of the dataset in no partition, unless a partition of the protocol is missing."""
     if split.dataset.n_items is None or not is_complete(split, protocol):
         return []
     unused = np.ones(split.dataset.n_items, dtype=bool)
@@ -62,7 +62,7 @@ def _unused(split: Split, protocol: SplitProtocol) -> list[Finding]:
 
 
 def audit_entries(split: Split) -> list[Finding]:
-    """Return what is wrong with the lists as they came."""
+    """Return findings on the original lists."""
     made = []
     for name, entries in split.entries.items():
         if len(entries) > len(split[name]):
@@ -74,7 +74,7 @@ def audit_entries(split: Split) -> list[Finding]:
 
 
 def _in_conflict(split: Split) -> NDArray[np.int64]:
-    """Return the items that have other labels in some list than the dataset has, which are those they had first."""
+    """Return the items with labels in some list that differ from those of the dataset, or from earlier lists."""
     y, labelled = split.dataset.y, split.dataset.labelled
     if y is None or not split.flags:
         return np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Pairs of modalities: an item's image and its text belong in the same partitions."""
+"""Check pairs of modalities: an item's image and its text must be in the same partitions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,15 +15,15 @@ from protocol.formats.text import check_regular
 from protocol.splits import PARTITIONS
 
 
-def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs whose two halves are in different partitions.
+def divided_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs whose halves are in different partitions.
 
-    A half that is in no partition tears no pair: lists of queries may name one modality alone.
+    A half that is in no partition does not count, because lists of queries may contain only one modality.
 
     Parameters
     ----------
     parts : mapping of str to ndarray of int64
-        Item numbers by partition; each half of a pair is an item with a number of its own.
+        Item numbers by partition; each half of a pair is an item with its own number.
     pairs : ndarray of int64, shape (n_pairs, 2)
         The item numbers of the halves.
 
@@ -34,9 +34,9 @@ def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64])
 
     Examples
     --------
-    The text of image 1 was trained on, and image 1 is a query.
+    The text of image 1 is in the training set, and image 1 is a query.
 
-    >>> torn_pairs({"query": np.array([1]), "train": np.array([0, 10, 11])}, np.array([[0, 10], [1, 11], [2, 12]]))
+    >>> divided_pairs({"query": np.array([1]), "train": np.array([0, 10, 11])}, np.array([[0, 10], [1, 11], [2, 12]]))
     array([1])
     """
     first, second = (np.stack([np.isin(half, part) for part in parts.values()]) for half in pairs.T)
@@ -45,57 +45,57 @@ def torn_pairs(parts: Mapping[str, NDArray[np.int64]], pairs: NDArray[np.int64])
 
 
 def audit_pairs(split: Split, pairs: NDArray[np.int64]) -> list[Finding]:
-    """Return a finding for pairs whose halves are in different partitions, by the first half; as `torn_pairs`."""
-    torn = pairs[torn_pairs(split.parts, pairs)]
+    """Return a finding for pairs whose halves are in different partitions, by the first half; see `divided_pairs`."""
+    divided = pairs[divided_pairs(split.parts, pairs)]
     return split.found(
-        "pair-split", "error", torn[:, 0], partners=torn[:, 1], removals=lambda: _joining(split.parts, torn)
+        "pair-split", "error", divided[:, 0], partners=divided[:, 1], removals=lambda: _joining(split.parts, divided)
     )
 
 
-def _joining(parts: Mapping[str, NDArray[np.int64]], torn: NDArray[np.int64]) -> list[Removal]:
-    """Return the halves to remove so that no pair is torn.
+def _joining(parts: Mapping[str, NDArray[np.int64]], divided: NDArray[np.int64]) -> list[Removal]:
+    """Return the halves to remove so that no pair is divided.
 
-    Where one half is a query, the other half leaves every partition. Otherwise partitions that have both halves keep
-    them, and a half that is alone leaves; where no partition has both, the first one in the order of `PARTITIONS` keeps
+    If only one half is a query, the other half is removed from all partitions. Otherwise, partitions with both halves
+    keep them, and single halves are removed; if no partition has both, the first one in the order of `PARTITIONS` keeps
     its half.
     """
     names = [part for part in PARTITIONS if part in parts]
     held = np.stack(
-        [np.stack([np.isin(half, parts[part]) for half in torn.T]) for part in names]
+        [np.stack([np.isin(half, parts[part]) for half in divided.T]) for part in names]
     )  # (n_parts, 2, n_pairs)
     together, any_half = held.all(axis=1), held.any(axis=1)
     query = names.index("query")
-    divided = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
-    keeper = np.where(together.any(axis=0) & ~divided, together, any_half).argmax(axis=0)
+    one_queried = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
+    keeper = np.where(together.any(axis=0) & ~one_queried, together, any_half).argmax(axis=0)
     removals = []
     for number, part in enumerate(names):
         for half, other in ((0, 1), (1, 0)):
             alone = ~held[number, other] & (keeper != number)
-            leaves = held[number, half] & np.where(divided, ~held[query, half], alone)
+            leaves = held[number, half] & np.where(one_queried, ~held[query, half], alone)
             for kept in np.unique(keeper[leaves]):
-                pairs = torn[leaves & (keeper == kept)]
+                pairs = divided[leaves & (keeper == kept)]
                 removals.append(Removal(part, pairs[:, half], names[kept], pairs[:, other]))
     return removals
 
 
 def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
-    """Return which items are the two halves of a pair.
+    """Return the items that are the two halves of each pair.
 
     Parameters
     ----------
     values : path or array_like, shape (n_pairs, 2)
-        Ids or row numbers; a file has two a line, with blanks or a comma between them.
+        Ids or row numbers; a file has two per line, separated by blanks or a comma.
     dataset : Dataset
 
     Returns
     -------
     ndarray of int64, shape (n_pairs, 2)
-        Item numbers. A pair with an id that the dataset lacks is left out, since no partition can hold it.
+        Item numbers. Pairs with ids that are not in the dataset are omitted, because no partition can contain them.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, a line or a row is no pair, or no pair is of the dataset.
+        If the file can't be read, a line or a row is not a pair, or no pair belongs to the dataset.
     """
     name, expected = name_of(values, "pairs"), "row numbers" if dataset.ids is None else "ids"
     if is_file(values):
@@ -103,7 +103,7 @@ def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
     else:
         array = array_from(values, "pairs")
         if array.ndim != 2 or array.shape[1] != 2:
-            raise ProtocolError(f"{name}: expected two {expected} a pair, shape (n, 2), got shape {array.shape}.")
+            raise ProtocolError(f"{name}: expected two {expected} per pair, shape (n, 2), got shape {array.shape}.")
         items, _ = items_from(array.ravel(), "pairs")
         pairs = items.reshape(-1, 2).tolist()
         if items.dtype.kind == "i" and dataset.n_items is not None:
@@ -113,18 +113,18 @@ def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
     numbers: dict[str | int, int] = {str(own): number for number, own in enumerate(dataset.ids)}
     known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
     if not known:
-        raise ProtocolError(f"{name}: expected pairs of ids that are listed, got none among {len(pairs):,} pairs.")
+        raise ProtocolError(f"{name}: expected pairs of listed ids, got none among {len(pairs):,} pairs.")
     return np.array(known, dtype=np.int64)
 
 
 def _read(path: str | Path, expected: str) -> list[list[str]]:
     """Return the two ids or row numbers of each line."""
     try:
-        check_regular(Path(path), f"two {expected} a line")
+        check_regular(Path(path), f"two {expected} per line")
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ProtocolError(
-            f"{path}: expected two {expected} a line, got a file that can't be read: {error}."
+            f"{path}: expected two {expected} per line, got a file that can't be read ({error})."
         ) from error
     pairs = [line.replace(",", " ").split() for line in lines]
     for number, pair in enumerate(pairs, start=1):
@@ -134,7 +134,7 @@ def _read(path: str | Path, expected: str) -> list[list[str]]:
 
 
 def _rows(pairs: Sequence[Sequence[str | int]], name: str) -> NDArray[np.int64]:
-    """Return pairs of row numbers, which a file has as text."""
+    """Return pairs of row numbers, which are text in a file."""
     try:
         found = np.array([(int(a), int(b)) for a, b in pairs], dtype=np.int64).reshape(-1, 2)
     except ValueError:

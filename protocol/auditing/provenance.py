@@ -1,4 +1,4 @@
-"""Findings on what was fitted or chosen on a split, from the provenance records of its files."""
+"""Check on which data models were fitted and options chosen, using the provenance records of files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,23 +10,23 @@ from protocol.splits import VALIDATION
 from protocol.storage import array_digest
 
 LEARNING = (*VALIDATION, "train")
-"""The partitions that may be learned from."""
+"""The partitions that may be used for learning."""
 TEST = ("query", "database")
-"""The partitions that are the test."""
+"""The partitions that must only be used for the test."""
 
 
 def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray | None = None) -> list[Finding]:
-    """Return a finding if something was fitted on other data than the training set of its split.
+    """Return a finding if something was fitted on data other than the training set of its split.
 
     Parameters
     ----------
     provenance : mapping
-        Of a file that holds something fitted; ``fitted_on`` is the digest of the data it was fitted on, and
-        ``fitted_on_labels`` of their labels.
+        The record of a file with fitted values; ``fitted_on`` is the digest of the data on which they were fitted, and
+        ``fitted_on_labels`` that of the labels.
     training : ndarray
-        The data of the training set, made again from the split.
+        The data of the training set, computed again from the split.
     labels : ndarray, optional
-        Their labels, where these were read, too.
+        Their labels, if these were read too.
     """
     leaked = provenance["fitted_on"] != array_digest(training)
     leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)
@@ -34,29 +34,30 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
 
 
 def audit_learned(provenance: Mapping[str, Any], parts: Mapping[str, NDArray], labels: NDArray | None) -> list[Finding]:
-    """Return findings on what hashers learn from besides features: chosen options, or what supervises them.
+    """Return findings on the inputs of hashers other than features: chosen options, or supervision.
 
     Parameters
     ----------
     provenance : mapping
-        Of a selection (`audit_selection`), or of a supervision (`audit_fit`).
+        The record of a selection (`audit_selection`), or of a supervision (`audit_fit`).
     parts : mapping of str to ndarray
-        The data of all partitions, made again from the split.
+        The data of all partitions, computed again from the split.
     labels : ndarray or None
-        Of the training set.
+        Labels of the training set.
     """
     return audit_selection(provenance, parts) if "read" in provenance else audit_fit(provenance, parts["train"], labels)
 
 
 def audit_selection(provenance: Mapping[str, Any], parts: Mapping[str, NDArray]) -> list[Finding]:
-    """Return findings if options were chosen with other data than the training set and validation partitions.
+    """Return findings if options were chosen with data other than the training set and validation partitions.
 
     Parameters
     ----------
     provenance : mapping
-        Of a selection; ``read`` has the digest of the data read as each partition.
+        The record of a selection; ``read`` has the digest of the data that were read as each partition.
     parts : mapping of str to ndarray
-        The data of all partitions, made again from the split: those of `LEARNING` may be read, those of `TEST` not.
+        The data of all partitions, computed again from the split. Those of `LEARNING` may be read, those of `TEST`
+        may not.
     """
     digests = {name: array_digest(data) for name, data in parts.items()}
     read, allowed = provenance["read"], {name: digests[name] for name in LEARNING if name in digests}

@@ -1,4 +1,4 @@
-"""The public function `audit`, which the command calls, too, and the object that it returns."""
+"""The public function `audit`, which the command also calls, and its result."""
 
 import errno
 import os
@@ -17,6 +17,7 @@ from protocol.auditing.copies import Copied, equal_content, first_equal, within_
 from protocol.auditing.declared import sizes_from
 from protocol.auditing.difference import Difference, ProtocolDifference, difference_from
 from protocol.auditing.findings import SEVERITIES, Finding
+from protocol.auditing.fixing import Fixed, write_fixed
 from protocol.auditing.groups import about_groups, audit_groups, groups_from
 from protocol.auditing.inputs import features_from, is_file, known_dataset, name_of
 from protocol.auditing.known_pairs import about_known_pairs, affected_queries, known_pairs_for
@@ -27,7 +28,6 @@ from protocol.auditing.label_issues import (
     doubtful_places,
     label_issues_from,
 )
-from protocol.auditing.mending import Mended, write_fixed
 from protocol.auditing.pairs import audit_pairs, pairs_from
 from protocol.auditing.reading import Run, read_lists, read_runs
 from protocol.auditing.relevance import audit_relevance
@@ -46,20 +46,20 @@ class Audit:
     Parameters
     ----------
     findings : mapping of str to sequence of Finding
-        By split: its file, its files (joined by blanks), or the names of the arguments that were arrays; and by
-        training log. A split without findings is clean.
+        By split and by training log. The name of a split is its file, its files (joined by blanks), or the names of the
+        arguments that were arrays. A split without findings is clean.
     about : mapping of str to sequence of str
-        By split, what was audited, which split it is, and which checks were not possible.
+        By split, sentences on its sizes, the split that it resembles, and the checks that were not possible.
     differences : mapping of str to Difference or ProtocolDifference
-        By split, how it differs from the split or protocol that it was compared with (`against`).
+        By split, its differences from the split or protocol with which it was compared (`against`).
     affected : mapping of str to ndarray of int64
-        By split for which judged pairs or label issues are known, the places, from 0, of the queries that have a judged
-        (near-)duplicate in the database or the training set, or a doubtful label: what `exclude_queries` of
-        `protocol.evaluate` takes.
+        By split, if judged pairs or label issues are known, the positions, from 0, of the queries with a judged
+        (near-)duplicate in the database or the training set, or with a doubtful label, for `exclude_queries` of
+        `protocol.evaluate`.
     runs : sequence of Run
         The splits.
     check : callable, optional
-        Makes the same checks on other splits of the same dataset; see `write_fixed`.
+        Repeats the checks on other splits of the same dataset; see `write_fixed`.
     """
 
     findings: Mapping[str, Sequence[Finding]]
@@ -71,7 +71,7 @@ class Audit:
 
     @property
     def n_errors(self) -> int:
-        """The number of findings that make results wrong, or incomparable with those of the papers."""
+        """The number of findings that make results wrong, or incomparable with published ones."""
         return self._count("error")
 
     @property
@@ -81,11 +81,11 @@ class Audit:
 
     @property
     def n_informing(self) -> int:
-        """The number of findings that are for information: how the split is made, where nothing is declared."""
+        """The number of findings that only describe the split, because no protocol is declared."""
         return self._count("information")
 
     def fails(self, fail_on: str = "error") -> bool:
-        """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or a worse."""
+        """Return whether there is a finding of this severity (``error``, ``warning``, ``information``) or worse."""
         one_of(fail_on, SEVERITIES, "fail_on")
         return any(self._count(severity) for severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1])
 
@@ -93,38 +93,38 @@ class Audit:
         return sum(finding.severity == severity for made in self.findings.values() for finding in made)
 
     def to_text(self, *, colour: bool = False) -> str:
-        """Return the findings as the command prints them, with or without the colours of a terminal."""
+        """Return the findings in the format of the command, with or without terminal colours."""
         differences = [one.to_text() for one in self.differences.values()]
         return "\n\n".join([*differences, writing.text(self.findings, self.about, colour=colour)])
 
     def to_markdown(self) -> str:
-        """Return the findings as GitHub's Markdown, a table for each split."""
+        """Return the findings as GitHub Markdown, with a table for each split."""
         differences = [one.to_markdown() for one in self.differences.values()]
         return "\n\n".join([writing.markdown(self.findings, self.about), *differences])
 
     def to_json(self) -> str:
-        """Return the findings as a JSON list, an object for each."""
+        """Return the findings as a JSON list of objects."""
         return writing.as_json(self.findings)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the findings as a data frame, a row for each; its columns are the keys of the JSON."""
+        """Return the findings as a data frame with one row each; the columns are the keys of the JSON objects."""
         return need("pandas", "report").DataFrame(writing.records(self.findings), columns=list(writing.KEYS))
 
-    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> Mended:
-        """Write the splits without the items that are in the wrong place, and audit what was written.
+    def write_fixed(self, folder: str | Path, *, also: Sequence[str] = ()) -> Fixed:
+        """Write the splits without misplaced items, and audit the written files.
 
         Parameters
         ----------
         folder : str or Path
-            New or empty. It gets a file for each file that was audited, in the same format, and ``mending.json`` with
-            what was removed and why.
+            New or empty. For each audited file, a file in the same format is written, and ``fixes.json`` lists the
+            removed items and the reasons.
         also : sequence of str
-            Warnings that are mended as well, such as ``train-in-database``; without it errors and near-duplicates are.
+            Warnings to fix, such as ``train-in-database``, in addition to errors and near-duplicates.
 
         Returns
         -------
-        Mended
-            Its `audit` has the findings that are left.
+        Fixed
+            Its `audit` has the remaining findings.
 
         Raises
         ------
@@ -135,8 +135,8 @@ class Audit:
         --------
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     mended = audit(query=[7, 8], database=[0, 1, 2, 7]).write_fixed(folder)
-        >>> mended.audit.n_errors, mended.n_removed
+        ...     fixed = audit(query=[7, 8], database=[0, 1, 2, 7]).write_fixed(folder)
+        >>> fixed.audit.n_errors, fixed.n_removed
         (0, 1)
         """
         return write_fixed(self, folder, also=also)
@@ -170,10 +170,10 @@ def audit(
     sizes: Mapping[str, int] | None = None,
     against: Any = None,
 ) -> Audit:
-    """Return what makes the numbers of a split wrong, or incomparable with those of the papers.
+    """Find problems of a split that make results wrong, or incomparable with published ones.
 
-    A split is given either as a whole or by a list for each partition. Each argument is a file or an array. Training
-    logs may be audited with a split or without one.
+    A split is given either as a complete split or as a list for each partition. Each argument is a file or an array.
+    Training logs may be audited with or without a split.
 
     Parameters
     ----------
@@ -189,46 +189,47 @@ def audit(
     labels : path or array_like, shape (n_items,) or (n_items, n_classes), optional
         Class labels in the order of the row numbers: integers, or a 0/1 matrix.
     ids : path or array_like of str, shape (n_items,), optional
-        The ids of the dataset in the order of the row numbers; a file has one a line.
+        The ids of the dataset in the order of the row numbers; a file has one id per line.
     features : path or array_like, shape (n_items, d), optional
-        Features in the order of the row numbers: items with equal features are copies of each other.
+        Features in the order of the row numbers; items with equal features count as copies of each other.
     distance : float, optional
-        The Euclidean distance in the features up to which items are copies; by default 0.
+        The maximum Euclidean distance in the features between copies; by default 0.
     pairs : path or array_like, shape (n_pairs, 2), optional
-        The ids or row numbers of the two modalities of an item: those that are in different partitions are found.
+        The ids or row numbers of the two modalities of each item, which must be in the same partitions.
     known_pairs : str, path, or array_like of int, shape (n_pairs, 3), optional
-        Pairs of (near-)duplicates that people judged: ``cifar10`` or ``cifar100`` for those that are shipped, or a CSV
-        file with the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very
-        similar) or with those of ciFAIR, or row numbers and judgements. Splits of the pipeline on these datasets find
-        theirs by themselves. Without ids, row numbers are taken as CIFAR's training images, then its test images.
+        Manually judged pairs of (near-)duplicates: ``cifar10`` or ``cifar100`` for the shipped ones, a CSV file with
+        the columns ``query,database,judgement`` (ids or row numbers; 0 exact copy, 1 near-duplicate, 2 very similar) or
+        with those of ciFAIR, or an array of row numbers and judgements. For splits of the pipeline on these datasets,
+        the shipped pairs are the default. Without ids, row numbers are assumed to count CIFAR's training images, then
+        its test images.
     groups : path, array_like of shape (n_items,), mapping of id to group, or ``"auto"``, optional
-        What items belong together (a video, patient, scene or product), in the order of the row numbers or by id; a
-        file has lines ``id,group`` (``.csv``) or a group a line. ``"auto"`` proposes groups from the names of files.
-        See `protocol.auditing.groups`.
+        The group of each item (a video, patient, scene or product), in the order of the row numbers or by id; a file
+        has lines ``id,group`` (``.csv``) or one group per line. ``"auto"`` derives groups from file names. See
+        `protocol.auditing.groups`.
     label_issues : path or array_like, optional
-        Doubts about labels: how many annotators gave each class (n, n_classes), or a table of suggested labels. See
-        `protocol.auditing.label_issues`.
+        Doubts about labels: the number of annotators who gave each class (n, n_classes), or a table of suggested
+        labels. See `protocol.auditing.label_issues`.
     label_agreement : float, optional
         The share of annotators below which a label is doubtful; by default 0.5.
     training_log : path or sequence of path, optional
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
         `protocol.auditing.log_formats`.
     reported : float or str, optional
-        The score that is reported of the training.
+        The score that is reported for the training.
     protocol : str, optional
-        The split protocol that is meant, see ``protocol.names("split")``. By default the one that a file of the
-        pipeline records, or none: then sizes and classes are not checked.
+        The intended split protocol, see ``protocol.names("split")``. By default, the one that a file of the pipeline
+        records, if any; without a protocol, sizes and classes are not checked.
     sizes : mapping of str to int, optional
-        The sizes that partitions are expected to have, such as ``{"query": 1000, "train": 5000}``; they take the place
-        of those of the protocol.
+        The expected sizes of partitions, such as ``{"query": 1000, "train": 5000}``, which replace those of the
+        protocol.
     against : str, path, object of `protocol.load_split` or mapping, optional
-        What each split is compared with, item by item: another complete split, or lists as
-        ``"query=F,database=F"``; or the name of a declared protocol, for a table of what differs from it.
+        The object of a comparison with each split: another complete split, or lists as ``"query=F,database=F"``, which
+        are compared item by item; or the name of a declared protocol.
 
     Returns
     -------
     Audit
-        The findings; printed, it is the text of ``protocol audit``.
+        The findings; its string is the output of ``protocol audit``.
 
     Raises
     ------
@@ -326,10 +327,12 @@ def audit(
 
 
 def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tuple[str, ...]]]:
-    """Return the findings on training logs, and what was audited, by file."""
+    """Return the findings on training logs, and sentences about the logs, by file."""
     if files is None:
         if reported is not None:
-            raise ProtocolError(f"reported: expected a training log to find it in (training_log), got only {reported}.")
+            raise ProtocolError(
+                f"reported: expected a training log that contains it (training_log), got only {reported}."
+            )
         return {}
     score = None if reported is None else Reported(reported)
     logs = read_logs(files).items()
@@ -337,12 +340,12 @@ def _logs(files: Any, reported: Any) -> dict[str, tuple[tuple[Finding, ...], tup
 
 
 def _n_listed(run: Run) -> int:
-    """Return one more than the largest item number of a split."""
+    """Return the largest item number of a split plus one."""
     return max(int(part.max()) + 1 for part in run.split.parts.values() if len(part))
 
 
 def _check_path(given: Any, role: str) -> None:
-    """Raise ProtocolError if a path is one that no file can have."""
+    """Raise ProtocolError if a path is invalid."""
     if not is_file(given):
         return
     try:
@@ -362,19 +365,23 @@ def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, pro
         )
     for part in ("query", "database"):
         if lists and part not in lists:
-            raise ProtocolError(f"{part}: expected the list of the {part} items next to {', '.join(lists)}, got none.")
+            raise ProtocolError(
+                f"{part}: expected the list of the {part} items in addition to {', '.join(lists)}, got none."
+            )
     if lists:
         return [read_lists(lists, dataset, protocol=protocol)]
     return read_runs(splits, dataset, protocol=protocol)
 
 
 def _copies(features: Any, distance: float | None, run: Run) -> dict[str, Copied]:
-    """Return what finds copies by the features that were given."""
+    """Return the search for copies by the given features."""
     if distance is not None:
         number(distance, "distance")
     if features is None:
         if distance is not None:
-            raise ProtocolError(f"distance: expected features to measure it in (features), got only {distance:g}.")
+            raise ProtocolError(
+                f"distance: expected features in which it is measured (features), got only {distance:g}."
+            )
         return {}
     X = features_from(features, run.split.dataset, _n_listed(run))
     if distance:

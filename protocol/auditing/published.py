@@ -1,4 +1,4 @@
-"""Lists that toolkits publish, as far as they can be recognised: their sizes, overlaps and digests, not the lists."""
+"""Properties by which lists published with toolkits are recognised: sizes, overlaps and digests, not the lists."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -12,17 +12,17 @@ class PublishedLists:
     Parameters
     ----------
     name : str
-        As a sentence calls them.
+        Their name in sentences.
     protocol : str
-        The declared protocol that they follow, or are meant to follow.
+        The declared protocol that they implement, or are intended to implement.
     n_classes : int
-        The number of labels in a line.
+        The number of labels per line.
     sizes : mapping of str to int
-        By partition. Partitions that were not seen are left out.
+        Sizes by partition; unknown partitions are omitted.
     shared : mapping of (str, str) to int
-        How many items two partitions share. Pairs that were not counted are left out.
+        The number of items that two partitions share; unknown pairs are omitted.
     digests : mapping of str to str
-        By partition, what `digest_of_names` returns for the file names in the list.
+        By partition, the result of `digest_of_names` for the file names in the list.
     """
 
     name: str
@@ -76,4 +76,4 @@ PUBLISHED = (
         },
     ),
 )
-"""The lists that an audit knows."""
+"""The lists that an audit recognises."""

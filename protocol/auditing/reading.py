@@ -1,4 +1,4 @@
-"""Splits as users have them, in files or arrays, as runs to audit; nothing is judged here."""
+"""Read splits from files or arrays as runs to audit."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -17,26 +17,26 @@ from protocol.splits import PARTITIONS, SplitProtocol, places_of, read_parts
 
 _LARGEST = 2**63 - 1
 UNDECLARED = "from_lists"
-"""The protocol that declares nothing: any partition may share items with any other."""
+"""The protocol that declares nothing: partitions may overlap in any way."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One split to audit, with what is said of its making.
+    """One split to audit, with its declared protocol, seed and sizes.
 
     Parameters
     ----------
     file : str
-        Where it came from.
+        Its name, such as its file.
     split : Split
     name : str
-        Of its protocol.
+        Name of its protocol.
     seed : int or None
-        None: not known, or nothing is drawn.
+        None if it is not known, or nothing is drawn.
     sizes : mapping of str to int
-        Of the partitions that the protocol leaves open, as far as they are known.
+        Known sizes of the partitions that the protocol leaves open.
     given : path, or mapping of str to path or array_like
-        What it was read from: one file, or a list for each partition.
+        Its source: one file, or a list for each partition.
     """
 
     file: str
@@ -48,17 +48,17 @@ class Run:
 
     @property
     def protocol(self) -> SplitProtocol:
-        """What is declared."""
+        """The declared protocol."""
         return registry.get("split", self.name)
 
 
 def read_dataset(path: str | Path) -> Dataset:
-    """Read what the pipeline knows of a dataset: its ``items.h5``."""
+    """Read the properties of a dataset from its ``items.h5``."""
     items = storage.read(path)
     for name in ("ids", "class_names"):
         array = items.get(name)
         if array is None or array.ndim != 1 or array.dtype.kind != "S":
-            raise ProtocolError(f"{path}: {name}: expected texts (n,), got {_described(array)}.")
+            raise ProtocolError(f"{path}: {name}: expected strings (n,), got {_described(array)}.")
     try:
         ids, class_names = (np.char.decode(items[name], "utf-8") for name in ("ids", "class_names"))
     except UnicodeDecodeError as error:
@@ -83,26 +83,26 @@ def _described(array: NDArray | None) -> str:
 
 
 def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None = None) -> list[Run]:
-    """Return complete splits, each as a run.
+    """Read complete splits, each as a run.
 
     Parameters
     ----------
     splits : sequence of path, of object of `load_split`, or of mapping of str to array_like
-        Files as `protocol.splits.read_parts` reads them, or row numbers or ids by partition. A file of the pipeline
-        records the protocol, the sizes and the seed of its draw; and unless the dataset is known, its ``items.h5`` is
-        looked for in the folders above.
+        Files for `protocol.splits.read_parts`, or row numbers or ids by partition. A file of the pipeline records the
+        protocol, the sizes and the seed of its draw, and unless the dataset is known, its ``items.h5`` is searched for
+        in the folders above.
     dataset : Dataset
-        What is known of the dataset.
+        The known properties of the dataset.
     protocol : str or None
-        The protocol that is meant; None: the one that a file records, if it does.
+        The intended protocol; None: the one that a file records, if any.
 
     Raises
     ------
     ProtocolError
-        If a file can't be read, a split has no query or no database, or an item is none of the dataset's.
+        If a file can't be read, a split has no queries or no database, or an item is not in the dataset.
     """
     read: dict[Path, Dataset] = {}
-    runs: dict[str, Run] = {}  # a file that is given twice is one run
+    runs: dict[str, Run] = {}  # a file given twice is a single run
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
@@ -122,7 +122,7 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
 
 
 def _file_of(split: Any) -> tuple[Any, Path | None]:
-    """Return the file of a split and that of its dataset, as far as an argument names them."""
+    """Return the file of a split and that of its dataset, as far as the argument gives them."""
     if is_file(split):
         return split, None
     path = getattr(split, "path", None)
@@ -130,7 +130,7 @@ def _file_of(split: Any) -> tuple[Any, Path | None]:
 
 
 def _provenance(file: str | Path) -> dict[str, Any]:
-    """Return what a file of the pipeline records of its making: checked, since anybody may have written the file."""
+    """Return the provenance record of a file of the pipeline, after checking it, because files may be forged."""
     if Path(file).suffix.lower() != ".h5":
         return {}
     record = storage.read_provenance(file)
@@ -151,11 +151,11 @@ def _provenance(file: str | Path) -> dict[str, Any]:
 
 
 def _parts(split: Any, name: str) -> dict[str, NDArray]:
-    """Return the partitions of a split that is no file."""
+    """Return the partitions of a split that is not a file."""
     if not isinstance(split, Mapping):
         raise ProtocolError(
             f"{name}: expected a file, or a mapping of partition names to row numbers or ids, got "
-            f"{type(split).__name__}. The lists of one split are given by name: query=..., database=...."
+            f"{type(split).__name__}. Give the lists of one split by name: query=..., database=...."
         )
     for part in split:
         one_of(part, PARTITIONS, f"{name}: partition")
@@ -179,22 +179,22 @@ def _run(
 
 
 def read_lists(lists: Mapping[str, Any], dataset: Dataset, *, protocol: str | None = None) -> Run:
-    """Return a split that has a list for each partition.
+    """Read a split that consists of a list for each partition.
 
     Parameters
     ----------
     lists : mapping of str to path or array_like
-        By partition, as `items_from` takes them. A partition that is not in the mapping is not judged.
+        By partition, as for `items_from`. Partitions that are not in the mapping are not checked.
     dataset : Dataset
-        What is known of the dataset in addition to the lists.
+        The known properties of the dataset, in addition to the lists.
     protocol : str or None
-        The protocol that is meant.
+        The intended protocol.
 
     Raises
     ------
     ProtocolError
         If a list can't be read, the lists have labels for different numbers of classes, some have ids and some row
-        numbers, or an item is none of the dataset's.
+        numbers, or an item is not in the dataset.
     """
     name = protocol or UNDECLARED
     registry.get("split", name)
@@ -212,7 +212,7 @@ def _usable(split: Split, file: str) -> Split:
 
 
 def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
-    """Return the ``items.h5`` that a split was drawn from, where a folder above or its ``datasets`` holds it."""
+    """Return the ``items.h5`` from which a split was drawn, if it is in a folder above or in its ``datasets``."""
     for folder in splits.parents:
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
             if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
@@ -221,7 +221,7 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
 
 
 def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, names: Mapping[str, str]) -> Split:
-    """Return lists of ids, or of row numbers, as item numbers of one dataset."""
+    """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: items for part, (items, _) in lists.items() if len(items)}
     flags = {part: own for part, (_, own) in lists.items() if own is not None}
     widths = {names[part]: own.shape[1] for part, own in flags.items()}
@@ -241,8 +241,8 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
         return Split({part: rows(items, largest, names[part]) for part, items in arrays.items()}, dataset)
     if dataset.n_items is not None:
         raise ProtocolError(
-            f"{names[by_id[0]]}: expected row numbers, since the labels are in their order, got ids. Give the ids of "
-            "the dataset in that order as well (ids)."
+            f"{names[by_id[0]]}: expected row numbers, which determine the order of the labels, got ids. Give the ids "
+            "of the dataset in that order (ids)."
         )
     if len(by_id) < len(arrays):
         other = next(part for part in arrays if part not in by_id)
@@ -256,19 +256,19 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
     found = np.fromiter((number_of(name, len(numbers)) for name in items.tolist()), dtype=np.int64, count=len(items))
     bounds = np.cumsum([len(own) for own in arrays.values()])[:-1]
     parts = dict(zip(arrays, np.split(found, bounds), strict=True))
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # where each id is seen first
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # first occurrence of each id
     return Split(parts, _labelled(Dataset(ids=items[first]), parts, flags), flags)
 
 
 def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str, NDArray[np.bool_]]) -> Dataset:
-    """Return the dataset with the labels that lists have: of an item with several, the first."""
+    """Return the dataset with the labels in the lists; for an item with several, the first one."""
     if not flags or dataset.ids is None:
         return dataset
     n_items = len(dataset.ids)
     matrix = np.zeros((n_items, next(iter(flags.values())).shape[1]), dtype=np.bool_)
     labelled = np.zeros(n_items, dtype=np.bool_)
     for part in list(flags)[::-1]:
-        matrix[parts[part][::-1]] = flags[part][::-1]  # of an item that stands twice the last assignment stays
+        matrix[parts[part][::-1]] = flags[part][::-1]  # for an item that occurs twice, the last assignment wins
         labelled[parts[part]] = True
     one_each = all((own.sum(axis=1) == 1).all() for own in flags.values())
     y = matrix.argmax(axis=1) if one_each else matrix

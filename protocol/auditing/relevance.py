@@ -1,4 +1,4 @@
-"""Queries to which nothing is relevant, and what each convention of the field makes of them."""
+"""Find queries without relevant items, and describe how each convention of the field counts them."""
 
 from collections.abc import Mapping
 
@@ -13,24 +13,24 @@ _WHAT = {"zero": "counted as 0 by", "drop": "left out of the mean by"}
 
 
 def audit_relevance(split: Split) -> list[Finding]:
-    """Return a finding for test queries that share no label with any database item, where the labels are known."""
+    """Return a finding for test queries that share no label with any database item, if labels are known."""
     query, database = (split.dataset.class_labels(split[name]) for name in ("query", "database"))
     if query is None or database is None:
         return []
-    return _unanswered("By class labels", _without_shared_label(query, database), split.dataset.ids, split["query"])
+    return _unanswered("By class label", _without_shared_label(query, database), split.dataset.ids, split["query"])
 
 
 def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
-    """Return a finding for each ground truth under which queries have no relevant item.
+    """Return a finding for each ground truth in which queries have no relevant items.
 
     Parameters
     ----------
     truths : mapping
-        By ground truth, its arrays: neighbour lists (``indptr``), or labels.
+        The arrays of each ground truth, by name: neighbour lists (``indptr``), or labels.
     ids : ndarray, shape (n_queries,)
-        What the user calls the queries.
+        The names of the queries.
     split : str
-        The split protocol whose database it is.
+        The split protocol to which the database belongs.
     """
     made = []
     for name, arrays in truths.items():
@@ -38,12 +38,12 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, sp
             empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
         else:
             empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
-        made += _unanswered(f"Under {name}, {split} split", empty, ids, np.arange(len(ids)))
+        made += _unanswered(f"With the ground truth {name} on the split {split}", empty, ids, np.arange(len(ids)))
     return made
 
 
 def conventions_of_undefined() -> str:
-    """Return what each convention does with a query whose mAP is 0/0, in words."""
+    """Return how each convention counts a query whose average precision is 0/0, in words."""
     parts = []
     for rule, what in _WHAT.items():
         names = [one.name for one in CONVENTIONS if any(one.empty(metric) == rule for metric in one.called_map)]
@@ -52,7 +52,7 @@ def conventions_of_undefined() -> str:
 
 
 def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64]:
-    """Return the places of queries without a label that some database item has."""
+    """Return the positions of queries that share no label with any database item."""
     if query.ndim == 1:
         return np.flatnonzero(~np.isin(query, database))
     return np.flatnonzero(~(query & database.any(axis=0)).any(axis=1))

@@ -1,4 +1,4 @@
-"""Several runs of one protocol: whether they are draws of their own."""
+"""Check whether several runs of one protocol are independent draws."""
 
 import itertools
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _UNLIKELY = 1e-9
 
 
 def audit_runs(splits: Mapping[str, Split], protocol: SplitProtocol) -> dict[str, list[Finding]]:
-    """Return findings by run: a partition that another run has, too, or overlaps that chance does not make.
+    """Return findings by run: partitions identical to those of another run, or overlaps unlikely by chance.
 
-    Where nothing is drawn, as with official parts and lists, runs are alike by declaration.
+    If nothing is drawn, as for official parts and lists, runs are identical by declaration.
 
     Parameters
     ----------
     splits : mapping
-        By run, the splits of one dataset by one protocol.
+        The splits of one dataset by one protocol, by run.
     protocol : SplitProtocol
     """
     made: dict[str, list[Finding]] = {run: [] for run in splits}
@@ -33,7 +33,7 @@ def audit_runs(splits: Mapping[str, Split], protocol: SplitProtocol) -> dict[str
             if len(split[part]):
                 earlier = first.setdefault(array_digest(split[part]), run)
                 if earlier != run:
-                    what = f"This run has the {part} partition of another run"
+                    what = f"This run has the same {part} partition as another run"
                     made[run] += found("runs-not-independent", "error", 1, [earlier], what=what)
         if len(first) == len(splits) > 1:
             run = next(iter(splits))
@@ -42,16 +42,16 @@ def audit_runs(splits: Mapping[str, Split], protocol: SplitProtocol) -> dict[str
 
 
 def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Finding]:
-    r"""Return a finding if the runs' partitions share more, or fewer, items than independent draws would.
+    r"""Return a finding if the partitions of runs share more, or fewer, items than expected for independent draws.
 
     Two draws of :math:`a_c` and :math:`b_c` of the :math:`N_c` items of class c share :math:`\sum_c a_c b_c / N_c` on
-    average; how many all pairs of runs share is nearly Poisson, or narrower.
+    average; the total over all pairs of runs is approximately Poisson, or narrower.
     """
     dataset = splits[0].dataset
     if dataset.n_items is None or dataset.labelled is not None or (dataset.y is not None and dataset.y.ndim == 2):
         return []
     poisson = need("scipy.stats", "report").poisson
-    # One class where there are no labels.
+    # Without labels, all items are of one class.
     counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
     available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]
     shared, expected = 0, 0.0
@@ -60,5 +60,5 @@ def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Fin
         expected += float(np.sum(a_counts * b_counts / available))
     if min(poisson.cdf(shared, expected), poisson.sf(shared - 1, expected)) > _UNLIKELY:
         return []
-    what = f"The runs share {shared:,} items of their {part} partitions, where chance has {expected:,.0f}"
+    what = f"The {part} partitions of the runs share {shared:,} items, but {expected:,.0f} are expected by chance"
     return found("runs-not-independent", "error", len(splits), runs, what=what)

@@ -1,4 +1,4 @@
-"""What is audited: a split as it came, with all that is known of the dataset it divides."""
+"""The objects that an audit checks: a split in its original form, and the known properties of its dataset."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,26 +12,26 @@ from protocol.auditing.findings import Finding, Removal, found
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a split divides, as far as it is known.
+    """The known properties of the dataset that a split divides.
 
     Parameters
     ----------
     n_items : int or None
-        None: not known, as with lists alone, which name only what is in them.
+        None if it is not known, as for lists without ids or labels of the dataset.
     ids : ndarray of str, shape (n,), or None
-        By item number; None: the numbers are row numbers, and all there is to call items by.
+        By item number; None: items are named by their numbers, which are row numbers.
     y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
         Class labels by item number.
     labelled : ndarray of bool, shape (n,), or None
-        Which items' labels are known; None: all.
+        Items with known labels; None: all.
     class_names : sequence of str
-        Of class 0, 1, ...; empty: classes are called by their numbers.
+        Of class 0, 1, ...; empty: classes are named by their numbers.
     official : mapping of str to ndarray of int64
-        Row numbers of the parts that the dataset's makers named.
+        Row numbers of the dataset's official parts.
     digest : str or None
-        Of the file that all this was read from; what was drawn from that file can be drawn again.
+        Digest of the file from which this was read; splits that were drawn from that file can be drawn again.
     name : str or None
-        The registered dataset that the file was made from.
+        The registered dataset from which the file was created.
     """
 
     n_items: int | None = None
@@ -44,33 +44,33 @@ class Dataset:
     name: str | None = None
 
     def names(self, items: NDArray[np.int64]) -> list[str]:
-        """Return what the user calls items."""
+        """Return the names of items."""
         return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
 
     def class_labels(self, items: NDArray[np.int64]) -> NDArray | None:
-        """Return the labels of items, None where one is not known."""
+        """Return the labels of items, None if one is not known."""
         if self.y is None or (self.labelled is not None and not self.labelled[items].all()):
             return None
         return self.y[items]
 
 
 class Split:
-    """One run of a split as it came: partitions of item numbers, in which an item may stand twice.
+    """One run of a split in its original form: partitions of item numbers, which may contain duplicates.
 
     Parameters
     ----------
     parts : mapping of str to ndarray of int64
-        Item numbers by partition; a partition that is not in it was not given.
+        Item numbers by partition; partitions that were not given are missing.
     dataset : Dataset
     flags : mapping of str to ndarray of bool, shape (n, n_classes)
-        By partition, the labels as its list has them, a row an entry.
+        By partition, the labels in its list, one row per entry.
 
     Attributes
     ----------
     parts : dict of str to ndarray of int64
         Ascending, each item once.
     entries : mapping of str to ndarray of int64
-        As they came.
+        In their original order, with duplicates.
     """
 
     def __init__(
@@ -101,22 +101,22 @@ class Split:
         removals: Callable[[], Sequence[Removal]] | None = None,
         **words: str,
     ) -> list[Finding]:
-        """Return a finding about items, or about pairs of them, or nothing where there are none.
+        """Return a finding about items, or about pairs of them, or none if there are no items.
 
-        `removals` says how it is mended by removing items, where that mends it; see `Finding`.
+        `removals` returns the items to remove, if that fixes it; see `Finding`.
         """
         others = [] if partners is None else self.dataset.names(partners)
         names = self.dataset.names(items)
         return found(name, severity, len(items), names, partners=others, removals=removals, **words)
 
     def found_shared(self, name: str, severity: str, kept_in: str, left: str, /, **words: Any) -> list[Finding]:
-        """Return a finding about the items that two partitions share; to mend it, they are removed from `left`."""
+        """Return a finding about the items that two partitions share; the fix is to remove them from `left`."""
         items = self.shared(kept_in, left)
         return self.found(name, severity, items, removals=lambda: [Removal(left, items, kept_in)], **words)
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return as `numpy.unique`, which is ten times as slow on a million numbers."""
+    """Return the same as `numpy.unique`, which takes ten times as long for a million numbers."""
     ordered = np.sort(numbers)
     is_first = np.ones(len(ordered), dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]

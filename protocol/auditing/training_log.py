@@ -1,4 +1,4 @@
-"""Training logs: whether the score that is reported is the best of several evaluations on the test set."""
+"""Check training logs: whether the reported score is the best of several evaluations on the test set."""
 
 import math
 import re
@@ -18,22 +18,22 @@ from protocol.auditing.log_formats import Log, Series, read_log
 from protocol.checks import ProtocolError, counted
 
 _PERCENT = 100.0
-_DECIMALS = 6  # at the most, to which scores of a log are compared
-_NAMED = 3  # scores in a sentence
+_DECIMALS = 6  # maximum number of decimals for comparing scores
+_NAMED = 3  # maximum number of scores in a sentence
 
 
 class Reported:
-    """The score that a paper reports, with the decimals that it has.
+    """The score that a paper reports, with its precision.
 
     Parameters
     ----------
     value : float, int or str
-        As text it keeps its decimals: ``"0.800"`` is 0.7995 to 0.8005.
+        A string has a precision: ``"0.800"`` means 0.7995 to 0.8005.
 
     Raises
     ------
     ProtocolError
-        If it is no finite number.
+        If it is not a finite number.
     """
 
     def __init__(self, value: Any) -> None:
@@ -51,32 +51,32 @@ class Reported:
         self.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
 
     def matches(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score may stand for one or any of a log: equal to as many decimals as both have.
+        """Return whether the reported score may be that of a log: equal in as many decimals as both have.
 
-        A report in percent is compared with fractions, and the other way round.
+        Percentages are compared with fractions, and vice versa.
 
         Parameters
         ----------
         score : float or ndarray of float64
         values : ndarray of float64, shape (n,)
-            All scores of its kind in the log: they show how many decimals it has, and whether they are fractions.
+            All scores of this kind in the log, which show their number of decimals, and whether they are fractions.
         """
         half = 0.5 * max(10.0**-self.decimals, self._scale(values) * 10.0 ** -_decimals(values))
         return bool(np.any(self._distance(score, values) <= half * (1 + 1e-9)))
 
     def equals(self, score: float, values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score is one of a log in all its decimals. Parameters as of `matches`."""
+        """Return whether the reported score equals one of a log in all its decimals; parameters as for `matches`."""
         return bool(self._distance(score, values) <= 1e-9 * max(1, abs(self.value)))
 
     def is_coarse(self, values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score has no more decimals than the scores of a log."""
+        """Return whether the reported score has at most as many decimals as the scores of a log."""
         return 10.0**-self.decimals >= self._scale(values) * 10.0 ** -_decimals(values) * (1 - 1e-9)
 
     def _distance(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(np.asarray(score) * self._scale(values) - self.value)
 
     def _scale(self, values: NDArray[np.float64]) -> float:
-        """Return the factor from the scores of a log to the reported one: percent or fractions."""
+        """Return the factor between the scores of a log and the reported one, for percentages and fractions."""
         largest = float(np.abs(values).max())
         if largest <= 1 < abs(self.value):
             return _PERCENT
@@ -84,24 +84,24 @@ class Reported:
 
 
 def _decimals(values: NDArray[np.float64]) -> int:
-    """Return how many decimals the scores of a log have."""
+    """Return the number of decimals of the scores in a log."""
     return next((n for n in range(_DECIMALS) if np.allclose(np.round(values, n), values, rtol=0, atol=1e-9)), _DECIMALS)
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """A test score: its evaluations, and the best of them or of those that the log keeps the best of.
+    """A test score: its evaluations, and the best of them, which the log itself may track.
 
     Parameters
     ----------
     name, step : str
     steps, values : ndarray of float64, shape (n,)
-        Empty where the log has the best only.
+        Empty if the log contains only the best score.
     best : float
     at : str
-        Where the best is, for the reader.
+        The location of the best score, for the reader.
     series : Series
-        Where it is from.
+        The series in the log.
     """
 
     name: str
@@ -124,16 +124,16 @@ class _Judged:
 
     @property
     def what(self) -> str:
-        """The evaluations, the best, the last, and the gap between the two, in a clause."""
+        """A clause with the number of evaluations, the best and the last score, and their difference."""
         if not len(self.values):
-            return f"{self.name} is the best of several evaluations, {_text(self.best)}; the log does not have the last"
+            return f"{self.name} is the best of several evaluations, {_text(self.best)}; the log lacks the last one"
         n, last = len(self.values), float(self.values[-1])
         times = "once" if n == 1 else f"{n:,} times"
         end, gap = f"{self.step} {self.steps[-1]:.15g}", _text(self.best - last)
         which = "last with a finite score" if self.ends_missing else "last"
         return (
             f"{self.name} is evaluated on the test set {times} in this log: the best is {_text(self.best)} "
-            f"({self.at}), the {which} {_text(last)} ({end}), a gap of {gap}"
+            f"({self.at}), the {which} {_text(last)} ({end}), a difference of {gap}"
         )
 
     def found(self, severity: str, verdict: str) -> list[Finding]:
@@ -142,28 +142,28 @@ class _Judged:
 
 
 def audit_training_log(log: Log, reported: Reported | None = None) -> list[Finding]:
-    """Return a finding for each test score of which the best of several evaluations is, or may be, reported.
+    """Return a finding for each test score if the best of several evaluations is, or may be, the reported one.
 
     Parameters
     ----------
     log : Log
     reported : Reported or None
-        None: not known.
+        None if it is not known.
 
     Returns
     -------
     list of Finding
-        An error where the reported score is the best and not the last. A warning where it can't be told: no score is
-        given and the last is not the best or not finite, the given one is neither, it has too few decimals, or the log
-        has the best only. Nothing for a single evaluation, where the reported score is the last one, or that of the
-        step which is best on the validation set.
+        An error if the reported score is the best and not the last one. A warning if this is undecidable: no score is
+        given and the last one is not the best or not finite, the given one is neither, it has too few decimals, or the
+        log contains only the best. Nothing for a single evaluation, or if the reported score is the last one or that of
+        the step with the best validation score.
     """
     judged = _judged(log)
     if reported is None:
         return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log, one))]
     compared = [(one, *_compared(one, log, reported)) for one in judged]
     kinds = {kind for _, kind, _ in compared}
-    is_last = bool(kinds & {"honest", "doubtful"})  # of one of the scores, perhaps
+    is_last = bool(kinds & {"honest", "doubtful"})  # possibly of one of the scores
     severities = {
         "doubtful": "warning",
         "best": "warning" if is_last else "error",
@@ -179,15 +179,15 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
 
 
 def _undecided(one: _Judged) -> bool:
-    """Return whether it makes a difference which evaluation is reported."""
+    """Return whether it matters which evaluation is reported."""
     return not len(one.values) or one.best > one.values[-1] or one.ends_missing
 
 
 def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
-    """Return what the reported score is to a score of the log, and the verdict in a clause.
+    """Compare the reported score with a score in the log; return a category and the verdict in a clause.
 
-    It is ``"honest"`` if it is the last one, or of the step that is best on the validation set; ``"doubtful"`` if that
-    can't be told; ``"best"``; or ``"other"``.
+    The category is ``"honest"`` if it is the last one, or that of the step with the best validation score;
+    ``"doubtful"`` if this is undecidable; ``"best"``; or ``"other"``.
     """
     if not len(one.values):
         return "other", _unknown(log, one)
@@ -205,7 +205,7 @@ def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
         coarse = f"the reported {reported.text} has" if reported.is_coarse(one.values) else "the log has"
         return (
             "doubtful",
-            f"{coarse} too few decimals to tell the best ({one.best:g}, {one.at}) from {which} ({score:g})",
+            f"{coarse} too few decimals to distinguish the best ({one.best:g}, {one.at}) from {which} ({score:g})",
         )
     if one.ends_missing and reported.matches(last, one.values):
         return (
@@ -218,16 +218,16 @@ def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
 
 
 def _unknown(log: Log, one: _Judged) -> str:
-    """Return what may be reported, where that is not known."""
+    """Return the verdict if the reported score is not known."""
     if one.ends_missing:
         return "the last evaluation has no finite score, so an earlier one may be reported"
     if any(series.role == "best" for series in log.series):
-        return "the log keeps the best one, and whether that is reported is not known"
-    return "which of them is reported is not known"
+        return "the log tracks the best one, and it is not known whether that one is reported"
+    return "it is not known which of them is reported"
 
 
 def _judged(log: Log) -> list[_Judged]:
-    """Return the test scores of a log, each with the best that the log itself keeps of it; and what it keeps alone."""
+    """Return the test scores of a log with their best values, and best scores that the log tracks on their own."""
     bests = [series for series in log.series if series.role == "best" and len(series.values)]
     tests = [series for series in log.series if series.role == "test" and len(series.values)]
     by_words = defaultdict(list)
@@ -237,10 +237,10 @@ def _judged(log: Log) -> list[_Judged]:
     for series in tests:
         values, steps = series.values, series.steps
         best, at = float(values.max()), f"{log.step} {steps[values.argmax()]:.15g}"
-        for kept in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
-            used.add(kept.name)
-            if kept.values.max() > best:
-                best, at = float(kept.values.max()), f"kept as {kept.name}"
+        for tracked in bests if len(bests) == len(tests) == 1 else by_words[_words(series)]:
+            used.add(tracked.name)
+            if tracked.values.max() > best:
+                best, at = float(tracked.values.max()), f"tracked as {tracked.name}"
         judged.append(_Judged(series.name, log.step, steps, values, best, at, series))
     nothing = np.empty(0)
     alone = [series for series in bests if series.name not in used]
@@ -248,13 +248,13 @@ def _judged(log: Log) -> list[_Judged]:
 
 
 def _words(series: Series) -> tuple[str, ...]:
-    """Return the words of a name that a score shares with the best that is kept of it."""
+    """Return the words that the name of a score shares with the name of its tracked best."""
     words = re.split(r"[\W_]+", series.name.lower())
     return tuple(word for word in words if word not in ("best", "max", "test"))
 
 
 def _validated(log: Log, judged: _Judged) -> list[int]:
-    """Return the evaluations at the steps that are best on the validation set."""
+    """Return the evaluations at the steps with the best validation scores."""
     places: list[int] = []
     for one in log.series:
         is_its = one.owner in ("", judged.series.owner) and one.run == judged.series.run
@@ -268,7 +268,7 @@ def _text(score: float) -> str:
 
 
 def about_log(log: Log, reported: Reported | None) -> list[str]:
-    """Return sentences about what a log holds, and what could not be checked."""
+    """Return sentences about the content of a log, and the checks that were not possible."""
     tests = [series for series in log.series if series.role == "test"]
     tests = tests or [series for series in log.series if series.role == "best"]
     described = [_described(log, series) for series in tests[:_NAMED]]
@@ -278,19 +278,19 @@ def about_log(log: Log, reported: Reported | None) -> list[str]:
     )
     validation = [series.name for series in log.series if series.role == "validation"]
     if validation:
-        sentences.append(f"Taken as scores on a validation set, by their names: {', '.join(validation[:_NAMED])}")
+        sentences.append(f"Assumed to be validation scores, by their names: {', '.join(validation[:_NAMED])}")
     missing = []
     if not any(len(series.values) for series in tests):
         missing.append("selection-on-test (needs a column of test scores: FILE:COLUMN)")
     elif reported is None and any(len(series.values) > 1 for series in tests):
         missing.append("which evaluation is reported (needs the reported score)")
     elif reported is not None and not any(_has(reported, series) for series in log.series):
-        missing.append(f"how the reported {reported.text} came about, as this log does not have it")
+        missing.append(f"the origin of the reported {reported.text}, which is not in this log")
     return [*sentences, f"Not checked: {'; '.join(missing)}"] if missing else sentences
 
 
 def _has(reported: Reported, series: Series) -> bool:
-    """Return whether a test score, or the best of it, may be the reported one."""
+    """Return whether a test score, or its best value, may be the reported one."""
     is_test = series.role in ("test", "best") and len(series.values) > 0
     return is_test and reported.matches(series.values, series.values)
 
@@ -300,11 +300,11 @@ def _described(log: Log, series: Series) -> str:
     text = f"{series.name}, {counted(n, 'evaluation')}"
     if n:
         text += f" ({log.step} {series.steps[0]:.15g}" + (f" to {series.steps[-1]:.15g})" if n > 1 else ")")
-    return text + (f", {series.n_missing:,} without a finite score left out" if series.n_missing else "")
+    return text + (f", {series.n_missing:,} without a finite score omitted" if series.n_missing else "")
 
 
 def read_logs(files: Any) -> dict[str, Log]:
-    """Return the training logs of one or several files, each perhaps with the name of a column, ``F:column``.
+    """Read training logs from one or several files, each optionally with the name of a column, ``F:column``.
 
     Raises
     ------
@@ -319,7 +319,7 @@ def read_logs(files: Any) -> dict[str, Log]:
 
 
 def file_and_column(file: Any) -> tuple[Path, str | None]:
-    """Return the path and the column of ``F:column``; a file of that very name comes first."""
+    """Return the path and the column in ``F:column``; an existing file with this complete name takes precedence."""
     path, mark, column = str(file).rpartition(":")
     try:
         whole = not mark or not path or not column or Path(file).exists()

@@ -1,4 +1,4 @@
-"""Findings as text, Markdown, HTML, JSON and CSV: for a terminal, a pull request, a notebook and a script."""
+"""Write findings as text, Markdown, HTML, JSON and CSV."""
 
 import json
 import textwrap
@@ -14,11 +14,11 @@ from protocol.auditing.kinds import KINDS
 from protocol.checks import printable
 from protocol.storage import replacing
 
-COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment")
-"""Of the CSV file."""
-KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment")
-"""Of a JSON object, with all items."""
-_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to mend it", "in the papers")
+COLUMNS = ("file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment")
+"""Columns of the CSV file."""
+KEYS = ("file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment")
+"""Keys of a JSON object, which lists all items."""
+_HEADER = ("severity", "finding", "count", "examples", "consequence", "how to fix it", "in the papers")
 _WIDTH = 100
 _COLOURS = {"error": "\x1b[31m", "warning": "\x1b[33m", "information": "\x1b[36m", "clean": "\x1b[32m"}
 _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -30,30 +30,30 @@ _ORDER = {kind.name: place for place, kind in enumerate(KINDS)}
 
 
 def ordered(findings: Mapping[str, Sequence[Finding]]) -> Iterator[tuple[str, Finding]]:
-    """Yield each file with each of its findings: errors first, then in the order of the kinds."""
+    """Yield each file with each of its findings, ordered by severity and then by kind."""
     for file, made in findings.items():
         for finding in sorted(made, key=lambda one: (SEVERITIES.index(one.severity), _ORDER[one.name])):
             yield file, finding
 
 
 def records(findings: Mapping[str, Sequence[Finding]]) -> list[dict[str, Any]]:
-    """Return one record a finding, its keys are `KEYS`."""
+    """Return one record for each finding, with the keys `KEYS`."""
     return [
         {
             "file": file,
             "finding": one.name,
             **{key: getattr(one, key) for key in ("severity", "count")},
             **{key: list(getattr(one, key)) for key in ("items", "partners")},
-            **{key: getattr(one, key) for key in ("consequence", "mending", "treatment")},
+            **{key: getattr(one, key) for key in ("consequence", "fix", "treatment")},
         }
         for file, one in ordered(findings)
     ]
 
 
 def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as CSV, with a checksum: one row each, the file they were made in, examples joined by commas."""
+    """Write findings as CSV with a checksum, one row each; examples are joined by commas."""
     rows = [
-        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.mending, one.treatment)
+        (file, one.name, one.severity, one.count, ", ".join(one.examples), one.consequence, one.fix, one.treatment)
         for some in findings
         for file, one in ordered(some)
     ]
@@ -61,12 +61,12 @@ def write_findings(path: str | Path, *findings: Mapping[str, Sequence[Finding]])
 
 
 def as_json(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return findings as a JSON list of objects, one each."""
+    """Return findings as a JSON list of objects."""
     return json.dumps(records(findings), indent=2, ensure_ascii=False)
 
 
 def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Write findings as a file of JSON; see `as_json`."""
+    """Write findings as a JSON file; see `as_json`."""
     with replacing(path) as temporary:
         temporary.write_text(as_json(findings) + "\n", encoding="utf-8")
 
@@ -74,16 +74,16 @@ def write_json(path: str | Path, findings: Mapping[str, Sequence[Finding]]) -> N
 def text(
     findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING, *, colour: bool = False
 ) -> str:
-    """Return findings for a terminal: a heading a file, a paragraph a finding, the sum at the end.
+    """Return findings for a terminal: a heading for each file, a paragraph for each finding, and the totals.
 
     Parameters
     ----------
     findings : mapping
-        By file.
+        Findings by file.
     about : mapping
-        Sentences to put under the heading, by file.
+        Sentences below the heading, by file.
     colour : bool, default=False
-        Whether to use the terminal's colours.
+        Whether to use terminal colours.
     """
 
     def painted(words: str, *codes: str) -> str:
@@ -98,13 +98,13 @@ def text(
         for _, one in ordered({file: made}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
-            said = (_named(one), one.consequence, f"To mend it: {one.mending}", f"Papers: {one.treatment}")
-            parts += [_paragraph(words, 11) for words in said if words]
+            lines = (_named(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
+            parts += [_paragraph(line, 11) for line in lines if line]
     return "\n".join([*parts, "", summary(findings)])
 
 
 def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
-    """Return findings for a pull request: a table a file, the sum at the end; parameters as `text`."""
+    """Return findings for a pull request: a table for each file, and the totals; parameters as for `text`."""
     parts = []
     for file, made in findings.items():
         parts += [
@@ -119,7 +119,7 @@ def markdown(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequ
 
 
 def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence[str]] = _NOTHING) -> str:
-    """Return findings for a notebook: a table a file, the sum at the end; parameters as `text`."""
+    """Return findings for a notebook: a table for each file, and the totals; parameters as for `text`."""
     parts = []
     for file, made in findings.items():
         parts.append(_element("p", _element("b", escape(printable(file)))))
@@ -132,12 +132,12 @@ def html(findings: Mapping[str, Sequence[Finding]], about: Mapping[str, Sequence
 
 
 def _sentences(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
-    """Return the sentences about a split; the last one says what was not checked, and whether the rest is clean."""
+    """Return the sentences about a split; the last one lists the checks that were not possible."""
     if not _is_clean(made):
         return list(about)
     unseen = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
-    said = "; ".join([f"{_CLEAN}, of what was checked", *(f"not checked: {line}" for line in unseen)])
-    return [*(line for line in about if not line.startswith(NOT_CHECKED)), said]
+    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in unseen)])
+    return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 
 def _is_clean(made: Sequence[Finding]) -> bool:
@@ -145,8 +145,8 @@ def _is_clean(made: Sequence[Finding]) -> bool:
 
 
 def _cells(finding: Finding, name: str) -> tuple[str, ...]:
-    """Return a finding's row of a table, under `_HEADER`."""
-    words = (finding.consequence, finding.mending, finding.treatment)
+    """Return the row of a finding, with the columns `_HEADER`."""
+    words = (finding.consequence, finding.fix, finding.treatment)
     return finding.severity, name, f"{finding.count:,}", _named(finding), *words
 
 
@@ -156,7 +156,7 @@ def _element(tag: str, content: str) -> str:
 
 
 def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return how many findings there are, in one line.
+    """Return the number of findings, in one line.
 
     Examples
     --------
@@ -165,13 +165,13 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
     """
     severities = [one.severity for _, one in ordered(findings)]
     counts = {what: severities.count(what) for what in ("error", "warning")}
-    said = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items()]
+    totals = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items()]
     n_informing = severities.count("information")
-    return ", ".join([*said, f"{n_informing} for information"] if n_informing else said)
+    return ", ".join([*totals, f"{n_informing} for information"] if n_informing else totals)
 
 
 def _named(finding: Finding) -> str:
-    """Return the examples in one line, with dots where there are more."""
+    """Return the examples in one line, followed by dots if there are more."""
     more = ", ..." if finding.count > len(finding.examples) > 0 else ""
     return ", ".join(map(printable, finding.examples)) + more
 

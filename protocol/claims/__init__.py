@@ -1,4 +1,4 @@
-"""The ledger of claims: what the papers state, decided by computing it."""
+"""The ledger of claims: statements of the papers, checked by computation."""
 
 from protocol.claims._claim import STATUSES, Claim, Evidence, Verdict
 from protocol.claims._results import Results

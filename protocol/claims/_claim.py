@@ -1,4 +1,4 @@
-"""What a claim is, and how its status follows from what was computed."""
+"""Claims, and the derivation of their status from computed evidence."""
 
 import inspect
 import operator
@@ -31,7 +31,7 @@ STATUSES = (
 )
 
 AS_PRINTED = "as printed"
-"""The reading that a paper itself states; others are conventions that it leaves open, or repairs of it."""
+"""The reading that a paper itself states; other readings are conventions that it does not define, or corrections."""
 
 BETWEEN_READINGS = " | "
 """Separates the values under one reading from those under the next, in text."""
@@ -39,19 +39,19 @@ BETWEEN_READINGS = " | "
 RELATIONS = MappingProxyType({"<=": operator.le, "<": operator.lt})
 
 Values = Mapping[str, Any]
-"""Numbers by name; a value may be a list, or a mapping of its own."""
+"""Numbers by name; a value may also be a list or a mapping."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a check computed.
+    """The values that a check computed.
 
     Parameters
     ----------
     by_reading : mapping of str to Values
-        Values under each reading of the claim; `AS_PRINTED` is the paper's own.
+        Values under each reading of the claim; `AS_PRINTED` is that of the paper.
     substitute : str
-        What replaces the paper's own data, features or networks, such as "GIST for AlexNet"; empty if nothing does.
+        The substitute for the paper's data, features or networks, such as "GIST for AlexNet"; empty if there is none.
     """
 
     by_reading: Mapping[str, Values]
@@ -59,24 +59,24 @@ class Evidence:
 
     @classmethod
     def as_printed(cls, values: Values, *, substitute: str = "") -> Self:
-        """Return evidence for the claim as the paper states it; no values: no evidence."""
+        """Return evidence for the claim as the paper states it; without values, there is no evidence."""
         return cls({AS_PRINTED: values} if values else {}, substitute)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim.
+    """The result of judging a claim.
 
     Parameters
     ----------
     status : str
         One of `STATUSES`.
     evidence : Evidence
-        What was computed.
+        The computed values.
     reading : str
-        The reading that was judged.
+        The reading by which the claim was judged.
     parts : mapping of str to bool or None
-        Whether each expected value holds under that reading; None where there is nothing to compare it with.
+        Whether each part holds under that reading; None if there is no computed value.
     """
 
     status: str
@@ -85,12 +85,12 @@ class Verdict:
     parts: Mapping[str, bool | None]
 
     def named(self, holds: bool | None) -> list[str]:
-        """Return the names of the parts that hold (True), that do not (False), or that were not run (None)."""
+        """Return the names of the parts that hold (True), do not hold (False), or were not run (None)."""
         return [name for name, found in self.parts.items() if found is holds]
 
     @property
     def summary(self) -> str:
-        """How many parts hold, under which reading and on which substitute."""
+        """The number of parts that hold, the reading and the substitute, as text."""
         text = f"{len(self.named(True))} of {len(self.parts)} parts hold" if len(self.parts) > 1 else ""
         if len(self.parts) > 1 and self.named(None):
             text += f", {len(self.named(None))} not run"
@@ -104,33 +104,34 @@ class Verdict:
 class Claim:
     """A statement of a paper, and the check that decides it.
 
-    Each expected value is a part of the claim, and is judged alone: it holds, it does not, or it was not run. A claim
-    all of whose parts hold is proved or replicated; one none of whose parts holds is refuted or not replicated; if some
-    hold and some do not, or some were not run, it is decided partly.
+    Each expected value is a part of the claim and is judged separately: it holds, does not hold, or was not run. If all
+    parts hold, the claim is proved or replicated; if no part holds, it is refuted or not replicated; otherwise, or if
+    some parts were not run, it is decided in part.
 
     Parameters
     ----------
     id, paper, place, statement : str
-        Its number in the list of claims, where the paper states it, and what it says, in our words.
+        The claim's number in the list of claims, the paper, the place in the paper, and the statement in our words.
     expected : mapping of str to number, list or mapping
-        What the paper prints or implies, by part. A computed value of the same name is compared with it.
+        The value of each part that the paper prints or implies. It is compared with the computed value of the same
+        name.
     check : callable
-        Takes the `Results` and returns `Values`, or `Evidence` if the claim can be read in several ways or the values
-        come from a substitute. Names that are not in `expected` are only shown. A name that is missing leaves the part
-        undecided. Its docstring says how the claim is checked.
+        A function of the `Results` that returns `Values`, or `Evidence` if the claim has several readings or the values
+        come from a substitute. Names that are not in `expected` are only shown. If a name is missing, the part is
+        undecided. The docstring of the function describes how the claim is checked.
     proof : bool
         Whether the check is a proof (arithmetic, enumeration, a counter-example) or a replication, which depends on
         data.
     relation : {"=", "<=", "<"}
-        How each computed value has to compare with what is expected.
+        The required relation of each computed value to the expected one.
     within : float or mapping of str to float
-        The tolerance, in the sense of the relation; by name where it differs, 0 for those not named.
+        The tolerance of the relation; by name if it differs, with 0 for names that are missing.
     needs : str
-        What is missing for the parts that are not run.
+        What would be needed to run the parts that are not run.
     note : str
-        What explains the status: the smallest example, misprints, our reading.
+        An explanation of the status: the smallest example, misprints, our reading.
     errata : tuple of str
-        The errata of the list that bear on the claim.
+        The errata in the list of claims that concern this claim.
     """
 
     id: str
@@ -148,19 +149,19 @@ class Claim:
 
     @property
     def method(self) -> str:
-        """How the claim is checked, in a sentence."""
+        """A sentence about how the claim is checked."""
         return " ".join((inspect.getdoc(self.check) or "").split())
 
     def judge(self, results: Results) -> Verdict:
-        """Compute and compare; what the check raises goes through: a defect, or a table that can't be read."""
+        """Compute and compare. Errors of the check, such as an unreadable table, are not caught."""
         found = self.check(results)
         return self.verdict(found if isinstance(found, Evidence) else Evidence.as_printed(found))
 
     def verdict(self, evidence: Evidence) -> Verdict:
-        """Compare evidence with what is expected.
+        """Compare evidence with the expected values.
 
-        A claim with evidence for the paper's own reading is judged on that; another on the reading with the most parts
-        that hold.
+        A claim is judged by the paper's own reading if there is evidence for it, otherwise by the reading with the most
+        parts that hold.
         """
         by_reading = {reading: self._parts(values) for reading, values in evidence.by_reading.items()}
         if AS_PRINTED in by_reading or not by_reading:
@@ -171,11 +172,11 @@ class Claim:
         return Verdict(self._status(list(parts.values()), bool(evidence.substitute)), evidence, reading, parts)
 
     def tolerance(self, name: str) -> float:
-        """Return how far a computed value may be off, by the name of the part."""
+        """Return the tolerance of a part, given its name."""
         return self.within.get(name, 0.0) if isinstance(self.within, Mapping) else self.within
 
     def agreeing(self, evidence: Evidence) -> list[str]:
-        """Return the readings under which every part holds."""
+        """Return the readings under which all parts hold."""
         return [name for name, values in evidence.by_reading.items() if all(self._parts(values).values())]
 
     def _status(self, parts: Sequence[bool | None], on_a_substitute: bool) -> str:
@@ -213,7 +214,7 @@ def leaves(value: Any) -> Iterator[float]:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's title, and its claims in the order of their entry."""
+    """The title of a paper, and its claims in the order of registration."""
 
     title: str
     claims: list[Claim] = field(default_factory=list)
@@ -229,16 +230,16 @@ class Paper:
         proof: bool | None = None,
         **more: Any,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return a decorator that enters a claim with its check.
+        """Return a decorator that registers a claim with its check.
 
         Parameters
         ----------
         number, place, statement, expected, **more
             As in `Claim`.
         data : bool
-            Whether the check takes the results.
+            Whether the check has the results as its argument.
         proof : bool, optional
-            As in `Claim`; by default, a check that takes no results is a proof.
+            As in `Claim`; by default, a check without results is a proof.
         """
 
         def enter(check: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Rankings made by hand or at random, for claims that need no data."""
+"""Hand-made and random rankings, for claims that require no data."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,13 +11,13 @@ from protocol.ranking import HammingCounts, LabelRelevance, count
 
 
 def histograms(retrieved: ArrayLike, relevant: ArrayLike | Mapping[int, ArrayLike], **more: Any) -> HammingCounts:
-    """Return counts of one query, or more, from items and relevant items at each distance."""
+    """Return counts of one or more queries from the numbers of items and relevant items at each distance."""
     by_level = relevant if isinstance(relevant, Mapping) else np.atleast_2d(np.asarray(relevant))
     return HammingCounts.from_histograms(np.atleast_2d(np.asarray(retrieved)), by_level, **more)
 
 
 def untied(signs: str) -> HammingCounts:
-    """Return a ranking without ties, such as ``++--+``: a distance for each rank."""
+    """Return a ranking without ties, such as ``++--+``, with a distance for each rank."""
     return histograms(np.ones(len(signs), dtype=int), [int(sign == "+") for sign in signs])
 
 
@@ -27,7 +27,7 @@ def value(counts: HammingCounts, name: str, **options: Any) -> float:
 
 
 def per_query(counts: HammingCounts, name: str, **options: Any) -> NDArray[np.float64]:
-    """Return a metric of each query."""
+    """Return the value of a metric for each query."""
     return metrics.evaluate(counts, [name], **options)[name]
 
 
@@ -54,7 +54,7 @@ def random_counts(seed: int, n_bits: int, *, extension: str = "none", extension_
 
 
 def small_ties(most: int, n_distances: int, levels: Sequence[int]) -> Iterator[list[list[int]]]:
-    """Yield every list of ties with at most `most` items each, an item given by its level and sorted in its tie."""
+    """Yield all lists of ties with at most `most` items each; an item is given by its level, and ties are sorted."""
     ties = [list(tie) for n in range(most + 1) for tie in np.ndindex(*[len(levels)] * n) if list(tie) == sorted(tie)]
     for chosen in np.ndindex(*[len(ties)] * n_distances):
         yield [[levels[item] for item in ties[number]] for number in chosen]

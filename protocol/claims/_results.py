@@ -1,4 +1,4 @@
-"""The results that data claims are judged on: summary tables of runs, and the kept ones."""
+"""The results by which data claims are judged: summary tables of experiments, and stored reference results."""
 
 import csv
 from collections.abc import Iterable, Iterator
@@ -11,14 +11,14 @@ from protocol.checksums import verify
 
 CELL = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "extension", "extension_bits", "metric")
 _NUMBERS = {"n_bits": int, "extension_bits": int, "n_runs": int, "mean": float}
-_PLAIN = {"extension": "none", "extension_bits": "0"}  # tables without extension codes may leave the columns out
+_PLAIN = {"extension": "none", "extension_bits": "0"}  # tables without extension codes may lack these columns
 _NEEDED = {*CELL, "mean", "n_runs"} - set(_PLAIN)
 _DATASET_COLUMNS = ["dataset", "statistic", "value"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A mean over runs of one metric: the cell of the grid, and the folder its table stands in."""
+    """The mean of one metric over runs, with the combination that it belongs to, and the folder of its table."""
 
     folder: str
     dataset: str
@@ -35,13 +35,13 @@ class Row:
 
 
 class Results:
-    """Rows of summary tables, read when the first check asks for some.
+    """Rows of summary tables, read when they are first needed.
 
     Parameters
     ----------
     tables : iterable of Path
         CSV files. Those with the columns of an experiment's ``summary.csv`` give rows; the extension columns may be
-        missing. Those with ``dataset,statistic,value`` give counts of loaded data. Others are left out.
+        missing. Those with ``dataset,statistic,value`` give counts of loaded data. Other files are ignored.
     """
 
     def __init__(self, tables: Iterable[str | Path] = ()) -> None:
@@ -61,18 +61,21 @@ class Results:
         """
         folder = Path(folder)
         if not folder.is_dir():
-            raise ProtocolError(f"{folder}: no such folder of results; run an experiment first, or give --results DIR")
+            raise ProtocolError(
+                f"{folder}: expected a folder of results, got no such folder. Run an experiment first, or give "
+                "--results DIR."
+            )
         patterns = "summary.csv", "*/summary.csv", "reference/*/*.csv"
         return cls(path for pattern in patterns for path in sorted(folder.glob(pattern)))
 
     def rows(self, **cell: Any) -> list[Row]:
-        """Return the rows of a cell: each keyword is a column, its value what it has to be or a collection of such.
+        """Return the rows of a combination: each keyword is a column, with the required value or several values.
 
-        A cell that is in several tables with the same mean comes from the first alone.
+        A combination that is in several tables with the same mean is returned from the first one only.
         """
-        wanted = {name: value if isinstance(value, tuple | list | set) else (value,) for name, value in cell.items()}
+        allowed = {name: value if isinstance(value, tuple | list | set) else (value,) for name, value in cell.items()}
         found = (
-            row for row in self._content()[0] if all(getattr(row, name) in value for name, value in wanted.items())
+            row for row in self._content()[0] if all(getattr(row, name) in value for name, value in allowed.items())
         )
         unique: dict[tuple[Any, ...], Row] = {}
         for row in found:
@@ -80,7 +83,7 @@ class Results:
         return list(unique.values())
 
     def statistic(self, dataset: str, name: str) -> float | None:
-        """Return what loaded data were counted to hold; None where nobody has counted."""
+        """Return a statistic of loaded data; None if it was not counted."""
         return self._content()[1].get((dataset, name))
 
     def _content(self) -> tuple[list[Row], dict[tuple[str, str], float]]:
@@ -109,11 +112,11 @@ def _read_table(path: Path, rows: list[Row], statistics: dict[tuple[str, str], f
                     f"{', '.join(columns) or 'an empty file'}. Make it again with `snakemake -- metrics`."
                 )
     except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: can't be read as a table: {error}") from error
+        raise ProtocolError(f"{path}: expected a readable table, got an error: {error}") from error
 
 
 def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
-    """Yield the rows of a table but for those without a mean: there the metric was undefined in every run."""
+    """Yield the rows of a table, except those without a mean, whose metric was undefined in every run."""
     for content in table:
         if content["mean"] == "":
             continue
@@ -125,6 +128,6 @@ def _rows(path: Path, table: "csv.DictReader[str]") -> Iterator[Row]:
             )
         except ValueError as error:
             raise ProtocolError(
-                f"{path}, line {table.line_num}: expected numbers under {', '.join(_NUMBERS)}, got "
+                f"{path}: line {table.line_num}: expected numbers under {', '.join(_NUMBERS)}, got "
                 f"{', '.join(str(cells[name]) for name in _NUMBERS)}. Make it again with `snakemake -- metrics`."
             ) from error

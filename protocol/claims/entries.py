@@ -1,4 +1,4 @@
-"""The ledger: every claim with what it was found to be."""
+"""The ledger: all claims with their status."""
 
 import json
 import math
@@ -17,7 +17,7 @@ _PAPERS = (mlgap.PAPER, evaluation_metrics.PAPER, ramap.PAPER, talr_experiments.
 
 
 def all_claims() -> list[Claim]:
-    """Return every claim, paper after paper."""
+    """Return all claims, paper by paper."""
     return [claim for paper in _PAPERS for claim in paper.claims]
 
 
@@ -27,29 +27,29 @@ _DEFAULT = Path("results")
 def ledger(
     results: str | Path | None = None, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
 ) -> list[dict[str, str]]:
-    """Return every claim with what its check finds.
+    """Return all claims with the results of their checks.
 
     Parameters
     ----------
     results : str or Path, optional
-        A folder of results, from which each experiment's ``summary.csv`` and the stored reference results in
-        ``reference/`` are read. By default ``results``; if there is no such folder, no data.
+        A folder of results, from which the ``summary.csv`` of each experiment and the stored reference results in
+        ``reference/`` are read. The default is ``results``; if that folder does not exist, there are no data.
     only : collection of str
-        The ids of some claims; all if empty.
+        The ids of the claims to judge; all if empty.
     progress : callable, optional
-        Called with the number of claims done and that of all.
+        Called with the number of judged claims and the number of all claims.
 
     Returns
     -------
     list of dict
-        One for each claim, its keys `FIELDS`, all of them text. ``parts`` says how many of the claim's parts hold. A
-        note has a line each for how the claim is checked, what it holds with, what does not hold or is missing, what
-        explains the status, and the errata.
+        One for each claim, with the keys `FIELDS` and text values. ``parts`` describes how many of the claim's parts
+        hold. A note has separate lines for the method of the check, the readings and parts that hold or do not hold,
+        missing parts, the explanation of the status, and the errata.
 
     Raises
     ------
     ProtocolError
-        If the folder is not there, a table in it can't be read, or an id is unknown.
+        If the folder does not exist, a table in it can't be read, or an id is unknown.
     """
     if results is None and not _DEFAULT.is_dir():
         return judge(Results(()), only, progress=progress)
@@ -59,7 +59,7 @@ def ledger(
 def judge(
     results: Results, only: Collection[str] = (), *, progress: Callable[[int, int], None] | None = None
 ) -> list[dict[str, str]]:
-    """Return the ledger, as `ledger`, on the rows of given tables."""
+    """Return the ledger as in `ledger`, from the rows of given tables."""
     names = [claim.id for claim in all_claims()]
     for name in only:
         one_of(name, names, "claim", listing="protocol claims")
@@ -73,12 +73,12 @@ def judge(
 
 
 def printed() -> dict[str, Mapping[str, Any]]:
-    """Return the numbers that the papers print: by the id of a claim, the values that it expects by name."""
+    """Return the numbers that the papers print: for the id of each claim, its expected values by name."""
     return {claim.id: claim.expected for claim in all_claims()}
 
 
 def write_json(path: str | Path, entries: list[dict[str, str]], *, checksum: bool = False) -> None:
-    """Write a ledger as JSON: a list of objects with the keys `FIELDS`. `checksum` as in `storage.replacing`."""
+    """Write a ledger as JSON, a list of objects with the keys `FIELDS`; for `checksum` see `storage.replacing`."""
     with replacing(path, checksum=checksum) as temporary:
         temporary.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -115,7 +115,7 @@ def _ours(by_reading: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _note(claim: Claim, verdict: Verdict) -> str:
-    """Return a paragraph each: the method, the parts and readings, what is missing, what explains it, the errata."""
+    """Return paragraphs about the method, the parts and readings, missing parts, the explanation and the errata."""
     several = len(verdict.evidence.by_reading) > 1
     mixed = len(set(verdict.parts.values())) > 1
     parts = {
@@ -135,7 +135,7 @@ def _sentence(names: Sequence[str], between: str = "; ") -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as text: whole numbers in full, others with six digits, what belongs to a name in brackets."""
+    """Return a value as text: integers in full, other numbers with six digits, lists and mappings in brackets."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} ({shown(part)})" for name, part in value.items())
     if isinstance(value, list | tuple):

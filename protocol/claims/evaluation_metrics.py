@@ -16,12 +16,12 @@ PAPER = Paper("Evaluation metrics (mAP@p, nDCG@p)")
 @PAPER.claim(
     "S1-01",
     place="eq. 1",
-    statement="The Hamming distance is K/4 of the squared distance of the codes scaled to unit length, and K/2 (1 - "
-    "their cosine).",
+    statement="The Hamming distance is K/4 times the squared distance of the codes scaled to unit norm, and K/2 times "
+    "(1 - their cosine).",
     expected={"largest difference, distance": 0, "largest difference, cosine": 0},
     within=1e-12,
-    note="For codes of -1 and +1, which the paper does not say. For codes of 0 and 1 it fails: 10 and 11 differ in one "
-    "bit, and 1 - cosine is 0.29.",
+    note="This is true for codes of -1 and +1, which the paper does not state. It is false for codes of 0 and 1: 10 "
+    "and 11 differ in one bit, and 1 - cosine is 0.29.",
     errata=("E1-04",),
 )
 def distance_and_cosine() -> Values:
@@ -46,9 +46,9 @@ def distance_and_cosine() -> Values:
     statement="AP@p divides by the relevant items among the top p.",
     expected={"+----": 1.0, "+---+": 0.7},
     within=1e-12,
-    note="So it is not monotone: the second list has 1 at p = 1 and 0.7 at p = 5. Undefined without a relevant item in "
-    "the top p. The denominator's R is printed with the index r in place of q, and r is both bound and running index; "
-    "the number of queries that is divided by is not defined.",
+    note="AP@p is therefore not monotone: for the second list it is 1 at p = 1 and 0.7 at p = 5. It is undefined "
+    "without relevant items in the top p. The R of the denominator is printed with the index r instead of q, r is used "
+    "both as limit and as running index, and the number of queries in the mean is not defined.",
     errata=("E1-01", "E1-02", "E1-03"),
 )
 def truncated_denominator() -> Values:
@@ -65,11 +65,11 @@ def truncated_denominator() -> Values:
     data=True,
     needs="mAP and a metric mAP@p[retrieved] by class labels: `snakemake --configfile "
     "workflow/config/cifar10_full.yaml -- metrics`",
-    note="The second paper says that a focus on the top of the ranking overestimates AP, from AP@5K on NUS-WIDE; eq. 2 "
-    "defines such a metric. A combination is one of data set, feature, split, hasher and code length.",
+    note="From AP@5K on NUS-WIDE, the second paper concludes that a focus on the top of the ranking overestimates AP; "
+    "eq. 2 defines such a metric. A combination consists of dataset, feature, split, hasher and code length.",
 )
 def top_of_the_ranking(results: Results) -> Evidence:
-    """Compare every mean of mAP@p[retrieved] with that of mAP of the same codes."""
+    """Compare every mean of mAP@p[retrieved] with the mean mAP of the same codes."""
 
     def combination(row: Row) -> tuple[Any, ...]:
         return row.folder, *(getattr(row, name) for name in CELL if name != "metric")
@@ -98,8 +98,8 @@ def top_of_the_ranking(results: Results) -> Evidence:
     statement="nDCG@p has the gain 2^level - 1 for the levels 0 to 3, and the discount log2(rank + 1).",
     expected={"gains": [0, 1, 3, 7]},
     within=1e-12,
-    note="Whether the ideal ranking is of the whole gallery or of the retrieved items is not said, nor what a query "
-    "without a match has; here the whole gallery, and 0.",
+    note="The paper does not state whether the ideal ranking is that of the complete gallery or of the retrieved "
+    "items, nor the value of a query without a match; here: the complete gallery, and 0.",
     errata=("E1-05",),
 )
 def gains() -> Values:

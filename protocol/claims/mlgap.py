@@ -30,7 +30,7 @@ def _penalties(database: NDArray[np.uint8], n_bits: int) -> NDArray[np.float64]:
 
 
 def _terms(sums: Any) -> NDArray[np.float64]:
-    """Return what each radius adds to sums over the radii 0, 1, ..., (n_queries, n_radii)."""
+    """Return the contribution of each radius to sums over the radii 0, 1, ..., (n_queries, n_radii)."""
     return np.diff(sums, axis=0, prepend=0).T
 
 
@@ -46,12 +46,12 @@ def _terms(sums: Any) -> NDArray[np.float64]:
         "ball volumes": [1, 5, 11],
     },
     within=5e-5,
-    note="The formula's numerators are garbled in print. Items within radius 1 and 2: 6 and 10; fullest bucket: 2. The "
-    "number of items on the query's own code is free; one is taken.",
+    note="The numerators of the formula are garbled in print. There are 6 and 10 items within radius 1 and 2, and the "
+    "largest bucket has 2 items. The number of items with the query's code is arbitrary; we use one.",
     errata=("E0-01", "E0-07"),
 )
 def worked_example() -> Values:
-    """Score the example's counts by mLGAP, precision and lookups; a radius' factor is mLGAP's term over P."""
+    """Score the counts of the example by mLGAP, precision and lookups; phi at a radius is the term of mLGAP over P."""
     counts = histograms([1, 5, 4, 0, 0], [1, 3, 1, 0, 0], largest_bucket=[[1, 2, 2, 2, 2]])
     precision = [value(counts, f"precision@r{r}") for r in range(3)]
     terms = _terms([(r + 1) * per_query(counts, f"mLGAP@r{r}") for r in range(3)])[0]
@@ -67,12 +67,13 @@ def worked_example() -> Values:
 @PAPER.claim(
     "S0-02",
     place="eq. 10",
-    statement="The factor phi, items in the ball over fullest bucket times codes in the ball, is in (0, 1], and 1 just "
-    "where every bucket of the ball, empty ones included, holds the same number.",
+    statement="The factor phi, the number of items in the ball divided by the size of its largest bucket and by the "
+    "number of codes in the ball, is in (0, 1]. It is 1 exactly if all buckets of the ball, including empty ones, have "
+    "the same size.",
     expected={"balls with phi outside (0, 1]": 0, "balls with phi = 1 and uneven buckets, or the reverse": 0},
 )
 def uniformity() -> Values:
-    """Look at all balls of 4 bits over 3 items in each bucket, and over 2 in one of them."""
+    """Compute phi for all balls of 4 bits, with 3 items in each bucket, and with 2 items in one of them."""
     outside = wrong = 0
     all_codes = every_code(4)
     for last in (3, 2):
@@ -80,7 +81,7 @@ def uniformity() -> Values:
         phi = _penalties(database, 4)
         outside += int(((phi <= 0) | (phi > 1 + 1e-12)).sum())
         holds_last = codes.hamming_distance(all_codes, all_codes[15:]) <= np.arange(5)
-        alone = np.arange(5) == 0  # a ball of one code is even whatever it holds
+        alone = np.arange(5) == 0  # a ball of one code is always even
         even = ~holds_last | alone if last == 2 else np.ones_like(holds_last)
         wrong += int((np.isclose(phi, 1) != even).sum())
     return {
@@ -129,7 +130,7 @@ def order_of_items() -> Values:
     statement="Ten items on one code, five of them relevant: the best order has AP 1, the worst 0.3544.",
     expected={"best": 1.0, "worst": 0.3544},
     within=5e-5,
-    note="Over all orders AP is 0.6072 on average, which the paper does not give.",
+    note="The mean AP over all orders, which the paper does not give, is 0.6072.",
 )
 def one_bucket_of_ten() -> Values:
     """Score the example by mAP[best] and mAP[worst]; mAP is the mean over all orders."""
@@ -144,14 +145,14 @@ def one_bucket_of_ten() -> Values:
 @PAPER.claim(
     "S0-05",
     place="sections 3.1 and 3.2, cases 2 and 3",
-    statement="A relevant item before an irrelevant one, or behind it: P@2 is 0.5 in both cases, AP@2 is 1 and 0.5.",
+    statement="Whether a relevant item precedes or follows an irrelevant one, P@2 is 0.5, but AP@2 is 1 or 0.5.",
     expected={"P@2": [0.5, 0.5], "AP@2": [1, 0.5]},
-    note="Holds over the relevant items among the top 2, as eq. 4 means it; over all relevant items the values fall "
-    "with every relevant item farther down.",
+    note="This is true if AP@2 is divided by the relevant items among the top 2, as intended by eq. 4. Divided by all "
+    "relevant items, the values fall with every relevant item farther down.",
     errata=("E0-01",),
 )
 def cases_2_and_3() -> Values:
-    """Score both orders, with one more relevant item in the third place."""
+    """Score both orders, with another relevant item at rank 3."""
     rankings = [untied("+-+"), untied("-++")]
     return {
         "P@2": [value(counts, "P@2") for counts in rankings],
@@ -166,16 +167,17 @@ def cases_2_and_3() -> Values:
     statement="A perfect mAP means that at most two thirds of all codes are used.",
     expected={"used": 2 / 3},
     relation="<=",
-    note="The proposition is judged as printed, without a condition. Smallest example against it: 3 bits, each of the "
-    "8 codes a class of its own; every query finds its own code first, mAP is 1, and all codes are used. A data set of "
-    "one class is another example. The proof adds two assumptions, with which the bound holds: there are two classes "
-    "or more, and none of them with a single code. The bound is not sharp then: with 3 bits no more than half the "
-    "codes can be used; an integer program found half with 4 bits (8 of 16) too, and nothing better than half with 5 "
-    "(16 of 32). That classes lie farther apart than they are wide is enough for mAP 1, not necessary.",
+    note="The proposition is judged as printed, without a condition. The smallest counter-example has 3 bits, with a "
+    "separate class for each of the 8 codes: every query finds its own code first, mAP is 1, and all codes are used. A "
+    "dataset of one class is another counter-example. The proof makes two additional assumptions under which the bound "
+    "holds: there are at least two classes, and every class has at least two codes. The bound is then not sharp: with "
+    "3 bits, at most half of the codes can be used; an integer program also found half with 4 bits (8 of 16), and "
+    "nothing better than half with 5 bits (16 of 32). It is sufficient for mAP 1, but not necessary, that classes are "
+    "farther apart than they are wide.",
     errata=("E0-05",),
 )
 def proposition_1() -> Evidence:
-    """Give each of the 8 codes of 3 bits a class of its own; then try all ways to give them to two to four classes."""
+    """Assign a separate class to each of the 8 codes of 3 bits; then try all assignments to two to four classes."""
     used = _largest_perfect_use()
     return Evidence(
         {
@@ -186,10 +188,10 @@ def proposition_1() -> Evidence:
 
 
 def _largest_perfect_use() -> float:
-    """Return the largest use of 3 bits at mAP 1; each class needs two of the eight codes, so four are the most."""
+    """Return the largest use of 3 bits at mAP 1; each class needs two of the eight codes, so there are at most four."""
     all_codes = every_code(3)
     apart = codes.hamming_distance(all_codes, all_codes)
-    owners = np.indices([5] * 8, dtype=np.uint8).reshape(8, -1)  # 0: nobody's; one column is one way to share them out
+    owners = np.indices([5] * 8, dtype=np.uint8).reshape(8, -1)  # 0: unused; each column is one assignment
     sizes = np.stack([(owners == name).sum(axis=0) for name in range(1, 5)])
     owners = owners[:, (sizes != 1).all(axis=0) & ((sizes > 0).sum(axis=0) >= 2)]
     owners = owners[:, np.argsort(-(owners > 0).sum(axis=0), kind="stable")]
@@ -205,7 +207,7 @@ def _largest_perfect_use() -> float:
 
 
 def _use_if_perfect(owners: NDArray) -> float:
-    """Return the share of codes that have an owner; NaN unless mAP is 1, whatever the order of ties."""
+    """Return the share of codes that are assigned to a class; NaN unless mAP is 1 for any order of ties."""
     used = np.flatnonzero(owners)
     own_codes = every_code(3)[used]
     relevance = LabelRelevance(owners[used].astype(int), owners[used].astype(int))
@@ -216,7 +218,7 @@ def _use_if_perfect(owners: NDArray) -> float:
 @PAPER.claim(
     "S0-07",
     place="eq. 9",
-    statement="Flipping the bits 2, 4, 1, 3 of a 4-bit code twice over is a closed path of 2k = 8 single flips.",
+    statement="Flipping the bits 2, 4, 1, 3 of a 4-bit code, twice, is a closed path of 2k = 8 single flips.",
     expected={"length": 8, "codes on it": 8, "bits flipped by a step": [1] * 8},
 )
 def orthodrome() -> Values:
@@ -231,9 +233,9 @@ _FULL = "`snakemake --configfile workflow/config/cifar10_full.yaml -- metrics`"
 
 
 def _unsupervised(results: Results, metric: str, **cell: Any) -> dict[str, float]:
-    """Return each unsupervised method's largest mean with 12 bits on CIFAR-10 GIST; nothing unless all eight are there.
+    """Return the largest mean of each unsupervised method with 12 bits on CIFAR-10 GIST, if all eight methods have one.
 
-    `cell` narrows the rows, as in `Results.rows`.
+    `cell` restricts the rows, as in `Results.rows`.
     """
     found: dict[str, float] = {}
     for row in results.rows(
@@ -259,10 +261,10 @@ def _unsupervised(results: Results, metric: str, **cell: Any) -> dict[str, float
     data=True,
     needs=f"mAP by class labels of the eight methods of figure 1, 12 bits on CIFAR-10: {_FULL}",
     note="We read 'usually' as 'for most of the eight methods of figure 1', so the median is judged. Features of a "
-    "trained network would rank higher.",
+    "trained network would give a higher mAP.",
 )
 def twelve_bits(results: Results) -> Evidence:
-    """Take each method's largest mean over runs of any split, GIST features, and the median of the eight."""
+    """Compute the median over the eight methods of the largest mean of each method, on any split with GIST features."""
     found = _unsupervised(results, "mAP")
     values = {"median of the methods' mAP": np.median(list(found.values())), "mAP": found} if found else {}
     return Evidence.as_printed(values, substitute=_GIST_ONLY)
@@ -276,9 +278,9 @@ def twelve_bits(results: Results) -> Evidence:
     relation="<",
     data=True,
     needs=f"the metric `utilisation` of all eight methods with 12 bits on CIFAR-10: {_FULL}",
-    note="Figure 1 has histograms without numbers, and section 1 calls the use of the codes usually high; here high "
-    "means more than half of them. The figure's features and split are not named, and its DSH (density sensitive) is "
-    "not that of table 1 (deep supervised).",
+    note="Figure 1 has histograms without numbers, and section 1 calls the use of the codes usually high; we read high "
+    "as more than half of the codes. The features and split of the figure are not stated, and its DSH (density "
+    "sensitive) is not that of table 1 (deep supervised).",
     errata=("E0-06",),
 )
 def histograms_of_codes(results: Results) -> Evidence:
@@ -291,12 +293,12 @@ def histograms_of_codes(results: Results) -> Evidence:
 @PAPER.claim(
     "X-03",
     place="abstract and section 1",
-    statement="Pushing a system to a higher mAP inevitably leads to a poorer use of its codes.",
+    statement="Optimising a system for a higher mAP inevitably leads to a lower use of its codes.",
     expected={"pairs of methods where the one with the higher mAP uses more codes": 0},
     data=True,
     needs=f"mAP and utilisation of all eight methods of figure 1 with 12 bits on CIFAR-10: {_FULL}",
-    note="Labels draw the items of a class onto few codes, as X-02 shows. But methods without labels contradict the "
-    "sentence: PCAH exceeds LSH in both mAP and use.",
+    note="Learning from labels concentrates the items of a class on few codes, see X-02. But unsupervised methods "
+    "contradict the statement: PCAH exceeds LSH in both mAP and use.",
 )
 def accuracy_against_use(results: Results) -> Evidence:
     """Compare mAP and utilisation of every two of the eight methods, on the standard split with 12 bits and GIST."""
@@ -322,7 +324,7 @@ _CELLS = tuple(f"{title}, {n_bits} bits" for title in _TITLES.values() for n_bit
 _OFFICIAL = ("cifar10_s2", "cifar100_mlgap")
 _OLD, _NEW = "deep_supervised", "buffer_zone"
 _MARGINS = {_NEW: "", f"{_NEW}_half": ", m = k"}
-"""The networks by each reading of the new objective's margin: 2k as printed, or k, which is k/2 bits (X-07)."""
+"""The networks for each reading of the margin of the new objective: 2k as printed, or k, which is k/2 bits (X-07)."""
 
 _TABLE_1_NEEDS = (
     "networks of three convolutions and two full layers (`network: conv` on `pixels`) by both objectives with 12 and "
@@ -330,18 +332,18 @@ _TABLE_1_NEEDS = (
     "750 epochs of all eight take about 35 hours of one core"
 )
 _TRAINING = (
-    "A row has a hasher's name, not its epochs. So a network counts as trained like the paper's only if it is named so "
-    "by its experiment, `buffer_zone_750`, and uses the official split. Any other is a substitute; of several, the one "
-    "whose name has the most epochs is judged. results/reference/learned/README.md has the training of the stored "
-    "networks, and those on GIST, which are not judged here."
+    "Rows contain the name of a hasher, not its number of epochs. A network therefore counts as trained like the "
+    "paper's only if its experiment names it so, `buffer_zone_750`, and uses the official split. All others are "
+    "substitutes; of several, the one with the most epochs in its name is judged. results/reference/learned/README.md "
+    "describes the training of the stored networks, and those on GIST, which are not judged here."
 )
 
 
 def _networks(results: Results, *objectives: str) -> tuple[dict[str, list[dict[str, float]]], str]:
-    """Return means of networks on images, and what differs from the paper's training.
+    """Return means of networks on images, and how their training differs from the paper's.
 
-    The means are by data set and code length, then a mapping from metric to mean for each objective; the objectives
-    were trained for as many epochs, on the same split.
+    For each dataset and code length, there is a mapping from metric to mean for each objective. The objectives were
+    trained for the same number of epochs, on the same split.
     """
     trained: dict[str, dict[tuple[bool, int, str], dict[str, dict[str, float]]]] = {}
     for row in results.rows(
@@ -370,7 +372,7 @@ def _differences(official: bool, epochs: int, split: str) -> Iterator[str]:
 
 def _levels(*objectives: str) -> Callable[[Results], Evidence]:
     def levels(results: Results) -> Evidence:
-        """Read mAP and mLGAP of the networks on images, at each radius that mLGAP may have."""
+        """Read mAP and mLGAP of the networks on images, at each possible radius of mLGAP."""
 
         def values(cell: str, radius: int, found: dict[str, float]) -> dict[str, float]:
             return {f"{cell}: mLGAP": found[f"mLGAP@r{radius}"], f"{cell}: mAP": found["mAP"]}
@@ -383,10 +385,10 @@ def _levels(*objectives: str) -> Callable[[Results], Evidence]:
 def _at_each_radius(
     results: Results, compared: Sequence[tuple[str, ...]], values: Callable[..., dict[str, float]]
 ) -> Evidence:
-    """Return values by the radius of mLGAP and the margin; each is computed from the means of some objectives.
+    """Return values for each radius of mLGAP and each margin, computed from the means of some objectives.
 
-    `compared` has the objectives of each reading of the margin; `values` takes a data set with a code length, a radius,
-    and the means of each objective.
+    `compared` contains the objectives for each reading of the margin; the arguments of `values` are a dataset with a
+    code length, a radius, and the means of each objective.
     """
     readings: dict[str, Values] = {}
     substitutes = []
@@ -429,10 +431,10 @@ for _id, _equation, _hashers, _printed in (
         within=0.03,
         data=True,
         needs=_TABLE_1_NEEDS,
-        note="The radius of mLGAP in table 1 and the value of an empty ball, here 0, are not stated. The original "
-        "objective's row fits radius 2; 0.3310 with a mAP of 0.1187 would need a precision near 1 in nearly every ball "
-        "there, so either a smaller radius or empty balls counted 1. The table has one radius, but S0-10 and S0-11 are "
-        f"each judged at the one that fits best. {_TRAINING}",
+        note="The radius of mLGAP in table 1 and the value of an empty ball, here 0, are not stated. The row of the "
+        "original objective is consistent with radius 2. At that radius, 0.3310 with a mAP of 0.1187 would require a "
+        "precision near 1 in nearly every ball, which suggests a smaller radius, or empty balls that count as 1. The "
+        f"table has one radius, but S0-10 and S0-11 are each judged at the best-fitting one. {_TRAINING}",
         errata=("E0-02", "E0-03", "E0-06", "E0-08"),
     )(_levels(*_hashers))
 
@@ -445,12 +447,12 @@ for _id, _equation, _hashers, _printed in (
     relation="<",
     data=True,
     needs=_TABLE_1_NEEDS,
-    note="The printed table does show it, with half the mAP on CIFAR-10 with 12 bits (0.3008 of 0.6012); that alone is "
-    "no replication. The radius of mLGAP is not stated; the readings with m = k are of `buffer_zone_half`, whose "
-    f"margin is k/2 bits under L1. {_TRAINING}",
+    note="The printed table shows it, with half the mAP on CIFAR-10 with 12 bits (0.3008 instead of 0.6012), but that "
+    "is not a replication. The radius of mLGAP is not stated; the readings with m = k are those of `buffer_zone_half`, "
+    f"whose margin is k/2 bits under L1. {_TRAINING}",
 )
 def objectives_apart(results: Results) -> Evidence:
-    """Compare the networks on images by the two objectives, at each radius that mLGAP may have."""
+    """Compare the networks on images by the two objectives, at each possible radius of mLGAP."""
 
     def values(cell: str, radius: int, old: dict[str, float], new: dict[str, float]) -> dict[str, float]:
         metric = f"mLGAP@r{radius}"
@@ -517,9 +519,9 @@ def _spread_on_gist(results: Results) -> Values:
         "epochs between two decays, of 750": 150,
     },
     within=1e-12,
-    note="Compared with the hasher as it is registered, which needs no data. An experiment sets epochs, batches and "
-    "rate by `hasher_options`; results/reference/learned/README.md has those of the stored networks. The paper names "
-    "no optimiser; ours is Adam.",
+    note="This is compared with the registered hasher, which requires no data. An experiment sets epochs, batch size "
+    "and learning rate in `hasher_options`; results/reference/learned/README.md has those of the stored networks. The "
+    "paper does not state the optimiser; ours is Adam.",
     errata=("E0-03",),
 )
 def training() -> Values:
@@ -543,16 +545,16 @@ def training() -> Values:
 @PAPER.claim(
     "X-07",
     place="section 5.3",
-    statement="The margin m = 2k of both objectives asks for dissimilar codes that are at least k/2 bits apart.",
+    statement="The margin m = 2k of both objectives requires dissimilar codes to be at least k/2 bits apart.",
     expected={"eq. 18, squared distance: bits apart over k": 0.5, "eq. 23, L1 distance: bits apart over k": 0.5},
     within=1e-12,
-    note="Each bit that differs adds 4 to the squared distance of codes of -1 and +1, but 2 "
-    "to their L1 distance. So the new objective's margin asks for codes that differ in every bit, and its zones for "
-    "half the bits that their limits name.",
+    note="Each differing bit adds 4 to the squared distance of codes of -1 and +1, but 2 to their L1 distance. The "
+    "margin of the new objective therefore requires codes that differ in every bit, and its zones correspond to half "
+    "of the numbers of bits in their limits.",
     errata=("E0-04",),
 )
 def margin_in_bits() -> Values:
-    """Find the fewest of 12 bits in which two codes must differ for the loss of a dissimilar pair to be 0."""
+    """Find the smallest number of 12 bits in which two codes must differ for the loss of a dissimilar pair to be 0."""
     n_bits = 12
     other = np.where(np.tri(n_bits + 1, n_bits, -1) > 0, -1, 1)  # row d differs from a code of +1 in d bits
     apart = {
@@ -605,8 +607,8 @@ def sizes_of_the_datasets(results: Results) -> Values:
     data=True,
     needs="recall@r1 and recall@r2 of `buffer_zone` on the images of CIFAR-10, 12 and 24 bits: add both metrics to "
     "workflow/config/cifar10_mlgap_images.yaml",
-    note="The figure shows one query, up to distance 2, and neither its code length nor its number. Classes have equal "
-    f"sizes, so the quotient of two mean recalls is that of items. {_TRAINING}",
+    note="The figure shows one query, up to distance 2, without its code length or number. Classes have equal sizes, "
+    f"so the quotient of two mean recalls equals that of numbers of items. {_TRAINING}",
 )
 def true_positives_nearby(results: Results) -> Evidence:
     """Compare recall@r1 with recall@r2 of the networks on images, over all queries and their class."""
@@ -624,11 +626,11 @@ def true_positives_nearby(results: Results) -> Evidence:
 
 @PAPER.claim(
     "X-01",
-    place="eq. 10, beside eq. 1 of On the Evaluation Metric for Hashing",
-    statement="On the same codes mLGAP is never below RAMAP at the same radius, and equal where every ball lies in one "
-    "bucket: a term is RAMAP's times items in the ball over its fullest bucket.",
+    place="eq. 10, compared with eq. 1 of On the Evaluation Metric for Hashing",
+    statement="For the same codes, mLGAP is never below RAMAP at the same radius, and equal if all items of every ball "
+    "are in one bucket: a term is that of RAMAP times the number of items in the ball over its largest bucket.",
     expected={"queries and radii with mLGAP below RAMAP": 0, "difference where all lies in one bucket": 0},
-    note="In neither paper: it follows from their definitions, whether empty balls count 0 or are left out.",
+    note="This is in neither paper. It follows from their definitions, whether empty balls count as 0 or are left out.",
 )
 def mlgap_and_ramap() -> Values:
     """Score random codes of 4 bits at all radii, under both conventions for empty balls; then a single bucket."""

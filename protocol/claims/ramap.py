@@ -18,9 +18,9 @@ from protocol.ranking import HammingCounts
 PAPER = Paper("On the Evaluation Metric for Hashing")
 
 _ROUNDING = 5e-5  # half a unit of the last printed digit
-_DIGITS = 2e-9  # tables are written with nine digits, so that two roundings can part equal values by 1e-9
+_DIGITS = 2e-9  # tables have nine digits, so rounding may separate equal values by 1e-9
 _PRECISIONS = (1896, 1651, 1433, 1261)  # of LSH at radius 0 to 3, printed with four digits
-_LAST = 1000  # at radius 8, where the ball is the whole database
+_LAST = 1000  # at radius 8, where the ball is the complete database
 _ALEXNET = (
     "8-bit LSH on 4096-d AlexNet features of CIFAR-10, a feature with the name `alexnet`, under the split `cifar10_s1`"
 )
@@ -32,9 +32,9 @@ _EMPTY_IS_ZERO = "an empty ball has precision 0, and its query counts"
 @PAPER.claim(
     "S2-01",
     place="table 1",
-    statement="Everything within radius R of a Q-bit code costs as many bucket lookups as there are codes in the ball.",
+    statement="Finding all items within radius R of a Q-bit code takes as many bucket lookups as the ball has codes.",
     expected={"lookups, Q = 8": [1, 9, 37, 93, 163, 219, 247, 255, 256]},
-    note="The ball is defined with distances equal to r, which is a shell; table 1 sums distances up to r.",
+    note="The paper defines the ball by distances equal to r, which is a shell; table 1 sums over distances up to r.",
     errata=("E2-02",),
 )
 def lookups() -> Values:
@@ -46,8 +46,8 @@ def lookups() -> Values:
 @PAPER.claim(
     "S2-02",
     place="table 2, MAP",
-    statement="MAP of the top n is the same for 8-bit LSH and for its same- and different-extension codes, and falls "
-    "with n.",
+    statement="MAP of the top n is equal for 8-bit LSH and for its same-extension and different-extension codes, and "
+    "falls with n.",
     expected={
         "pairs of rows with another MAP under an extension": 0,
         "steps to a larger n where MAP does not fall": 0,
@@ -56,12 +56,12 @@ def lookups() -> Values:
     within={f"MAP of the top {n}": 0.01 for n in _CUTOFFS},
     data=True,
     needs=f"{_ALEXNET}, with the metrics mAP@n[retrieved] and extensions; with GIST the levels are not compared",
-    note="Section 2.3 prints MAP over all relevant items and without a cutoff; such a row could not fall with n, so "
-    "the table is over the relevant items among the top n. S2-07 proves that the three are equal.",
+    note="Section 2.3 prints MAP divided by all relevant items and without a cutoff. Such a value could not fall with "
+    "n, so the table must divide by the relevant items among the top n. S2-07 proves that the three are equal.",
     errata=("E2-04",),
 )
 def same_map(results: Results) -> Evidence:
-    """Compare the rows of LSH with and without extension, and those at several n; read the levels with AlexNet."""
+    """Compare the rows of LSH with and without extension, and those at several n; with AlexNet, compare the values."""
     rows, substitute = _lsh_rows(results)
     apart = _apart(rows, [("mAP", "none", "same"), ("mAP", "none", "different")])
     by_cutoff = {
@@ -86,9 +86,9 @@ def same_map(results: Results) -> Evidence:
 
 
 def _lsh_rows(results: Results) -> tuple[list[Row], str]:
-    """Return rows of 8-bit LSH on CIFAR-10 with class labels, and what replaces the paper's features and split.
+    """Return rows of 8-bit LSH on CIFAR-10 with class labels, and the substitute for the paper's features and split.
 
-    Those with AlexNet features if there are any, then those with GIST.
+    These are rows with AlexNet features if there are any, otherwise rows with GIST.
     """
     cell = {"dataset": "cifar10", "ground_truth": "class_label", "hasher": "lsh", "n_bits": 8}
     if rows := results.rows(**cell, feature="alexnet", split="cifar10_s1"):
@@ -103,12 +103,12 @@ def _extended(seed: int, n_bits: int, s: int) -> list[HammingCounts]:
 
 
 def _apart(rows: Sequence[Row], pairs: Sequence[tuple[str, str, str]]) -> list[float]:
-    """Return how far rows of metrics with a prefix are apart under two extensions, for every prefix and extensions."""
+    """Return the differences between rows under two extensions, for every given prefix of metrics and extensions."""
     return [abs(a.mean - b.mean) for prefix, *both in pairs for a, b in _pairs(rows, prefix, *both)]
 
 
 def _pairs(rows: Sequence[Row], prefix: str, left: str, right: str) -> list[tuple[Row, Row]]:
-    """Return the rows of one table and grid point with two extensions, of equal length unless the left is ``none``."""
+    """Return pairs of rows that differ only in the extension; of equal code length unless the left is ``none``."""
 
     def point(row: Row) -> tuple[Any, ...]:
         return row.folder, *(getattr(row, name) for name in CELL if not name.startswith("extension"))
@@ -124,7 +124,7 @@ def _pairs(rows: Sequence[Row], prefix: str, left: str, right: str) -> list[tupl
 
 
 def _with_precisions(ten_thousandths: Sequence[int | None], n_bits: int) -> HammingCounts:
-    """Return counts of one query with the given precisions at radius 0, 1, ...; the ball is empty where it is None."""
+    """Return counts of one query with the given precisions at radius 0, 1, ...; None means an empty ball."""
     balls = np.array([0 if p is None else 10_000 * 4**r for r, p in enumerate(ten_thousandths)])
     found = np.array([0 if p is None else p * 4**r for r, p in enumerate(ten_thousandths)])
     rest = np.zeros(n_bits + 1 - balls.size, dtype=int)
@@ -132,10 +132,10 @@ def _with_precisions(ten_thousandths: Sequence[int | None], n_bits: int) -> Hamm
 
 
 def _from_precisions(printed: Mapping[str, float], n_bits: int, *, shift: int = 0, empty: str = "zero") -> Values:
-    """Return for each printed RAMAP@R the value in reach of the printed precisions that is nearest to it.
+    """Return, for each printed RAMAP@R, the nearest value that is consistent with the printed precisions.
 
-    The precisions at the radii 0 to 3 are known to half a unit of their last digit; those at 4 to 7 are not printed,
-    and lie between those at 3 and 8.
+    The precisions at radius 0 to 3 are known to half a unit of their last digit. Those at 4 to 7 are not printed, and
+    lie between those at 3 and 8.
     """
 
     def counts(unknown: int) -> HammingCounts:
@@ -175,23 +175,23 @@ _DE_1 = {
     "R = 9": 0.0025,
 }
 _INTERVALS = (
-    "The precisions have four digits, so a value is known to an interval only: for same-extension codes of 9 and 16 "
-    "bits the four digits give 0.103055 and 0.099656 at R = 1, printed 0.1030 and 0.0996, within it."
+    "The precisions have four digits, so a value is only known to be in an interval. For same-extension codes of 9 and "
+    "16 bits, the four digits give 0.103055 and 0.099656 at R = 1; the printed 0.1030 and 0.0996 are in the intervals."
 )
 
 
 @PAPER.claim(
     "S2-03-LSH",
     place="tables 2 and 3, RAMAP of LSH (8 bits)",
-    statement="RAMAP@R is the mean over r <= R of the precision at r over the codes in the ball, from the precision "
-    "row.",
+    statement="RAMAP@R is the mean over r <= R of the precision at r, from the precision row, divided by the number of "
+    "codes in the ball.",
     expected=_LSH,
     within=_ROUNDING,
-    note="Section 3.2 gives the name precision(y, R) to the precision over the cost too.",
+    note="Section 3.2 also uses the name precision(y, R) for precision divided by cost.",
     errata=("E2-03",),
 )
 def ramap_lsh() -> Values:
-    """Score counts with the printed precisions; ours is the value within their rounding that is nearest."""
+    """Score counts with the printed precisions; our value is the nearest one within their rounding."""
     return _from_precisions(_LSH, 8)
 
 
@@ -227,7 +227,7 @@ def ramap_same_8() -> Values:
     statement="RAMAP@R follows from the precision row shifted by one radius, with the balls of 9 bits.",
     expected=_DE_1,
     within=_ROUNDING,
-    note="The ball of radius 0 is empty for every query, which the row counts as 0.",
+    note="The ball of radius 0 is empty for every query; the row counts it as 0.",
     errata=("E2-06",),
 )
 def ramap_different_1() -> Evidence:
@@ -248,15 +248,15 @@ _LEVELS = {f"{name} at R = {r}": row[r] for name, row in _TABLE_3.items() for r 
 @PAPER.claim(
     "S2-04",
     place="table 3, precision and recall",
-    statement="Precision and recall of 8-bit LSH at the radii 0 to 3; same-extension codes have the same.",
+    statement="Precision and recall of 8-bit LSH at radius 0 to 3; those of same-extension codes are equal.",
     expected={"pairs of rows with another precision or recall under same extension": 0, **_LEVELS},
     within=dict.fromkeys(_LEVELS, 0.02),
     data=True,
     needs=f"{_ALEXNET}, with the metrics precision@r0 to recall@r3 and extensions; with GIST the levels are only shown",
-    note="S2-07 proves that same-extension codes have the same.",
+    note="S2-07 proves that same-extension codes have equal values.",
 )
 def precision_and_recall(results: Results) -> Evidence:
-    """Compare the rows of LSH with and without same extension; read the levels with AlexNet."""
+    """Compare the rows of LSH with and without same extension; with AlexNet, compare the values."""
     rows, substitute = _lsh_rows(results)
     apart = _apart(rows, [("precision@", "none", "same"), ("recall@", "none", "same")])
     values: dict[str, Any] = {}
@@ -276,14 +276,14 @@ def precision_and_recall(results: Results) -> Evidence:
 @PAPER.claim(
     "S2-04-ends",
     place="table 3, precision and recall at the largest radii",
-    statement="At radius 8 precision is 0.1 and recall is 1; so they are at radius 9 of codes extended by a bit.",
+    statement="At radius 8, precision is 0.1 and recall is 1, and so are they at radius 9 for codes extended by a bit.",
     expected={
         "precision at R = 8": 0.1,
         "recall at R = 8": 1.0,
         "precision at R = 9, same extension": 0.1,
         "recall at R = 9, same extension": 1.0,
     },
-    note="The last ball is the database: 59,000 items, 5,900 of them in the class of the query.",
+    note="The last ball is the complete database: 59,000 items, 5,900 of them in the class of the query.",
 )
 def last_ball() -> Values:
     """Score a database of 59,000 items, 5,900 of them relevant, with 8 and 9 bits."""
@@ -301,7 +301,7 @@ def last_ball() -> Values:
     place="table 2, different extension, R = 0",
     statement="An empty ball has precision 0, and the query counts: RAMAP@0 is 0.0000.",
     expected={"RAMAP@0": 0.0},
-    note="The only place where the paper fixes what 0/0 is.",
+    note="This is the only place where the paper defines 0/0.",
     errata=("E2-06",),
 )
 def empty_ball() -> Evidence:
@@ -322,11 +322,11 @@ def empty_ball() -> Evidence:
     "and recall@1 is 0.7 either way, although the second code is better.",
     expected={"precision@1": [0.5, 0.5], "recall@1": [0.7, 0.7], "ball size": 14},
     within=1e-12,
-    note="The text names figures 3, 5 and 7 where the captions have 2, 4 and 6.",
+    note="The text refers to figures 3, 5 and 7, but the captions have the numbers 2, 4 and 6.",
     errata=("E2-07",),
 )
 def codes_1_and_2() -> Values:
-    """Score both codes with 14 items within radius 1; RAMAP tells them apart."""
+    """Score both codes with 14 items within radius 1; RAMAP distinguishes them."""
     both = [histograms([4, 10, 6], [2, 5, 3]), histograms([4, 10, 6], [3, 4, 3])]
     return {
         "precision@1": [value(counts, "precision@r1") for counts in both],
@@ -339,9 +339,9 @@ def codes_1_and_2() -> Values:
 @PAPER.claim(
     "S2-07",
     place="section 4.1, a to f",
-    statement="Different extension by s bits adds s to every distance. MAP is the same for the codes and both "
-    "extensions; precision and recall, and RAMAP without its penalty, are the same with and without same extension. "
-    "RAMAP of the codes is at least that of same, and that at least that of different extension.",
+    statement="Different extension by s bits adds s to every distance. MAP is equal for the codes and both extensions; "
+    "precision, recall and RAMAP without its penalty are equal with and without same extension. RAMAP of the codes is "
+    "at least that with same extension, which is at least that with different extension.",
     expected={
         "distances not moved by s": 0,
         "unequal MAP": 0,
@@ -349,11 +349,11 @@ def codes_1_and_2() -> Values:
         "unequal RAMAP without its penalty": 0,
         "RAMAP in the wrong order": 0,
     },
-    note="At radius 0 the codes and their same extension have equal RAMAP. X-05 and X-06 check the same in tables of "
+    note="At radius 0, the codes and their same extension have equal RAMAP. X-05 and X-06 check the same in tables of "
     "runs.",
 )
 def extension_codes() -> Values:
-    """Score 60 random rankings at every radius; RAMAP without its penalty is the mean of precision at the radii."""
+    """Score 60 random rankings at every radius; RAMAP without its penalty is the mean precision over the radii."""
     moved = maps = unequal = without_penalty = order = 0
     for seed in range(60):
         n_bits, s = 2 + seed % 6, 1 + seed % 3
@@ -378,7 +378,7 @@ def extension_codes() -> Values:
 
 
 def _extension_rows(results: Results) -> tuple[list[Row], str]:
-    """Return the rows of every hasher that was extended, and what they replace; those of 8-bit LSH on AlexNet first."""
+    """Return the rows of extended codes, and the substitute; rows of 8-bit LSH on AlexNet are preferred."""
     rows, substitute = _lsh_rows(results)
     if not substitute:
         return rows, ""
@@ -392,21 +392,21 @@ def _extension_rows(results: Results) -> tuple[list[Row], str]:
 @PAPER.claim(
     "X-05",
     place="section 4.1, e",
-    statement="Without its penalty, RAMAP of runs is the same with and without same extension.",
+    statement="Without its penalty, RAMAP of runs is equal with and without same extension.",
     expected={"pairs of rows apart by more than their rounding": 0},
     data=True,
     needs="RAMAP at the radii from 0 on, with the extensions `none` and `same`: `snakemake --configfile "
     "workflow/config/cifar10_full.yaml -- metrics`",
-    note="Tables have six significant digits or more, of which six are assumed. The balls by which they are multiplied "
-    "have thousands of codes, so the difference that rounding explains grows with the radius. S2-07 is the proof.",
+    note="Tables have at least six significant digits, and we assume six. Values are multiplied by the sizes of balls "
+    "with thousands of codes, so the possible effect of rounding grows with the radius. S2-07 is the proof.",
 )
 def without_penalty(results: Results) -> Evidence:
-    """Multiply what each radius adds to RAMAP by the codes in its ball, and compare the means over the radii."""
+    """Multiply the contribution of each radius to RAMAP by the codes in its ball, and compare the means over radii."""
     rows, substitute = _extension_rows(results)
     values = {(row.folder, *(getattr(row, name) for name in CELL)): row.mean for row in rows}
 
     def at(row: Row, radius: int) -> tuple[float, float] | None:
-        """Return RAMAP without its penalty up to a radius, and how far rounding may move it."""
+        """Return RAMAP without its penalty up to a radius, and the possible effect of rounding."""
         total = error = before = before_error = 0.0
         for r in range(radius + 1):
             found = values.get(
@@ -445,8 +445,8 @@ def _half_a_digit(number: float) -> float:
 @PAPER.claim(
     "X-06",
     place="section 4.1, c, d and f; tables 2 and 3",
-    statement="In runs, MAP is the same with both extensions, and precision and recall with same extension; RAMAP of "
-    "the codes is at least that of same, and that at least that of different extension.",
+    statement="In runs, MAP is equal with both extensions, and precision and recall are equal with same extension. "
+    "RAMAP of the codes is at least that with same extension, which is at least that with different extension.",
     expected={
         "pairs of rows with another MAP": 0,
         "pairs of rows with another precision or recall": 0,
@@ -458,7 +458,7 @@ def _half_a_digit(number: float) -> float:
     note="S2-07 proves the same for any codes.",
 )
 def extensions_in_runs(results: Results) -> Evidence:
-    """Compare every two rows that differ in the extension alone."""
+    """Compare all pairs of rows that differ only in the extension."""
     rows, substitute = _extension_rows(results)
     differences = {
         "another MAP": _apart(rows, [("mAP", "none", "same"), ("mAP", "none", "different")]),
@@ -480,9 +480,9 @@ def extensions_in_runs(results: Results) -> Evidence:
 @PAPER.claim(
     "S2-08",
     place="section 5.1",
-    statement="The split has 1,000 queries, 100 of each class, 59,000 items in the database, and 5,000 to train on. "
-    "Networks are trained at a rate of 0.05, and of 0.025 after 200 of 400 epochs, in batches of 128, with a weight "
-    "decay of 5e-5; beta grows by a factor of 1.005 each epoch.",
+    statement="The split has 1,000 queries, 100 of each class, a database of 59,000 items, and a training set of "
+    "5,000. Networks are trained with a learning rate of 0.05, and of 0.025 after 200 of 400 epochs, in batches of "
+    "128, with a weight decay of 5e-5; beta grows by a factor of 1.005 in each epoch.",
     expected={
         "queries": 1000,
         "per class": 100,
@@ -497,12 +497,13 @@ def extensions_in_runs(results: Results) -> Evidence:
     },
     within=1e-12,
     errata=("E2-01",),
-    note="Compared with the plug-ins as they are registered, which needs no data. Ours is Adam, which needs smaller "
-    "rates than gradient descent; an experiment sets epochs and rate by `hasher_options`. The two lines of the "
-    "objective, eq. 4, are not equal: the first divides by all pairs, the second by those of each kind.",
+    note="This is compared with the registered plug-ins, which requires no data. Our optimiser is Adam, which needs "
+    "smaller learning rates than gradient descent; an experiment sets epochs and rate in `hasher_options`. The two "
+    "lines of the objective, eq. 4, are not equal: the first divides by all pairs, the second by the pairs of each "
+    "kind.",
 )
 def training_and_split() -> Values:
-    """Ask the split protocol `cifar10_s1` for its sizes, and read the constants and defaults of `deep_squared`."""
+    """Read the sizes of the split protocol `cifar10_s1`, and the constants and defaults of `deep_squared`."""
     sizes = registry.get("split", "cifar10_s1").sizes({}, n_items=60_000, n_classes=10)
     hasher = registry.get("hasher", "deep_squared")
     factor, stretches = hasher.decay
@@ -533,8 +534,9 @@ _DIMENSIONS = {"alexnet": 4096, "gist": 512}
     data=True,
     needs="rows of extended codes of `lsh` and of `m_dsh_4`, `m_dsh_8` and `m_dsh_12` on CIFAR-10: "
     "workflow/config/cifar10_full.yaml and cifar10_learned.yaml",
-    note="This compares our experiments with the paper's; other claims compare the results. Q is the shortest code "
-    "length that was extended. The dimension follows from the feature's name. Seeds are the most runs of a margin.",
+    note="This compares our experiments with those of the paper; other claims compare the results. Q is the shortest "
+    "extended code length. The dimension follows from the name of the feature. Seeds are the largest number of runs of "
+    "a margin.",
 )
 def runs(results: Results) -> Values:
     """Read from the rows of CIFAR-10 which codes were extended, and which margins were trained."""
@@ -554,7 +556,7 @@ def runs(results: Results) -> Values:
 
 
 _SUBSTITUTES = {"pixels": "a network trained from random weights on images", "gist": "heads over GIST"}
-"""What replaces the paper's network, by the feature of the rows; a fine-tuned AlexNet can't be shipped."""
+"""The substitute for the paper's network, by the feature of the rows; a fine-tuned AlexNet is not included."""
 
 _OBJECTIVES = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 _LEARNED_BITS = (48, 64)
@@ -572,18 +574,19 @@ _COUNTED = (
 @PAPER.claim(
     "S2-09",
     place="figures 4 to 6",
-    statement="Deep squared hashing with margin 0, 4, 8, 12, at 48 and 64 bits: MAP is close, RAMAP falls in this "
-    "order, and more queries have empty bins with a larger margin. Precision with margin 4 is below that with 0 at "
-    "R = 0, 1 and 2 and above it from R = 3 on; precision at R = m with margin m reaches that at R = 0 without.",
+    statement="Deep squared hashing with margin 0, 4, 8 and 12 at 48 and 64 bits has similar MAP, while RAMAP falls in "
+    "this order, and more queries have empty bins with a larger margin. Precision with margin 4 is below that with 0 "
+    "at R = 0, 1 and 2, and above it from R = 3; precision with margin m at R = m reaches that with margin 0 at R = 0.",
     expected={f"{feature}: {part}": 0 for feature in _SUBSTITUTES for part in (_MAP_APART, *_COUNTED)},
     within={f"{feature}: {_MAP_APART}": 0.1 for feature in _SUBSTITUTES},
     data=True,
     needs="codes of `deep_squared` and of `m_dsh` with margins 4, 8 and 12, 48 and 64 bits: `snakemake --configfile "
     "workflow/config/cifar10_learned.yaml -- metrics` (GIST) and the same with cifar10_learned_images.yaml (pixels)",
-    note="Close is read as: within a tenth. R = 0, 1, 2, 4, 8, 12, precision at 3 too; an empty ball has precision 0. "
-    "The paper fine-tunes a pre-trained AlexNet for 400 epochs; results/reference/learned/README.md has our training, "
-    "the number of runs, and the precision over the queries that find something. Different-extension codes, whose "
-    "distances grow by s, show the same order without training: S2-07.",
+    note="We read similar as within a tenth. R is 0, 1, 2, 4, 8 and 12, for precision also 3; an empty ball has "
+    "precision 0. "
+    "The paper fine-tunes a pre-trained AlexNet for 400 epochs; results/reference/learned/README.md describes our "
+    "training, the number of runs, and the precision over the queries with non-empty balls. Different-extension codes, "
+    "whose distances grow by s, show the same order without training, see S2-07.",
 )
 def squared_with_margins(results: Results) -> Evidence:
     """Compare the means of the four objectives at every radius that the tables have, by feature."""
@@ -604,7 +607,7 @@ def squared_with_margins(results: Results) -> Evidence:
 
 
 def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
-    """Return what S2-09 compares, of means by metric, length and hasher; nothing where a needed one is missing."""
+    """Return the values of S2-09 from means by metric, code length and hasher, except those that lack a mean."""
 
     def four(metric: str, n_bits: int) -> list[float]:
         return [means.get((metric, n_bits, hasher), np.nan) for hasher in _OBJECTIVES]
@@ -643,10 +646,10 @@ def _of_margins(means: Mapping[tuple[str, int, str], float]) -> dict[str, Any]:
 @PAPER.claim(
     "S2-09-lookups",
     place="figure 7",
-    statement="The cost of a bucket search grows exponentially with the radius, with 48 and 64 bits.",
+    statement="With 48 and 64 bits, the cost of a bucket search grows exponentially with the radius.",
     expected={"steps to R = 1, 2, 3 where lookups grow less than tenfold": 0},
-    note="The figure has milliseconds; lookups do not depend on a machine. results/reference/learned/README.md has "
-    "our milliseconds.",
+    note="The figure has milliseconds, whereas lookups do not depend on the machine. "
+    "results/reference/learned/README.md has our milliseconds.",
 )
 def growth_of_lookups() -> Values:
     """Count the codes in the balls of radius 0 to 3."""

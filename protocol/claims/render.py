@@ -21,7 +21,7 @@ def totals(entries: Entries) -> dict[str, int]:
 
 
 def table(entries: Entries, *, width: int | None = None) -> str:
-    """Return a ledger as a table of `width` columns, or the terminal's: paper by paper, a line or more a claim."""
+    """Return a ledger as a table, paper by paper, of `width` columns or the width of the terminal."""
     if not entries:
         return "no claims"
     width = max(60, width or shutil.get_terminal_size((100, 24)).columns)
@@ -59,7 +59,7 @@ def full(entry: dict[str, str], *, width: int | None = None) -> str:
 
 
 def markdown(entries: Entries) -> str:
-    """Return the totals by paper as a table, and the claims that do not hold or hold in parts as another."""
+    """Return two tables: the totals by paper, and the claims that do not hold or hold only in part."""
     papers = [(paper, list(of_paper)) for paper, of_paper in groupby(entries, key=lambda entry: entry["paper"])]
     rows = [[name, *map(str, totals(of).values()), str(len(of))] for name, of in [*papers, ("all", list(entries))]]
     disagreeing = [

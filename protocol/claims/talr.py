@@ -1,7 +1,7 @@
-"""Claims of *Hashing as Tie-Aware Learning to Rank* that need no data; `talr_experiments` has the others.
+"""Claims of *Hashing as Tie-Aware Learning to Rank* that require no data; the others are in `talr_experiments`.
 
-The relaxations are those that the hashers maximise, and as the paper prints them where these differ; what they relax is
-computed by the project's metrics.
+The relaxations are those that our hashers maximise, and those printed in the paper where they differ. They are compared
+with the metrics of this package.
 """
 
 import functools
@@ -29,7 +29,7 @@ from protocol.ranking import HammingCounts, LabelRelevance, count
 
 PAPER = Paper("Hashing as Tie-Aware Learning to Rank")
 
-_REPAIRED = "with limits half an item farther, C + 1/2 (the midpoint rule)"
+_REPAIRED = "with limits moved by half an item, C + 1/2 (the midpoint rule)"
 
 Floats = NDArray[np.float64]
 
@@ -52,19 +52,19 @@ def distance_from_product() -> Values:
 
 
 def _counts_of(ties: list[list[int]]) -> HammingCounts:
-    """Return the counts of ties given by the levels of their items; level 0 is not relevant."""
+    """Return the counts of ties, given the levels of their items; level 0 is not relevant."""
     levels = sorted({level for tie in ties for level in tie} - {0}) or [1]
     return histograms([len(tie) for tie in ties], {v: [[tie.count(v) for tie in ties]] for v in levels})
 
 
 def _orders(ties: list[list[int]]) -> Iterator[list[int]]:
-    """Yield the levels down the ranking for every order of tied items."""
+    """Yield the levels in rank order for every order of tied items."""
     for chosen in itertools.product(*(list(itertools.permutations(tie)) for tie in ties)):
         yield [level for tie in chosen for level in tie]
 
 
 def _precisions(levels: list[int], cutoff: int) -> float:
-    """Return the sum of the precisions at the relevant items down to a rank."""
+    """Return the sum of the precisions at the ranks of relevant items up to a cutoff."""
     found = np.cumsum(np.array(levels) > 0)
     return sum(found[t] / (t + 1) for t in range(cutoff) if levels[t] > 0)
 
@@ -76,7 +76,7 @@ def _gain(levels: list[int], cutoff: int) -> float:
 def _largest_difference(
     rankings: Iterator[list[list[int]]], metric: str, of_order: Callable[[list[int], int], float], *, cutoffs: bool
 ) -> tuple[float, int]:
-    """Return how far a metric is from its mean over the orders of ties, at most, and how many cases were compared."""
+    """Return the largest difference of a metric from its mean over the orders of ties, and the number of cases."""
     worst, cases = 0.0, 0
     for ties in rankings:
         items = sorted((level for tie in ties for level in tie), reverse=True)
@@ -84,9 +84,9 @@ def _largest_difference(
             continue
         orders, counts = list(_orders(ties)), _counts_of(ties)
         for cutoff in range(1, len(items) + 1) if cutoffs else [len(items)]:
-            wanted = float(np.mean([of_order(order, cutoff) for order in orders]))
+            expected = float(np.mean([of_order(order, cutoff) for order in orders]))
             name = metric.replace("@K", f"@{cutoff}" if cutoffs else "")
-            worst, cases = max(worst, abs(value(counts, name) - wanted)), cases + 1
+            worst, cases = max(worst, abs(value(counts, name) - expected)), cases + 1
     return worst, cases
 
 
@@ -100,8 +100,8 @@ def _binary() -> Iterator[list[list[int]]]:
     statement="The closed form of tie-aware AP is the mean of AP over all orders within the ties.",
     expected={"largest difference": 0},
     within=1e-12,
-    note="The slope (n+ - 1) / (n - 1) is 0/0 for a tie of one item, where it has to be 0; empty distances drop out; "
-    "without a relevant item AP is undefined. The text says none of it.",
+    note="The slope (n+ - 1) / (n - 1) is 0/0 for a tie of one item and must be 0; empty distances contribute nothing; "
+    "without relevant items, AP is undefined. The text mentions none of these cases.",
     errata=("E3-01",),
 )
 def tie_aware_ap() -> Values:
@@ -118,11 +118,12 @@ def _ap(levels: list[int], cutoff: int) -> float:
 @PAPER.claim(
     "S3-03",
     place="eq. 17",
-    statement="The closed form is the mean over orders at a cutoff inside a tie too, over all relevant items.",
+    statement="The closed form is also the mean over orders for a cutoff inside a tie, if divided by all relevant "
+    "items.",
     expected={"largest difference": 0},
     within=1e-12,
-    note="Not over the relevant items above the cutoff: of two relevant and two irrelevant tied items, AP@2 of that "
-    "kind has the mean 2/3, while the mean sum of precisions over the mean number of relevant items is 5/6.",
+    note="It is not if divided by the relevant items above the cutoff: for two relevant and two irrelevant tied items, "
+    "the mean of that AP@2 is 2/3, but the mean sum of precisions divided by the mean number of relevant items is 5/6.",
     errata=("E3-13",),
 )
 def tie_aware_ap_at_a_cutoff() -> Values:
@@ -140,7 +141,7 @@ def tie_aware_ap_at_a_cutoff() -> Values:
 @PAPER.claim(
     "S3-04",
     place="eq. 7, 20-23",
-    statement="Tie-aware DCG is the mean over the orders within ties, at a cutoff too.",
+    statement="Tie-aware DCG is the mean over all orders within ties, also with a cutoff.",
     expected={"largest difference": 0},
     within=1e-12,
 )
@@ -155,7 +156,7 @@ def tie_aware_dcg() -> Values:
 
 
 def _random_histograms(n: int, *, most: int = 6, n_distances: int = 5) -> list[tuple[NDArray, NDArray]]:
-    """Return items and relevant items at each distance, at least one of them relevant and one not."""
+    """Return the numbers of items and relevant items at each distance; at least one item is relevant and one is not."""
     rng = np.random.default_rng(0)
     found: list[tuple[NDArray, NDArray]] = []
     while len(found) < n:
@@ -178,7 +179,7 @@ def _ap_r_as_printed(items: NDArray, relevant: NDArray) -> float:
 
 
 def _relaxed(objective: Objective, gain: NDArray, total: NDArray, best: float = 1.0) -> float:
-    """Return an objective of one query, of its gain and its items at each distance."""
+    """Return the objective of one query from its gain and its number of items at each distance."""
     return float(_ranked(objective, gain, total, best).value[0])
 
 
@@ -189,15 +190,15 @@ def _ranked(objective: Objective, gain: NDArray, total: NDArray, best: float = 1
 @PAPER.claim(
     "S3-05",
     place="eq. 11, 29, 54",
-    statement="AP_r, with a logarithm in place of the sum over a tie, is a continuous version of tie-aware AP.",
+    statement="AP_r, with a logarithm instead of the sum over a tie, is a continuous version of tie-aware AP.",
     expected={"histograms of 500 where it is infinite or undefined": 0},
-    note="Nothing is ranked before the first filled distance, and the logarithm of C / 0 is infinite there; at a tie "
-    "of one item the slope is 0/0. Smallest example: a relevant and an irrelevant item at distance 0, AP 0.75, AP_r "
-    "infinite. With limits half an item farther, and slope 0 for a single item, it is finite everywhere.",
+    note="No item is ranked before the first non-empty distance, where the logarithm of C / 0 is infinite; for a tie "
+    "of one item, the slope is 0/0. The smallest example is a relevant and an irrelevant item at distance 0: AP is "
+    "0.75, AP_r is infinite. With limits moved by half an item, and slope 0 for a single item, it is always finite.",
     errata=("E3-02", "E3-04"),
 )
 def continuous_ap() -> Evidence:
-    """Relax 500 random histograms of five distances; where AP_r is finite, compare it with tie-aware mAP."""
+    """Compute AP_r for 500 random histograms of five distances; where it is finite, compare it with tie-aware mAP."""
 
     def repaired(items: NDArray, relevant: NDArray) -> float:
         return _relaxed(ap_r, relevant, items, relevant.sum())
@@ -212,9 +213,9 @@ def _tie_aware_ap(items: NDArray, relevant: NDArray) -> float:
 def _finite(
     readings: dict[str, Callable[[NDArray, NDArray], float]], exact: Callable[[NDArray, NDArray], float]
 ) -> Evidence:
-    """Return by reading how often a relaxation is not finite, how far it is from what it relaxes elsewhere, and one."""
+    """Return, for each reading, how often a relaxation is not finite, its largest error otherwise, and an example."""
     cases, two_tied = _random_histograms(500), (np.array([2, 0]), np.array([1, 0]))
-    wanted = np.array([exact(*case) for case in cases])
+    expected = np.array([exact(*case) for case in cases])
     found = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for name, relaxed in readings.items():
@@ -222,7 +223,7 @@ def _finite(
             finite = np.isfinite(values)
             found[name] = {
                 "histograms of 500 where it is infinite or undefined": int((~finite).sum()),
-                "largest difference elsewhere": np.abs(values - wanted)[finite].max(initial=0.0),
+                "largest difference elsewhere": np.abs(values - expected)[finite].max(initial=0.0),
                 "two items tied first, one relevant": relaxed(*two_tied),
                 "exactly": exact(*two_tied),
             }
@@ -232,15 +233,16 @@ def _finite(
 @PAPER.claim(
     "S3-06",
     place="eq. 12, 30-32",
-    statement="DCG_r, with an integral in place of the sum over a tie, is a continuous version of tie-aware DCG.",
+    statement="DCG_r, with an integral instead of the sum over a tie, is a continuous version of tie-aware DCG.",
     expected={"histograms of 500 where it is infinite or undefined": 0},
-    note="The integral of dt / ln t starts at C + 1 with nothing ranked before the first filled distance, at 1, "
-    "where it diverges. Smallest example: a relevant and an irrelevant item at distance 0. With limits half an item "
-    "farther it is finite. The logarithmic integral from 0 is called Li; Li usually starts at 2, and li at 0.",
+    note="The integral of dt / ln t starts at C + 1. At the first non-empty distance, before which no item is ranked, "
+    "this is 1, where the integral diverges. The smallest example is a relevant and an irrelevant item at distance 0. "
+    "With limits moved by half an item, it is finite. The paper calls the logarithmic integral from 0 Li; usually, Li "
+    "starts at 2, and li at 0.",
     errata=("E3-03",),
 )
 def continuous_dcg() -> Evidence:
-    """Relax 500 random histograms of five distances, gain 1; where DCG_r is finite, compare it with tie-aware DCG."""
+    """Compute DCG_r for 500 random histograms with gain 1; where it is finite, compare it with tie-aware DCG."""
     return _finite(
         {
             AS_PRINTED: _dcg_r_as_printed,
@@ -268,11 +270,11 @@ def _dcg_r_as_printed(items: NDArray, relevant: NDArray) -> float:
 @PAPER.claim(
     "S3-07",
     place="eq. 27, 33-37",
-    statement="The sum of 1/t over a tie of n ranks after a, up to b = a + n, is about ln(b / a), with an error of the "
-    "order of n / (2 a b).",
+    statement="The sum of 1/t over a tie of n ranks after rank a, up to b = a + n, is about ln(b / a), with an error "
+    "of the order of n / (2 a b).",
     expected={"ties where the error differs by more than 1 / (12 a^2)": 0, "ties where the sum is the larger": 0},
-    note="The text calls it the midpoint rule; it is that of the right end, and always above the sum. For a tie of one "
-    "item it is said to have no error: then the sum is taken itself.",
+    note="The text calls this the midpoint rule, but it is the rule of the right end, which is always above the sum. "
+    "According to the text, it has no error for a tie of one item; this is only true of the sum itself.",
     errata=("E3-04",),
 )
 def harmonic_sum() -> Values:
@@ -294,11 +296,11 @@ def harmonic_sum() -> Values:
 @PAPER.claim(
     "S3-08",
     place="eq. 59-62",
-    statement="AP_s, the terms c+ / N+ (C+ before + C+ after + 1) / (C before + C after + 1), is AP where nothing is "
-    "tied.",
+    statement="AP_s, with the terms c+ / N+ (C+ before + C+ after + 1) / (C before + C after + 1), is AP if there are "
+    "no ties.",
     expected={"largest difference without ties": 0},
     within=1e-12,
-    note="With ties it is neither an upper nor a lower bound of tie-aware AP.",
+    note="With ties, it is neither an upper nor a lower bound of tie-aware AP.",
 )
 def simplified_ap() -> Values:
     """Compare all rankings of six untied items with mAP; and 500 random histograms with ties."""
@@ -314,7 +316,7 @@ def simplified_ap() -> Values:
 @PAPER.claim(
     "S3-09",
     place="eq. 64-66",
-    statement="DCG_s, each tie with the discount of its middle rank, is never above tie-aware DCG.",
+    statement="DCG_s, in which each tie has the discount of its middle rank, is never above tie-aware DCG.",
     expected={"histograms of 500 where it is": 0},
 )
 def simplified_dcg() -> Values:
@@ -334,9 +336,10 @@ def _slope(of: Callable[[Floats], float], at: Floats) -> Floats:
 
 
 def _error_of_slope(objective: Objective, gain_of_level: float) -> float:
-    """Return how far an objective's derivatives are from finite differences, at most.
+    """Return the largest difference of an objective's derivatives from finite differences.
 
-    At 20 random soft histograms of six distances: irrelevant items in row 0, those of one level in row 1.
+    It is computed for 20 random soft histograms of six distances, with irrelevant items in row 0 and items of one level
+    in row 1.
     """
     worst = 0.0
     for seed in range(20):
@@ -354,35 +357,35 @@ def _error_of_slope(objective: Objective, gain_of_level: float) -> float:
 @PAPER.claim(
     "S3-10",
     place="eq. 71-73, 76",
-    statement="The derivatives of AP_s by the soft counts: those of later terms, 2 c+ (C- before + C- after) / (N+ "
-    "(C before + C after + 1)^2), do not depend on the distance that is derived by.",
+    statement="The derivatives of AP_s by the soft counts; those of later terms, 2 c+ (C- before + C- after) / (N+ "
+    "(C before + C after + 1)^2), do not depend on the distance of the count.",
     expected={"largest difference from finite differences": 0},
     within=1e-7,
-    note="By a count of irrelevant items, a later term's derivative is twice what the distance's own one is. The text "
-    "has independence for d >= l, which holds for d > l only; the vectors have b + 1 entries, not b; and the released "
-    "code leaves out the factor 2.",
+    note="The derivative of a later term by a count of irrelevant items is twice that of the term of the same "
+    "distance. The text states independence for d >= l, but it is only true for d > l; the vectors have b + 1 entries, "
+    "not b; and the released code lacks the factor 2.",
     errata=("E3-05", "E3-06", "E3-10"),
 )
 def slope_of_ap_s() -> Values:
-    """Differentiate at 20 random soft histograms of six distances, by both levels."""
+    """Differentiate numerically at 20 random soft histograms of six distances, by both levels."""
     return {"largest difference from finite differences": _error_of_slope(ap_s, 1.0)}
 
 
 @PAPER.claim(
     "S3-11",
     place="eq. 66, its gradient",
-    statement="The derivative of DCG_s by a soft count of level v at distance l: its gain over the discount there, "
-    "less half of what the discount at l loses and all of what those behind lose.",
+    statement="The derivative of DCG_s by a soft count of level v at distance l is its gain divided by the discount "
+    "there, less half of the loss of the term at l and the full losses of later terms.",
     expected={"largest difference from finite differences": 0},
     within=1e-7,
 )
 def slope_of_dcg_s() -> Values:
-    """Differentiate at 20 random soft histograms of six distances with the levels 0 and 2."""
+    """Differentiate numerically at 20 random soft histograms of six distances with the levels 0 and 2."""
     return {"largest difference from finite differences": _error_of_slope(dcg_s, 3.0)}
 
 
 def _triangle(distance: Floats, centre: Floats) -> Floats:
-    """Return how much of an item at a distance the soft histogram's bin at `centre` holds, eq. 14 with width 1."""
+    """Return the shares of items, by their distances, in the bin at `centre` of a soft histogram (eq. 14, width 1)."""
     return np.maximum(0, 1 - np.abs(distance - centre))
 
 
@@ -393,15 +396,15 @@ def _value_of(objective: Callable[[Floats], tuple[float, NDArray[np.floating]]],
 @PAPER.claim(
     "S3-12",
     place="eq. 38-53",
-    statement="The Jacobian of the objective over a minibatch by its codes is - Phi / (2 M) times the sum over "
-    "distances and levels of A B + B A.",
+    statement="The Jacobian of a minibatch's objective by its codes is - Phi / (2 M) times the sum over distances and "
+    "levels of A B + B A.",
     expected={"largest difference from finite differences": 0},
     within=1e-6,
-    note="With b + 1 distances; the equations print b. The sum is over d, where l is printed.",
+    note="There are b + 1 distances; the equations print b. The sum is over d, not over l as printed.",
     errata=("E3-05", "E3-06"),
 )
 def minibatch_jacobian() -> Values:
-    """Differentiate AP_s at five random minibatches of seven real-valued codes of four bits and three classes."""
+    """Differentiate AP_s numerically at five random minibatches of seven real-valued codes of four bits."""
     worst = 0.0
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -418,13 +421,14 @@ def minibatch_jacobian() -> Values:
 @PAPER.claim(
     "S3-13",
     place="eq. 14 and 15",
-    statement="The soft histogram with width 1 shares every item out wholly, and is the hard one at whole distances.",
+    statement="The soft histogram with width 1 has the total weight 1 for every item, and equals the hard histogram at "
+    "integer distances.",
     expected={"largest error of the mass": 0, "largest difference from the hard histogram": 0},
     within=1e-12,
-    note="A smaller width loses mass, a larger one adds some.",
+    note="With a smaller width, the total weight is below 1; with a larger width, above 1.",
 )
 def soft_histogram() -> Values:
-    """Share out 1,000 distances between 0 and 8; and compare the counts of random codes at each distance."""
+    """Compute the total weight of 1,000 distances between 0 and 8, and compare the counts of random codes."""
     masses = _triangle(np.linspace(0, 8, 1000)[:, None], np.arange(9.0)).sum(axis=1)
     query, database, relevance = random_codes(0, 8)
     counts = count(query, database, 8, {"class": relevance})["class"]
@@ -437,14 +441,14 @@ def soft_histogram() -> Values:
 
 
 _BATCHES = {"classes that overlap": 0.5, "classes apart": 1.0}
-"""Kinds of minibatches, by the size of the classes' centres."""
+"""Kinds of minibatches, with the scale of the centres of classes."""
 
 
 @PAPER.claim(
     "X-11",
     place="appendix F",
-    statement="The gradients of the simplified objectives, AP_s and DCG_s, point nearly the same way as those of the "
-    "original relaxations, AP_r and DCG_r.",
+    statement="The gradients of the simplified objectives, AP_s and DCG_s, have nearly the same direction as those of "
+    "the original relaxations, AP_r and DCG_r.",
     expected={
         f"{name}, {n_bits} bits, {kind}: 1 - cosine": 0.1
         for name in ("AP", "DCG")
@@ -452,9 +456,10 @@ _BATCHES = {"classes that overlap": 0.5, "classes apart": 1.0}
         for kind in _BATCHES
     },
     relation="<=",
-    note="The appendix compares performances (X-12), not gradients, and names no number: a mean cosine of 0.9 is our "
-    "reading of nearly the same. With classes apart and 48 bits the ranking is close to perfect, and little is left to "
-    "learn. The originals have the limits of the midpoint rule, without which they are infinite (S3-05, S3-06).",
+    note="The appendix compares performance (X-12), not gradients, without a number; we read nearly the same as a mean "
+    "cosine of 0.9. With separated classes and 48 bits, the ranking is close to perfect, and little remains to be "
+    "learned. The original relaxations have the limits of the midpoint rule, without which they are infinite (S3-05, "
+    "S3-06).",
 )
 def gradients_of_simplified() -> Values:
     """Compare the gradients by the codes of three random minibatches of 128 codes around the centres of ten classes."""
@@ -474,7 +479,7 @@ def _both(
     size: float,
     seed: int,
 ) -> tuple[float, float]:
-    """Return the cosine between the gradients of two objectives at a random minibatch, and the value of the first."""
+    """Return the cosine of the gradients of two objectives at a random minibatch, and the value of the first."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 10, 128)
     batch = np.tanh(size * rng.standard_normal((10, n_bits))[labels] + rng.standard_normal((128, n_bits)))
@@ -491,7 +496,7 @@ def _both(
     statement="LabelMe's affinities 1, 2, 5 and 10 have the gains 1, 3, 31 and 1023.",
     expected={"gains": [1, 3, 31, 1023]},
     within=1e-9,
-    note="The released code holds affinities in eight bits, where 2^10 ends at 127: a gain of 126.",
+    note="The released code stores affinities in eight bits, where 2^10 is truncated to 127, so the gain is 126.",
     errata=("E3-08",),
 )
 def labelme_gains() -> Values:
@@ -507,8 +512,8 @@ def labelme_gains() -> Values:
 @PAPER.claim(
     "S3-21-counts",
     place="section 3.2",
-    statement="Once a query's distances are counted, tie-aware metrics depend on (b + 1) (1 + levels) numbers, "
-    "whatever the size of the database.",
+    statement="After counting, tie-aware metrics of a query depend on (b + 1) (1 + levels) numbers, independent of the "
+    "size of the database.",
     expected={
         f"{n_bits} bits, {n_levels} levels": [(n_bits + 1) * (1 + n_levels)] * 2
         for n_bits in (16, 64)
@@ -533,9 +538,10 @@ def numbers_of_a_query() -> Values:
 @PAPER.claim(
     "S3-22",
     place="section 5.1",
-    statement="The sizes of the splits follow from the numbers for each class or label: CIFAR-10 S1, 1K queries of 60K "
-    "images, 59K in the database, 5K to train, and S2, 10K and 50K; NUS-WIDE, 2.1K queries and 10.5K to train of 196K "
-    "images of 21 labels; LabelMe, 2K, 20K and 5K; ImageNet100, 130K images to train, 130 of each class.",
+    statement="The sizes of the splits follow from the numbers per class or label: CIFAR-10 S1 with 1K queries of 60K "
+    "images, a database of 59K and a training set of 5K, and S2 with 10K and 50K; NUS-WIDE with 2.1K queries and 10.5K "
+    "training images of 196K images with 21 labels; LabelMe with 2K, 20K and 5K; ImageNet100 with 130K training "
+    "images, 130 of each class.",
     expected={
         "CIFAR-10 S1, thousands": [1, 59, 5],
         "CIFAR-10 S2, thousands": [10, 50],
@@ -544,12 +550,12 @@ def numbers_of_a_query() -> Values:
         "ImageNet100 train, thousands": 130,
     },
     within={"NUS-WIDE, thousands": 0.5, "LabelMe, thousands": 0.5},
-    note="Printed to the thousand. 100 classes of 130 images are 13,000, not 130,000; HashNet's lists have 13,000 to "
-    "train, 5,000 queries and a database of 128,503.",
+    note="Numbers are printed in thousands. 100 classes of 130 images are 13,000 images, not 130,000; HashNet's lists "
+    "have 13,000 training images, 5,000 queries and a database of 128,503.",
     errata=("E3-11",),
 )
 def splits() -> Values:
-    """Compute the sizes that the split protocols draw, which are declared by class where the paper has them so."""
+    """Compute the sizes of the split protocols, which are declared per class if they are in the paper."""
 
     def sizes(name: str) -> dict[str, float]:
         protocol = registry.get("split", name)

@@ -1,4 +1,4 @@
-"""Claims of *Hashing as Tie-Aware Learning to Rank* about its experiments; `talr` has those that need no data."""
+"""Claims of *Hashing as Tie-Aware Learning to Rank* about its experiments; those without data are in `talr`."""
 
 import itertools
 from collections.abc import Iterable
@@ -21,16 +21,17 @@ _GIST = "GIST for VGG-F"
 @PAPER.claim(
     "X-12",
     place="appendix F",
-    statement="Maximising the simplified objectives, AP_s and DCG_s, performs much as maximising the original ones.",
+    statement="Maximising the simplified objectives, AP_s and DCG_s, performs similarly to maximising the original "
+    "ones.",
     expected={"mAP of TALR-AP: largest difference": 0, "nDCG of TALR-NDCG: largest difference": 0},
     within=0.01,
     data=True,
     needs="`talr_ap` and `talr_ndcg` with `relaxation: integral`: `python tests/reference/talr_table.py`, then "
     "`python tests/reference/claims_tables.py`",
-    note="Much as: within 0.01, the tolerance that we allow table 1.",
+    note="We read similar performance as a difference of at most 0.01, our tolerance for table 1.",
 )
 def performance_of_simplified(results: Results) -> Evidence:
-    """Compare means on the digits, by default and with the original relaxation, at every code length."""
+    """Compare means on the digits with the default and with the original relaxation, at every code length."""
     found: dict[str, float] = {}
     for title, hasher, metric in (("TALR-AP", "talr_ap", "mAP"), ("TALR-NDCG", "talr_ndcg", "nDCG")):
         pairs = [
@@ -56,8 +57,8 @@ _TIES = ("mAP", "mAP[best]", "mAP[worst]", "mAP[index]")
 @PAPER.claim(
     "S3-14",
     place="figure 3 and section 5.4",
-    statement="Tie-aware AP lies between the worst and the best order of ties; this range shrinks with longer codes; "
-    "and ties in the database's order, which is random, come close to tie-aware AP on a large test set.",
+    statement="Tie-aware AP is between the worst and the best order of ties; this range shrinks with longer codes; and "
+    "with ties in database order, which is random, AP is close to tie-aware AP on a large test set.",
     expected={
         "scores outside their range": 0,
         "steps to more bits where the mean range of ten runs grows": 0,
@@ -70,7 +71,7 @@ _TIES = ("mAP", "mAP[best]", "mAP[worst]", "mAP[index]")
     note="The paper plots single runs. A mean over ten runs has less noise.",
 )
 def range_of_ties(results: Results) -> Evidence:
-    """Compare all four readings of ties of every hasher on CIFAR-10, class labels, at each code length."""
+    """Compare all four treatments of ties for every hasher on CIFAR-10 with class labels, at each code length."""
     rows, substitute = _own_or_substitute(
         results.rows(dataset="cifar10", ground_truth="class_label", extension="none", metric=_TIES),
         f"{_GIST} and other methods",
@@ -96,7 +97,7 @@ def range_of_ties(results: Results) -> Evidence:
 
 
 def _own_or_substitute(rows: list[Row], substitute: str) -> tuple[list[Row], str]:
-    """Return the rows of the paper's features; without any, all rows, and what they replace."""
+    """Return the rows with the paper's features; if there are none, all rows and the name of the substitute."""
     own = [row for row in rows if row.feature == _FEATURE]
     return (own, "") if own else (rows, substitute)
 
@@ -111,7 +112,7 @@ def _by_metric(rows: list[Row]) -> list[dict[str, Row]]:
 
 
 def _growing(scores: list[dict[str, Row]]) -> tuple[list[str], int]:
-    """Return in which steps to the next code length the range grows, and the number of all steps."""
+    """Return the steps to the next code length in which the range grows, and the number of all steps."""
     by_hasher: dict[tuple[object, ...], dict[int, float]] = {}
     for score in scores:
         row, width = score["mAP"], score["mAP[best]"].mean - score["mAP[worst]"].mean
@@ -127,18 +128,18 @@ def _growing(scores: list[dict[str, Row]]) -> tuple[list[str], int]:
 @PAPER.claim(
     "X-10",
     place="figure 3 and section 5.4",
-    statement="The ranges of mAP over all orders of ties generally overlap from method to method, so comparing methods "
-    "is ambiguous as long as ties are not controlled.",
+    statement="The ranges of mAP over all orders of ties of different methods generally overlap, so a comparison of "
+    "methods is ambiguous unless ties are controlled.",
     expected={f"{n_bits} bits: share of pairs that do not overlap": 0.5 for n_bits in (12, 24, 32, 48)},
     relation="<",
     data=True,
     needs="mAP[best] and mAP[worst] of several methods with CIFAR-10's split S1: "
     "`snakemake --configfile workflow/config/cifar10_s1.yaml -- metrics`",
-    note="Generally: for more than half of the pairs. Longer codes, which the paper does not have, leave fewer "
+    note="We read generally as more than half of the pairs. Longer codes, which are not in the paper, have fewer "
     "overlaps; they are shown for all splits.",
 )
 def overlapping_ranges(results: Results) -> Evidence:
-    """Compare the ranges of all pairs of methods that are in one table of CIFAR-10, class labels, split S1."""
+    """Compare the ranges of all pairs of methods in one table for CIFAR-10, class labels and split S1."""
     rows, substitute = _own_or_substitute(
         results.rows(
             dataset="cifar10", ground_truth="class_label", extension="none", metric=("mAP[best]", "mAP[worst]")
@@ -157,7 +158,7 @@ def overlapping_ranges(results: Results) -> Evidence:
 
 
 def _overlaps(rows: list[Row]) -> list[bool]:
-    """Return of each pair of methods in a table whether their ranges overlap."""
+    """Return, for each pair of methods in a table, whether their ranges overlap."""
     tables: dict[tuple[object, ...], list[tuple[float, float]]] = {}
     for score in _by_metric(rows):
         if len(score) == 2:
@@ -212,7 +213,7 @@ _HASHERS = {
     "TALR-AP": "talr_ap",
     "TALR-NDCG": "talr_ndcg",
 }
-"""The name under which the results have a method; BRE, MACHash, FastHash and StructHash are not among our hashers."""
+"""The names of methods in the results; BRE, MACHash, FastHash and StructHash are not among our hashers."""
 
 _HALVES = {
     "CIFAR-10 S1": ({"dataset": "cifar10", "split": "cifar10_s1", "metric": "mAP"}, (12, 24, 32, 48)),
@@ -223,7 +224,7 @@ _HALVES = {
         (12, 24, 32, 48),
     ),
 }
-"""The parts of table 1: which rows they are, and their code lengths."""
+"""The parts of table 1: their rows and their code lengths."""
 
 _LATER_LENGTHS = (16, 32, 48, 64)
 """Of tables 2 and 3."""
@@ -233,7 +234,7 @@ _N_DRAWS = 10
 
 
 def _by_length(results: Results, lengths: tuple[int, ...], **cell: Any) -> list[float]:
-    """Return the means at all code lengths; nothing where one is missing."""
+    """Return the means at all code lengths; an empty list if one is missing."""
     found = {row.n_bits: row.mean for row in results.rows(extension="none", **cell)}
     return [found[n_bits] for n_bits in lengths] if set(lengths) <= set(found) else []
 
@@ -245,7 +246,7 @@ def _of_methods(results: Results, methods: Iterable[str], lengths: tuple[int, ..
 
 
 def _constant_codes(results: Results, metric: str) -> float | None:
-    """Return the expected score of codes that are all the same on NUS-WIDE, the mean over draws of the queries."""
+    """Return the expected score of constant codes on NUS-WIDE, as the mean over draws of the queries."""
     names = [f"{metric} of constant codes, draw {draw}" for draw in range(_N_DRAWS)]
     scores = [results.statistic("nuswide_21", name) for name in names]
     return None if None in scores else float(np.mean([score for score in scores if score is not None]))
@@ -254,7 +255,7 @@ def _constant_codes(results: Results, metric: str) -> float | None:
 def _with_constant_codes(
     results: Results, found: dict[str, Any], name: str, metric: str, lengths: tuple[int, ...]
 ) -> Evidence:
-    """Return evidence in which constant codes take the place of MACHash, if it has no row of its own."""
+    """Return evidence with constant codes instead of MACHash, unless the results have rows of MACHash."""
     constant = None if name in found else _constant_codes(results, metric)
     if constant is None:
         return Evidence.as_printed(found)
@@ -269,10 +270,10 @@ def _with_constant_codes(
     within=0.01,
     data=True,
     needs=f"{_VGG}; BRE, MACHash, FastHash and StructHash are not among our hashers",
-    note="MACHash has 0.361 on NUS-WIDE at every code length: the expected AP of constant codes. MIHash's row is below "
-    "its authors' own (0.788, 0.790, 0.826 at 24, 32 and 48 bits); some methods have 12 bits in one half and 16 in the "
-    "other. AP@5K is read with the relevant items among the first 5,000 as denominator, so it differs from AP in more "
-    "than the cutoff. The order of the methods is X-13.",
+    note="MACHash has 0.361 on NUS-WIDE at every code length, which is the expected AP of constant codes. The row of "
+    "MIHash is below its authors' values (0.788, 0.790, 0.826 at 24, 32 and 48 bits); some methods have 12 bits in one "
+    "half and 16 in the other. We read AP@5K as divided by the relevant items among the first 5,000, so it differs "
+    "from AP in more than the cutoff. The order of the methods is X-13.",
     errata=("E3-09", "E3-12", "E3-13"),
 )
 def table_1(results: Results) -> Evidence:
@@ -296,8 +297,8 @@ _SETTINGS = {"S1": ("cifar10_s1", "standard"), "S2": ("cifar10_s2",)}
 @PAPER.claim(
     "X-13",
     place="table 1",
-    statement="On CIFAR-10, in both settings, list-wise objectives have a higher mAP than a triplet one, and this one "
-    "than pair-wise ones; TALR-AP has the highest.",
+    statement="On CIFAR-10, in both settings, list-wise objectives have a higher mAP than a triplet objective, which "
+    "has a higher mAP than pair-wise objectives; TALR-AP has the highest.",
     expected={
         f"{setting}, code lengths where {what}": 0
         for setting in _SETTINGS
@@ -310,8 +311,9 @@ _SETTINGS = {"S1": ("cifar10_s1", "standard"), "S2": ("cifar10_s2",)}
     data=True,
     needs="mAP of list-wise (`talr_ap`, `mihash`), triplet (`dtsh`) and pair-wise (`dpsh`, `hashnet`, `ksh`) methods "
     "in both settings: `workflow/config/cifar10_supervised.yaml` and `cifar10_supervised_s2.yaml`",
-    note="The best of each kind is compared, at the code lengths at which all three kinds have one. The standard split "
-    "counts as S1 where a table has no S1: the sizes are the same. KSH is not among the paper's pair-wise methods.",
+    note="We compare the best method of each kind, at the code lengths at which all three kinds have one. The standard "
+    "split counts as S1 if a table has no S1, because the sizes are equal. KSH is not among the paper's pair-wise "
+    "methods.",
 )
 def order_of_kinds(results: Results) -> Evidence:
     """Compare means of class-label mAP in the table of each setting with the most of these methods."""
@@ -330,7 +332,7 @@ def order_of_kinds(results: Results) -> Evidence:
 
 
 def _order(setting: str, rows: list[Row]) -> dict[str, Any]:
-    """Return at how many code lengths each kind of methods is not above the next, and the code lengths."""
+    """Return the number of code lengths at which each kind of methods is not above the next, and the code lengths."""
     by_length: dict[int, dict[str, float]] = {}
     for row in rows:
         by_length.setdefault(row.n_bits, {})[row.hasher] = row.mean
@@ -361,16 +363,16 @@ def _order(setting: str, rows: list[Row]) -> dict[str, Any]:
 @PAPER.claim(
     "X-15",
     place="section 5.1",
-    statement="Where items that share a class are relevant, binary codes of a classifier's outputs compete with "
-    "hashing.",
+    statement="If items that share a class label are relevant, binary codes of a classifier's outputs are competitive "
+    "with hashing.",
     expected={
         f"{setting}, code lengths where they are more than 0.01 below the best method": 0 for setting in _SETTINGS
     },
     data=True,
     needs="mAP of `classifier` and of the hashers of X-13 in both settings: `workflow/config/cifar10_supervised.yaml` "
     "and `cifar10_supervised_s2.yaml`",
-    note="The paper grants it to Sablayrolles and others (2017), and compares no such codes. To compete: to be at most "
-    "0.01, the tolerance that we allow table 1, below the best of the hashers.",
+    note="The paper concedes this to Sablayrolles et al. (2017), without comparing such codes. We read competitive as "
+    "at most 0.01, our tolerance for table 1, below the best hasher.",
 )
 def codes_of_a_classifier(results: Results) -> Evidence:
     """Compare the better of `classifier` and `classifier_probabilities` with the best hasher of X-13 in its table."""
@@ -410,7 +412,7 @@ _TABLE_2 = {
     within=0.01,
     data=True,
     needs="the images of ImageNet, for which one has to register, and AlexNet, fine-tuned (feature `alexnet`): a GPU",
-    note="AP@1000 is read with the relevant items among the first 1,000 as denominator, as in HashNet's code.",
+    note="We read AP@1000 as divided by the relevant items among the first 1,000, as in HashNet's code.",
 )
 def table_2(results: Results) -> Values:
     """Read mAP@1000[retrieved] of ImageNet100's split with the feature `alexnet`."""
@@ -437,9 +439,9 @@ _NDCG_ON_NUS_WIDE = {
     expected=_NDCG_ON_NUS_WIDE,
     within=0.005,
     needs=f"{_VGG}; BRE, MACHash, FastHash and StructHash are not among our hashers",
-    note="MACHash has 0.821 at every code length: the expected NDCG of constant codes, above which all differences "
-    "between methods lie. BRE, which is below it at 16 bits, was evaluated on the training set (footnote). The "
-    "released code gives 1 to a query without any positive affinity.",
+    note="MACHash has 0.821 at every code length, which is the expected NDCG of constant codes; the differences "
+    "between methods are above this value. BRE, which is below it at 16 bits, was evaluated on the training set "
+    "(footnote). The released code gives 1 to queries without positive affinities.",
     errata=("E3-09",),
     data=True,
 )
@@ -472,8 +474,9 @@ _LABELME = {
     needs="LabelMe_gist.mat, and nDCG at 16, 32, 48 and 64 bits as `workflow/config/labelme.yaml` computes it, with "
     "these methods as hashers; BRE, MACHash, FastHash and StructHash are not among ours",
     note="Constant codes would have an NDCG of 0.237 if each query had its own thresholds, so the 0.683 of MACHash "
-    "means thresholds over all queries, as in the released code, which also compares squared distances with "
-    "percentiles of plain ones, cuts the levels' powers off at 127, and gives 1 to queries without a positive.",
+    "implies common thresholds for all queries, as in the released code. That code also compares squared distances "
+    "with percentiles of plain distances, truncates the powers of levels to 127, and gives 1 to queries without "
+    "positive affinities.",
     errata=("E3-07", "E3-08", "E3-09"),
 )
 def table_3_labelme(results: Results) -> Values:
@@ -485,7 +488,7 @@ def table_3_labelme(results: Results) -> Values:
 @PAPER.claim(
     "S3-20",
     place="appendix D",
-    statement="TALR-AP on CIFAR-10 S1 with the slope of tanh at 40 has the AP of table 1, and more where the slope "
+    statement="TALR-AP on CIFAR-10 S1 has the AP of table 1 if the slope of tanh is 40, and a higher AP if the slope "
     "grows.",
     expected={"alpha 40": [0.732, 0.789, 0.800, 0.826], "alpha without bound": [0.751, 0.804, 0.813, 0.830]},
     within=0.01,
@@ -506,16 +509,16 @@ def appendix_d(results: Results) -> Values:
 @PAPER.claim(
     "X-14",
     place="appendix D",
-    statement="TALR-AP gains from a slope of tanh that grows during the training.",
+    statement="TALR-AP improves if the slope of tanh grows during training.",
     expected={f"growth {growth}: constant slope less growing one": 0 for growth in (10, 40)},
     relation="<",
     data=True,
     needs="`talr_ap` with `growth` and `rate_over_alpha`: `python tests/reference/talr_table.py`, then `python "
     "tests/reference/claims_tables.py`",
-    note="The learning rate is divided by the slope, as otherwise steps would grow with it.",
+    note="The learning rate is divided by the slope, because otherwise steps would grow with it.",
 )
 def growing_slope(results: Results) -> Evidence:
-    """Compare means on the digits at 32 bits: a slope of 1, and one that grows from 1 to 10 or 40."""
+    """Compare means on the digits at 32 bits with a slope of 1 and with slopes that grow from 1 to 10 or 40."""
     constant = _variant(results, "talr_ap", "mAP", "default", 32)
     found = {}
     for growth in (10, 40):
@@ -528,8 +531,8 @@ def growing_slope(results: Results) -> Evidence:
 @PAPER.claim(
     "S3-21",
     place="section 3.2",
-    statement="By counting sort, tie-aware AP and tie-aware NDCG take time at most in proportion to the size N of the "
-    "database.",
+    statement="With counting sort, the time of tie-aware AP and tie-aware NDCG is at most proportional to the size N "
+    "of the database.",
     expected={
         "time for 100,000 items, in that for 10,000": 10,
         "time for 1,000,000 items, in that for 100,000": 10,
@@ -538,11 +541,11 @@ def growing_slope(results: Results) -> Evidence:
     data=True,
     needs="timings: `python tests/benchmarks/growth.py` on an idle machine, then `python "
     "tests/reference/claims_tables.py`",
-    note="The paper's bounds are O(b N) and O((b + levels) N). All metrics of the project are timed together, counting "
-    "included, at 64 bits. S3-21-counts is on b and the levels.",
+    note="The paper's bounds are O(b N) and O((b + levels) N). All metrics of this package are timed together, "
+    "including counting, at 64 bits. S3-21-counts is about b and the levels.",
 )
 def counting_sort(results: Results) -> Values:
-    """Divide the CPU seconds in which 1,000 queries are counted and scored by those for a tenth of the items."""
+    """Divide the CPU time of counting and scoring 1,000 queries by that for a tenth of the items."""
     seconds = [
         results.statistic("random codes", f"CPU seconds to count and score, {n:,} items") for n in (10**4, 10**5, 10**6)
     ]

@@ -23,8 +23,9 @@ _SIZES = {"query": 100, "validation_query": 50, "validation_database": 200, "tra
 @PAPER.claim(
     "S4-01",
     place="table 3.1",
-    statement="The datasets: LabelMe, 22,019 images of 512-d GIST; CIFAR-10, 60,000 with one of 10 labels, 6,000 "
-    "each; NUS-WIDE, 269,648 with 1.87 of 81 labels, 6,220 each, 500-d; SIFT1M, 1,000,000 of 128-d.",
+    statement="The datasets are LabelMe (22,019 images, 512-d GIST), CIFAR-10 (60,000 images, one of 10 labels each, "
+    "6,000 per label), NUS-WIDE (269,648 images, 500-d, 1.87 of 81 labels each, 6,220 per label) and SIFT1M (1,000,000 "
+    "items, 128-d).",
     expected={
         "CIFAR-10 items, labels, labels an image, images a label": [60000, 10, 1, 6000],
         "LabelMe items, dimension": [22019, 512],
@@ -36,12 +37,12 @@ _SIZES = {"query": 100, "validation_query": 50, "validation_database": 200, "tra
     within={"NUS-WIDE labels an image": 5e-3, "NUS-WIDE images a label": 5},
     data=True,
     needs="the files of LabelMe, NUS-WIDE and SIFT1M, counted by `python tests/reference/claims_tables.py`",
-    note="Means are compared as printed: 1.87 to two decimals, 6,220 to tens. SIFT1M is a million local descriptors, "
-    "not images.",
+    note="Means are compared with the printed precision: 1.87 to two decimals, 6,220 to tens. SIFT1M consists of a "
+    "million local descriptors, not images.",
     errata=("E4-06",),
 )
 def table_of_datasets(results: Results) -> Values:
-    """Read what was counted of loaded data; NUS-WIDE's labels an image also from the other columns."""
+    """Read the statistics of loaded data; compute the labels per image of NUS-WIDE also from the other columns."""
     found: dict[str, Any] = {}
     for title, dataset, names in (
         ("CIFAR-10 items, labels, labels an image, images a label", "cifar10", ("n", "classes", "labels", "per class")),
@@ -62,12 +63,12 @@ def table_of_datasets(results: Results) -> Values:
     statement="A ranking of a few images, as in the figure, can have an AP of 0.87.",
     expected={"AP nearest to 0.87": 0.87},
     within=5e-3,
-    note="The figure is not in our text, so its own ranking can't be scored. Figure 3.4b counts 5 relevant images, of "
-    "which 3 are found.",
+    note="We do not have the figure, so its ranking can't be scored. Figure 3.4b has 5 relevant images, 3 of which are "
+    "found.",
     errata=("E4-09",),
 )
 def toy_ranking() -> Values:
-    """Score every ranking of up to six images, over the relevant ones among them; show those that round to 0.87."""
+    """Score all rankings of up to six images, divided by their relevant images; show those that round to 0.87."""
     rankings = ["".join(signs) for n in range(1, 7) for signs in itertools.product("+-", repeat=n) if "+" in signs]
     scores = {signs: value(untied(signs), "mAP") for signs in rankings}
     fitting = [signs for signs, score in scores.items() if abs(score - 0.87) <= 5e-3]
@@ -81,16 +82,15 @@ def toy_ranking() -> Values:
 @PAPER.claim(
     "S4-03",
     place="figure 3.4b",
-    statement="3 true positives, 1 false positive and 2 false negatives make a micro F1 of 0.78.",
+    statement="3 true positives, 1 false positive and 2 false negatives give a micro F1 of 0.78.",
     expected={"micro F1": 0.78},
     within=5e-3,
-    note="Precision 3/4 and recall 3/5 give 2/3. No beta gives 0.78, as every F lies between 0.6 and 0.75. The mean of "
-    "per-query values that comes nearest is (1 + 4/7) / 2 = 0.7857, of counts (1, 0, 0) and (2, 1, 2), and rounds to "
-    "0.79.",
+    note="Precision 3/4 and recall 3/5 give 2/3. No beta gives 0.78, because F lies between 0.6 and 0.75. The nearest "
+    "mean of values per query is (1 + 4/7) / 2 = 0.7857, for the counts (1, 0, 0) and (2, 1, 2), which rounds to 0.79.",
     errata=("E4-01", "E4-08"),
 )
 def toy_f1() -> Evidence:
-    """Score the pooled counts by F1_micro and extreme beta, and per-query counts by F1."""
+    """Score the pooled counts by F1_micro and with extreme beta, and counts per query by F1."""
     pooled = histograms([[1, 3, 0], [3, 1, 0]], [[1, 1, 0], [2, 1, 0]])  # at radius 0: TP 3, FP 1, FN 2
     split = histograms([[1, 4], [3, 2]], [[1, 0], [2, 2]])  # TP, FP, FN of 1, 0, 0 and of 2, 1, 2
     return Evidence(
@@ -121,8 +121,8 @@ def f_measure() -> Values:
         scores = np.array([per_query(counts, f"F{beta}{average}@r{radius}") for beta in betas])
         found = (p > 0) & (r > 0)
         for beta, values in zip(map(float, betas), scores, strict=True):
-            wanted = (1 + beta**2) * p * r / np.where(found, beta**2 * p + r, 1)
-            differing += int((~np.isclose(values, wanted, rtol=1e-12)).sum())
+            expected = (1 + beta**2) * p * r / np.where(found, beta**2 * p + r, 1)
+            differing += int((~np.isclose(values, expected, rtol=1e-12)).sum())
         wrong += int((np.sign(p - r) * np.diff(scores, axis=0) > 1e-15)[:, found].sum())
     return {"values where the forms differ": differing, "steps of beta in the wrong direction": wrong}
 
@@ -137,13 +137,14 @@ def _four_bits(seed: int) -> HammingCounts:
     statement="AUPRC is the sum of P(d) times the change of recall over the radii from 1 on, computed by trapz; the "
     "ideal curve has 1.",
     expected={"AUPRC of the ideal ranking": 1.0},
-    note="Smallest example: all relevant items at distance 0. Recall is 1 there and does not change any more, so the "
-    "sum from 1 on is 0, and so are trapezoids. The sum, a rule of right-hand rectangles, and trapz are different "
-    "numbers besides; the author's code takes trapezoids over radius 0 to one below the largest distance.",
+    note="In the smallest example, all relevant items are at distance 0. Recall is 1 there and does not change any "
+    "more, so the sum from radius 1 is 0, and so is the trapezoidal rule. In addition, the sum, a rule of right-hand "
+    "rectangles, and trapz give different numbers; the author's code uses trapezoids from radius 0 to one below the "
+    "largest distance.",
     errata=("E4-02",),
 )
 def ideal_curve() -> Evidence:
-    """Score five relevant items on the query's code and seven others farther away, by every rule."""
+    """Score five relevant items with the query's code and seven others farther away, by every rule."""
     counts = histograms([5, 0, 7], [5, 0, 0])
     return Evidence(
         {
@@ -163,14 +164,14 @@ def _sum_from_0(counts: HammingCounts) -> float:
 @PAPER.claim(
     "S4-06",
     place="section 3.6.5",
-    statement="AUPRC and mAP differ only where the queries' numbers of relevant items are skewed.",
+    statement="AUPRC and mAP differ only if the numbers of relevant items are skewed over the queries.",
     expected={"mAP less AUPRC, one relevant item a query": 0},
     within=1e-12,
-    note="They differ without skew. Smallest example: two queries, one relevant item each, ranked first by both, at "
-    "distance 0 and at distance 2; an irrelevant one is at distance 1 of the first, and at 3 of the second. mAP is 1; "
-    "the pooled curve loses precision at radius 1, so no rule gives 1: 0.3333 as printed, 0.8333 with radius 0, 0.7917 "
-    "by trapezoids from recall 0 on. One curve over a common radius mixes queries that reach their items at different "
-    "ones.",
+    note="They also differ without skew. In the smallest example, two queries have one relevant item each, which is "
+    "ranked first, at distance 0 and at distance 2; an irrelevant item is at distance 1 from the first query, and at 3 "
+    "from the second. mAP is 1, but the pooled curve loses precision at radius 1, so no rule gives 1: the values are "
+    "0.3333 as printed, 0.8333 with radius 0, and 0.7917 by trapezoids from recall 0. A curve over a common radius "
+    "mixes queries that reach their items at different radii.",
     errata=("E4-03",),
 )
 def area_and_map() -> Evidence:
@@ -193,11 +194,12 @@ def area_and_map() -> Evidence:
 @PAPER.claim(
     "S4-07",
     place="figure 3.5",
-    statement="With L tables of K bits each, items up to distance L - 1 surely share a bucket with the query.",
+    statement="With L tables of K bits each, items up to distance L - 1 are guaranteed to share a bucket with the "
+    "query.",
     expected={"L 6, K 1": 5, "L 3, K 2": 2, "L 2, K 3": 1, "L 1, K 6": 0},
 )
 def sure_collisions() -> Values:
-    """Search for all 6-bit codes, and take the largest radius within which every one is found."""
+    """Search for all 6-bit codes, and find the largest radius within which all of them are found."""
     database = every_code(6)
     query = database[:1]
     distances = hamming_distance(query, database)[0]
@@ -216,16 +218,16 @@ def sure_collisions() -> Values:
 @PAPER.claim(
     "S4-08",
     place="section 3.3.1, eq. 3.1",
-    statement="From 100 training points a radius can be found within which a point has 50 neighbours on average.",
+    statement="From 100 training points, a radius can be estimated within which a point has 50 neighbours on average.",
     expected={"neighbours on average": 50},
     within=5,
-    note="The words can be read as one radius with 50 neighbours on average, or, as in the author's code, as the mean "
-    "distance to the 50th neighbour. Where density varies the two differ widely, and some queries have no neighbour at "
-    "all. The code further counts the point itself among its neighbours, and compares with <.",
+    note="The text can be read as a radius with 50 neighbours on average or, as in the author's code, as the mean "
+    "distance to the 50th neighbour. If density varies, the two differ widely, and some queries have no neighbours. "
+    "The code also counts a point as its own neighbour, and compares with <.",
     errata=("E4-05",),
 )
 def epsilon() -> Evidence:
-    """Count the neighbours of 500 among 2,000 points, half of them in a dense cluster, under both readings."""
+    """Count the neighbours of 500 points among 2,000, half of them in a dense cluster, under both readings."""
     rng = np.random.default_rng(0)
     spread = np.where(np.arange(4500) % 2, 1.0, 4.0)[:, None]
     points = (spread * rng.standard_normal((4500, 8))).astype(np.float32)
@@ -256,8 +258,8 @@ def _shared(parts: dict[str, NDArray[np.int64]], pairs: list[tuple[str, str]]) -
 @PAPER.claim(
     "S4-09",
     place="section 3.5.1, figure 3.6",
-    statement="The literature-standard split: test queries and database make up the whole; validation and training "
-    "sets are drawn from the database; ten runs.",
+    statement="The literature-standard split: test queries and database together are the complete dataset; validation "
+    "and training sets are drawn from the database; there are ten runs.",
     expected={
         "items in both queries and database": 0,
         "items in neither": 0,
@@ -283,11 +285,11 @@ def standard_split() -> Values:
 @PAPER.claim(
     "S4-10",
     place="section 3.5.2, figure 3.7",
-    statement="The improved split: queries, database, validation queries, validation database and training set share "
-    "no item; ten runs; classes are balanced.",
+    statement="The improved split: queries, database, validation queries, validation database and training set are "
+    "disjoint; there are ten runs; classes are balanced.",
     expected={"items in two partitions": 0, "drawn partitions with unbalanced classes": 0},
-    note="The chapter gives neither sizes nor scores of one strategy against the other. The author's code centres "
-    "features by the mean of all items, the test queries among them, which the separation forbids.",
+    note="The chapter gives neither sizes nor a comparison of scores. The author's code centres features by the mean "
+    "of all items, including the test queries, which violates the separation.",
     errata=("E4-10",),
 )
 def improved_split() -> Values:
@@ -304,8 +306,8 @@ def improved_split() -> Values:
 @PAPER.claim(
     "S4-11",
     place="section 3.2.2",
-    statement="Wiki: 2,866 pairs in 10 categories, 128-d visual words and 10-d topics; NUS-WIDE across modes: 5,018 "
-    "tags.",
+    statement="Wiki has 2,866 pairs in 10 categories, with 128-d visual words and 10-d topics; cross-modal NUS-WIDE "
+    "has 5,018 tags.",
     expected={
         "Wiki pairs": 2866,
         "Wiki categories": 10,
@@ -314,13 +316,13 @@ def improved_split() -> Values:
     },
     data=True,
     needs="the files of NUS-WIDE, counted by `python tests/reference/claims_tables.py`",
-    note="The page of the dataset says 2,669 articles, which are split into 2,866 documents. The thesis also chooses "
-    "10 of Wiki's 29 categories, 10 classes of NUS-WIDE and 1,000 principal components of its tags; data can't decide "
-    "choices.",
+    note="The page of the dataset states that 2,669 articles are split into 2,866 documents. The thesis also selects "
+    "10 of Wiki's 29 categories, 10 classes of NUS-WIDE and 1,000 principal components of its tags; such choices can't "
+    "be verified by data.",
     errata=("E4-07",),
 )
 def cross_modal(results: Results) -> Values:
-    """Read what was counted of loaded data."""
+    """Read the statistics of loaded data."""
     found: dict[str, Any] = {}
     for title, dataset, names in (
         ("Wiki pairs", "wiki", ("n",)),
@@ -345,10 +347,10 @@ _CURVES = {"GRH": "grh", "SH": "sh", "ITQ": "itq"}
     data=True,
     needs="precision_micro and recall_micro at several radii of `grh`, `sh` and `itq` with 32 bits: "
     "`workflow/config/cifar10_thesis.yaml`",
-    note="The text has no numbers of the figure. It expects this of any such curve; recall can't fall.",
+    note="The text does not give the numbers of the figure. It expects this of any such curve; recall can't fall.",
 )
 def example_curves(results: Results) -> Values:
-    """Compare neighbouring radii of each method, in every table, ground truth and split that has its curve."""
+    """Compare adjacent radii for each method, in every table, ground truth and split that has its curve."""
     found: dict[str, Any] = {}
     for name, hasher in _CURVES.items():
         steps = _steps_of_curves(results, hasher)
@@ -359,7 +361,7 @@ def example_curves(results: Results) -> Values:
 
 
 def _steps_of_curves(results: Results, hasher: str) -> list[bool]:
-    """Return for each step to the next radius whether precision rises or recall falls."""
+    """Return, for each step to the next radius, whether precision rises or recall falls."""
     curves: dict[tuple[object, ...], dict[int, dict[str, float]]] = {}
     for row in results.rows(dataset="cifar10", hasher=hasher, n_bits=32, extension="none"):
         metric, _, radius = row.metric.partition("_micro@r")
@@ -380,8 +382,8 @@ _SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 @PAPER.claim(
     "X-17",
     place="section 3.4.3",
-    statement="The area under the micro precision-recall curve, and mAP, are a proxy for a search of hash tables with "
-    "the best number of tables and of bits in each.",
+    statement="The area under the micro precision-recall curve, and mAP, are proxies for a search with hash tables "
+    "that have the best number of tables and of bits per table.",
     expected={
         f"{metric}, {n_bits} bits: share of pairs of methods in another order": 0.25
         for metric in ("AUPRC[area]", "mAP")
@@ -390,11 +392,11 @@ _SEARCHED = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
     relation="<=",
     data=True,
     needs="bucket searches: `python tests/reference/claims_tables.py`",
-    note="The thesis argues for it, and does not measure it. A proxy, in our reading, orders at least three pairs of "
-    "methods in four as the search does, which is scored by its micro F1 at its best setting.",
+    note="The thesis argues for this, but does not measure it. We read proxy as the same order as the search for at "
+    "least three in four pairs of methods, where the search is scored by its micro F1 with the best parameters.",
 )
 def proxy_for_bucket_search(results: Results) -> Evidence:
-    """Compare the orders of eight unsupervised hashers on the digits, class labels, means over three runs."""
+    """Compare the orders of eight unsupervised hashers on the digits, by means over three runs with class labels."""
     found = {}
     for n_bits in (16, 32):
         search = [
@@ -415,12 +417,12 @@ def proxy_for_bucket_search(results: Results) -> Evidence:
     statement="Precision and recall are micro averages at each radius; AP divides by the relevant items retrieved, and "
     "mAP is the mean over queries.",
     expected={"values that differ from sums over the queries": 0, "mAP that differ from the mean of each query's": 0},
-    note="The text says micro average throughout, though mAP is none; 0/0 is not fixed, and the author's code has 0. D "
-    "is both radius and dimension, R a matrix, recall, a cutoff and a number of neighbours.",
+    note="The text always speaks of micro averages, although mAP is not one; 0/0 is not defined, and is 0 in the "
+    "author's code. D is both radius and dimension; R is a matrix, recall, a cutoff and a number of neighbours.",
     errata=("E4-04", "E4-08", "E4-09"),
 )
 def micro_and_macro() -> Values:
-    """Score random codes of 4 bits: pooled values at every radius, and mAP@K[retrieved] of each query by itself."""
+    """Score random codes of 4 bits: pooled values at every radius, and mAP@K[retrieved] of each query separately."""
     differing = apart = 0
     for counts in map(_four_bits, range(5)):
         for radius in range(5):

@@ -7,64 +7,44 @@ first import on.
 import argparse
 import os
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from protocol.cli._help import Parser
 
 _REFUSED = 2
 _INTERRUPTED, _CLOSED_PIPE = 130, 141  # as of a process that SIGINT or SIGPIPE ends
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that refuses in one line, as everything else here does."""
-
-    def error(self, message: str) -> NoReturn:
-        _say(f"{message} (see {self.prog} --help)", prog=self.prog)
-        self.exit(_REFUSED)
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> "Parser":
     from protocol import __version__
     from protocol.cli import audit, check, claims, compare, evaluate, find_duplicates, paper_figures, snakefile
     from protocol.cli import list as list_
+    from protocol.cli._help import Parser
 
-    parser = _Parser(
+    parser = Parser(
         prog="protocol",
-        description="Reproduce, audit and compare the evaluation protocols of learning to hash.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            examples:
-              protocol list                 everything there is
-              protocol list hashers         the hashers: name, one line, source
-              protocol list hashers itq     one of them, with its options
-              protocol list metrics         the metrics, as config files and results name them
-              protocol check my.yaml        check a config file and print what it would run
-              protocol list conventions     how papers and tools score
-              protocol evaluate --help      score codes of your own
-              protocol compare --help       compare the scores of experiments, or of your own codes
-              protocol audit --help         find leaks in a split of your own
-              protocol find-duplicates --help   propose near-duplicates among images or vectors
-              protocol claims               what the papers claim, and what of it holds
-              protocol paper-figures --help     draw figures and tables of the papers from your results
-              protocol snakefile            the path of the pipeline, for Snakemake
-
-            The pipeline itself is run by Snakemake, in a checkout without --snakefile:
-              snakemake --snakefile "$(protocol snakefile)"             the embedded default, from images to report
-              snakemake --snakefile "$(protocol snakefile)" -n metrics  what one stage would run
-            """
-        ),
+        usage="protocol COMMAND [OPTION ...]",
+        description="Score binary codes, check splits for leaks, and reproduce the evaluation protocols of learning to "
+        "hash. `protocol COMMAND --help` explains a command.",
+        examples="""
+            protocol evaluate --query-codes q.npy --database-codes d.npy \\
+                              --query-labels q.csv --database-labels d.csv    score your own codes
+            protocol audit --query q.txt --database d.txt --train t.txt       find leaks in your own split
+            protocol list metrics 'mAP@K[all]'                                explain a name
+            protocol check my.yaml                                            check a config file
+            snakemake --snakefile "$(protocol snakefile)"                     run the default experiment
+        """,
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
     parser.add_argument("--debug", action="store_true", help="print the traceback of an error")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (list_, check, evaluate, compare, audit, find_duplicates, claims, paper_figures, snakefile):
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True)
+    for command in (evaluate, compare, audit, find_duplicates, list_, check, snakefile, claims, paper_figures):
         command.add(commands)
-    for own in commands.choices.values():
-        own.add_argument(
-            "--debug", action="store_true", default=argparse.SUPPRESS, help="print the traceback of an error"
-        )
+    for own in commands.choices.values():  # also accepted after the command, as the error messages suggest
+        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
 
 
@@ -100,12 +80,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(error: BaseException) -> str:
-    """Return what an error means to a user."""
+    """Return the line that explains an error."""
     from protocol.checks import ProtocolError, missing_extra
+    from protocol.pages import with_page
 
     match error:
         case ProtocolError():
-            return str(error)
+            return with_page(str(error))
         case KeyboardInterrupt():
             return "interrupted."
         case ModuleNotFoundError() if explained := missing_extra(error):
@@ -126,7 +107,7 @@ def _explained(error: BaseException) -> str:
 
 
 def _say(message: str, *, prog: str = "protocol") -> int:
-    """Print one line on standard error; return the exit status of a refusal."""
+    """Print one line on standard error; return the exit status of an error."""
     from protocol.checks import printable
 
     sys.stderr.write(f"{prog}: {printable(message)}\n")

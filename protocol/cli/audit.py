@@ -1,18 +1,18 @@
-"""`protocol audit`: leaks and imbalance in anyone's split."""
+"""`protocol audit`: find leaks and imbalance in your own split."""
 
 import argparse
 import os
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import ProtocolError, number
 from protocol.cli._output import check_outputs, show
 
 if TYPE_CHECKING:
     from protocol.auditing import Audit
+    from protocol.cli._help import Parser
 
 _LISTS = ("query", "database", "train", "validation_query", "validation_database")
 _FILES = ("labels", "ids", "features", "pairs", "known_pairs", "groups", "label_issues")
@@ -31,7 +31,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.write_fixed:
         if not (arguments.splits or arguments.query):
             raise ProtocolError("--write-fixed: expected a split, got none.")
-        from protocol.auditing.mending import check_folder
+        from protocol.auditing.fixing import check_folder
 
         check_folder(arguments.write_fixed)
     for name in (*_FILES, *_LISTS, "against"):
@@ -83,105 +83,39 @@ def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
             yield from (folder / "items.h5", *folder.glob("datasets/*/items.h5"))
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol audit`."""
     command = commands.add_parser(
         "audit",
-        help="find leaks and imbalance in a split of your own",
-        description="Look for whatever makes the numbers of a split wrong, or incomparable with those of the papers.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            splits:
-              SPLITS.h5 as the pipeline writes it, .npz (row numbers by partition) or .csv (lines `partition,id`).
-              Several are runs of one protocol, and are compared with each other.
-            lists, one for each partition:
-              text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as F.npy,
-              F.npz:key, F.h5:dataset; ids (strings) may be F.npy or F.npz:key, too.
-            training logs:
-              .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by name, or
-              a record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP: 0.797`. F:COLUMN
-              names the column of the test scores. Columns named val... are those of a validation set, to choose by.
-            exit status:
-              0 no errors; 1 errors, or what --fail-on names; 2 the input can't be used.
-
-            examples:
-              protocol audit results/digits/splits/improved/run*/splits.h5   what the pipeline drew, all its runs
-              protocol audit --query test.txt --database database.txt --train train.txt
-              ... --protocol cifar10_s1                    compare it with a protocol; `protocol list splits`
-              ... --ids ids.txt --features gist.npy        copies of an item under another id: equal features
-              ... --ids ids.txt --features gist.npy --distance 0.1       or nearly equal ones
-              protocol audit --query q.npy --database d.npy --labels y.npy  row numbers, with the labels of the rows
-              ... --groups patients.csv                    groups (lines `id,group`) that are divided between partitions
-              ... --groups auto                            groups that the file names suggest; a guess
-              ... --label-issues cifar10h-probs.npy        queries whose label other annotators doubt
-              protocol audit --training-log log.csv --reported 0.797   is it the best of several test evaluations?
-              ... --ids ids.txt --known-pairs cifar10      judged (near-)duplicates of the queries; the pipeline's
-                                                           splits of cifar10 and cifar100 need no such option
-              ... --known-pairs cifar10 --write-affected affected.txt    for `protocol evaluate --exclude-queries`
-              ... --markdown >> $GITHUB_STEP_SUMMARY       for a pull request
-              ... --json findings.json                     for a script
-              ... --write-fixed fixed/                     the lists without the items in the wrong place, and a log
-              ... --sizes query=1000,train=5000            sizes that you expect, where no protocol is declared
-              ... --against cifar10_s1                     a table of what differs from a protocol
-              ... --against other/splits.h5                items that moved from one partition to another
-              ... --against query=q.txt,database=d.txt     the same, for another split in lists
-              protocol list findings                       what there is to find, and how the papers treat it
-            """
-        ),
-    )
-    command.add_argument("splits", nargs="*", metavar="SPLITS", help="complete splits")
-    for part in _LISTS:
-        command.add_argument(
-            f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {part.replace('_', ' ')} items"
-        )
-    command.add_argument("--protocol", metavar="NAME", help="the split protocol that was meant")
-    command.add_argument(
-        "--sizes",
-        type=_sizes,
-        metavar="PART=N,...",
-        help="sizes that the partitions are expected to have, in place of those of the protocol",
+        usage="protocol audit SPLITS [SPLITS ...] [OPTION ...]\n"
+        "       protocol audit --query F --database F [--train F] [OPTION ...]",
+        help="find leaks and imbalance in your own split",
+        description="Find errors in a split that make its scores wrong, or incomparable with those of the papers.\n"
+        "Lists F: one item a line (`id` or `id label ...`), or row numbers as .npy, .npz:key or .h5:dataset.",
+        examples="""
+            protocol audit --query test.txt --database database.txt --train train.txt
+            ... --protocol cifar10_s1            compare with a protocol (protocol list splits)
+            ... --json findings.json             the findings for a script
+            ... --write-fixed fixed/             the lists without the items in the wrong place
+            protocol audit results/digits/splits/improved/run*/splits.h5   all runs of the pipeline
+            protocol audit --training-log log.csv --reported 0.797         was the best epoch reported?
+            protocol list findings               the errors that are looked for
+        """,
+        details=_DETAILS,
     )
     command.add_argument(
-        "--against",
-        metavar="NAME|FILE",
-        help="compare with a protocol, with another complete split, or with the lists query=F,database=F,...",
+        "splits", nargs="*", metavar="SPLITS", help="complete splits: splits.h5, .npz or .csv; several are runs"
     )
-    command.add_argument("--ids", metavar="F", help="the dataset's ids in the order of the row numbers, one a line")
-    command.add_argument("--labels", metavar="F", help="class labels in the order of the row numbers")
-    command.add_argument("--features", metavar="F", help="features in the order of the row numbers, to find copies by")
-    command.add_argument("--distance", type=_distance, metavar="D", help="Euclidean; up to it, items are copies (0)")
-    command.add_argument("--pairs", metavar="F", help="ids of an item's two modalities a line, to find torn pairs by")
-    command.add_argument(
-        "--groups", metavar="F", help="groups (video, patient, scene): lines `id,group`, or a group a line; or `auto`"
-    )
-    command.add_argument(
-        "--label-issues", metavar="F", help="doubted labels: annotators by class (.npy), or a .csv or .json of doubts"
-    )
-    command.add_argument(
-        "--label-agreement",
-        type=_share,
-        metavar="S",
-        help="share of annotators below which a label is doubtful (0.5)",
-    )
-    command.add_argument(
-        "--training-log",
-        action="append",
-        metavar="F",
-        help="scores by epoch, also without a split; F:COLUMN names the test scores; may be repeated",
-    )
-    command.add_argument("--reported", metavar="SCORE", help="the score that is reported of the training logs")
+    for part in _LISTS[:3]:
+        command.add_argument(f"--{part}", metavar="F", help=f"list of the {part} items")
+    command.add_argument("--labels", metavar="F", help="class labels of all items, by row number")
+    command.add_argument("--ids", metavar="F", help="ids of all items, by row number, one a line")
+    command.add_argument("--features", metavar="F", help="features of all items, by row number: finds copies")
+    command.add_argument("--protocol", metavar="NAME", help="the intended split protocol")
     command.add_argument(
         "--known-pairs",
         metavar="NAME|F",
-        help="judged pairs of (near-)duplicates: cifar10, cifar100, or a table with query,database,judgement",
-    )
-    command.add_argument(
-        "--write-affected",
-        type=Path,
-        metavar="F",
-        help="write the row numbers of the queries with such a pair or a doubtful label, for `protocol evaluate "
-        "--exclude-queries`",
+        help="judged near-duplicates: cifar10, cifar100, or a table with query,database,judgement",
     )
     command.add_argument(
         "--fail-on",
@@ -190,23 +124,114 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         help="the mildest finding that makes the exit status 1 (error)",
     )
     command.add_argument("--markdown", action="store_true", help="print Markdown")
-    command.add_argument(
-        "--json", type=Path, metavar="F", help="write the findings, with all items, as a list of objects"
-    )
+    command.add_argument("--json", type=Path, metavar="F", help="write the findings, with all items, as JSON")
     command.add_argument(
         "--write-fixed",
         type=Path,
         metavar="DIR",
-        help="write the lists without the items that are errors or near-duplicates, with a log, and audit them again",
+        help="write lists without the items that are errors or near-duplicates, and audit these",
     )
-    command.add_argument(
+    _add_rare(command)
+    command.set_defaults(run=_audit)
+
+
+def _add_rare(command: "Parser") -> None:
+    """Add the options that only the complete help describes."""
+    partitions = command.rare("validation sets and expected sizes")
+    for part in _LISTS[3:]:
+        name = part.replace("_", " ")
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {name} items")
+    partitions.add_argument(
+        "--sizes",
+        type=_sizes,
+        metavar="PART=N,...",
+        help="expected sizes of the partitions, instead of those of the protocol",
+    )
+    partitions.add_argument(
+        "--against",
+        metavar="NAME|FILE",
+        help="compare with a protocol, with another complete split, or with the lists query=F,database=F,...",
+    )
+
+    items = command.rare("copies, pairs, groups and doubtful labels")
+    items.add_argument(
+        "--distance", type=_distance, metavar="D", help="largest Euclidean distance of features of a copy (0)"
+    )
+    items.add_argument(
+        "--pairs", metavar="F", help="the ids of an item's two modalities, one pair a line: finds pairs that are split"
+    )
+    items.add_argument(
+        "--groups", metavar="F", help="groups (video, patient, scene): lines `id,group`, or one group a line; or `auto`"
+    )
+    items.add_argument(
+        "--label-issues", metavar="F", help="doubtful labels: annotators by class (.npy), or a .csv or .json of doubts"
+    )
+    items.add_argument(
+        "--label-agreement",
+        type=_share,
+        metavar="S",
+        help="share of annotators below which a label is doubtful (0.5)",
+    )
+
+    logs = command.rare("training logs")
+    logs.add_argument(
+        "--training-log",
+        action="append",
+        metavar="F",
+        help="scores by epoch, with or without a split; F:COLUMN names the test scores; repeatable",
+    )
+    logs.add_argument("--reported", metavar="SCORE", help="the score that the authors report for the training logs")
+
+    written = command.rare("affected queries and fixes")
+    written.add_argument(
+        "--write-affected",
+        type=Path,
+        metavar="F",
+        help="write the row numbers of the queries with a near-duplicate or a doubtful label, for `protocol evaluate "
+        "--exclude-queries`",
+    )
+    written.add_argument(
         "--fix-also",
         action="append",
         default=[],
         metavar="FINDING",
-        help="a warning that --write-fixed mends as well, such as train-in-database; may be repeated",
+        help="a warning that --write-fixed should also fix, such as train-in-database; may be repeated",
     )
-    command.set_defaults(run=_audit)
+
+
+_DETAILS = """
+    splits:
+      splits.h5 of the pipeline, .npz (row numbers by partition) or .csv (lines `partition,id`). Several
+      splits are runs of one protocol, and are compared with each other.
+
+    lists, one for each partition:
+      Text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as
+      F.npy, F.npz:key, F.h5:dataset. Ids (strings) may also be F.npy or F.npz:key.
+
+    training logs:
+      .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by
+      name, or one record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP:
+      0.797`. F:COLUMN names the column of the test scores. Columns named val... are validation scores.
+
+    exit status:
+      0 no errors; 1 errors, or the findings of --fail-on; 2 the input can't be used.
+
+    more examples:
+      protocol audit --query test.txt --database database.txt --train train.txt
+      ... --ids ids.txt --features gist.npy                   copies: equal features under another id
+      ... --ids ids.txt --features gist.npy --distance 0.1    nearly equal features
+      ... --groups patients.csv                               groups that partitions share
+      ... --groups auto                                       groups guessed from the file names
+      ... --label-issues cifar10h-probs.npy                   queries whose label annotators doubt
+      ... --ids ids.txt --known-pairs cifar10                 near-duplicates of the queries
+      ... --known-pairs cifar10 --write-affected affected.txt
+      ... --markdown >> $GITHUB_STEP_SUMMARY                  a summary of a pull request
+      ... --sizes query=1000,train=5000                       expected sizes, without a protocol
+      ... --against cifar10_s1                                differences from a protocol
+      ... --against other/splits.h5                           items that moved between partitions
+      ... --against query=q.txt,database=d.txt                the same for a split in lists
+      protocol audit --query q.npy --database d.npy --labels y.npy     row numbers, and labels of the rows
+"""
 
 
 def _distance(text: str) -> float:

@@ -11,6 +11,7 @@ from protocol.checks import ProtocolError, counted
 from protocol.cli._output import show
 
 if TYPE_CHECKING:
+    from protocol.cli._help import Parser
     from protocol.configuration import Experiment
 
 _TARGETS = ("report", "leak")  # the second adds jobs only to an experiment with the key `leak`
@@ -134,28 +135,26 @@ def _needs(experiment: "Experiment") -> list[str]:
     ]
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol check`."""
     command = commands.add_parser(
         "check",
         help="check a config file and print what it would run",
-        description="Check a config file and print what it would run; nothing is run or written.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            examples:
-              protocol check                                        the default experiment
-              protocol check workflow/config/cifar10.yaml
-              protocol check my.yaml mirror.yaml --config runs=3 n_bits=[16,32]
-            """
-        ),
+        description="Check a config file and print the jobs, files, memory and time that it needs. Nothing is run or "
+        "written.",
+        examples="""
+            protocol check                                   the default experiment
+            protocol check workflow/config/cifar10.yaml
+            protocol check my.yaml mirror.yaml               the second file adds to the first
+            protocol check my.yaml --config runs=3 n_bits=[16,32]
+        """,
     )
     command.add_argument(
         "files",
         nargs="*",
         type=Path,
         metavar="F.yaml",
-        help="config files, of which later ones add to earlier ones (default: the embedded one)",
+        help="config files; later ones override earlier ones (default: the default experiment)",
     )
     command.add_argument(
         "--config",
@@ -163,6 +162,6 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="change keys of it, as snakemake does",
+        help="override keys, as in snakemake --config",
     )
     command.set_defaults(run=_check)

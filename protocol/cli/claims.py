@@ -1,12 +1,14 @@
-"""`protocol claims`: what the papers state, and what of it holds."""
+"""`protocol claims`: the claims of the papers, and which of them hold."""
 
 import argparse
-import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import progress
+
+if TYPE_CHECKING:
+    from protocol.cli._help import Parser
 
 
 def _claims(arguments: argparse.Namespace) -> None:
@@ -34,43 +36,41 @@ def _claims(arguments: argparse.Namespace) -> None:
     show(text)
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol claims`."""
     command = commands.add_parser(
         "claims",
-        help="check what the papers claim, each claim by computing it",
-        description="Check the papers' claims with this project's own code, and print what became of each.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
+        help="check the claims of the papers",
+        description="Recompute the claims of the papers, and print the status of each. Proofs need no data; claims "
+        "about data read the tables in the folder of results.",
+        examples="""
+            protocol claims                          every claim, paper by paper, and the totals
+            protocol claims S4-03 S0-06              two claims in full: the paper's value and ours
+            protocol claims --status refuted         the claims with this status
+            protocol claims --json claims.json       the same for a script
+        """,
+        details="""
             statuses:
-              proved, refuted                     arithmetic, enumeration or a counter-example decides it
-              replicated, not replicated          with the paper's data and method, within the tolerance
-              replicated on a substitute,         with other features or networks than the paper's;
-              not replicated on a substitute      the part of the entry names them
-              partly                              some parts hold and others do not, or some were not run
-              not run                             no part can be decided; the note says what is missing
+              proved, refuted                  decided by arithmetic, enumeration or a counter-example
+              replicated, not replicated       with the paper's data and method, within the tolerance
+              replicated on a substitute,      with features or networks other than the paper's,
+              not replicated on a substitute   which the entry names
+              partly                           some parts hold and others do not, or were not run
+              not run                          no part can be decided; the note explains why
 
-            No status is entered by hand: each part of a claim is computed and compared with what the paper says, within
-            the tolerance. Proofs need no data. Claims about data read the tables in the folder of results: summary.csv
-            of every experiment that was run, and the stored reference results in its folder reference/. Their status
-            changes with these tables.
-
-            examples:
-              protocol claims                          every claim, paper by paper, and the totals
-              protocol claims S4-03 S0-06              these in full: expected, ours, what explains it
-              protocol claims --status refuted         those of one status
-              protocol claims --json claims.json       for a script: id, paper, place, claim, expected, ours, ...
-            """
-        ),
+            No status is entered by hand: each part of a claim is computed and compared with the value
+            in the paper, within the tolerance. Claims about data read summary.csv of every experiment in
+            the folder of results, and the stored reference results in its folder reference/. Their
+            status changes with these tables.
+        """,
     )
     command.add_argument("id", nargs="*", metavar="ID", help="print these claims in full")
     command.add_argument(
-        "--status", action="append", default=[], metavar="STATUS", help="claims of this status only; repeatable"
+        "--status", action="append", default=[], metavar="STATUS", help="claims with this status only; repeatable"
     )
-    command.add_argument("--results", type=Path, metavar="DIR", help="what runs left (results, where it is there)")
+    command.add_argument("--results", type=Path, metavar="DIR", help="the folder of results (results, if it exists)")
     command.add_argument(
-        "--markdown", action="store_true", help="print the totals, and the claims that do not hold, as tables"
+        "--markdown", action="store_true", help="print the totals and the claims that do not hold as tables"
     )
-    command.add_argument("--json", type=Path, metavar="F", help="write them as a list of objects, too")
+    command.add_argument("--json", type=Path, metavar="F", help="also write the claims as a list of objects")
     command.set_defaults(run=_claims)

@@ -3,10 +3,13 @@
 import argparse
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.cli._output import check_outputs, show
 from protocol.identity import PROTOCOL
+
+if TYPE_CHECKING:
+    from protocol.cli._help import Parser
 
 
 def _compare(arguments: argparse.Namespace) -> None:
@@ -33,36 +36,38 @@ def _compare(arguments: argparse.Namespace) -> None:
     show(f"{found!r}")
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol compare`."""
     command = commands.add_parser(
         "compare",
         help="compare the scores of experiments, or of your own codes",
-        description="Compare scores that were computed under the same protocol, and only those.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
+        description="Compare scores in tables. Only scores that were computed under the same protocol are compared.",
+        examples="""
+            protocol compare results/cifar10/summary.csv results/other/summary.csv
+            protocol compare results/cifar10/summary.csv mine.json --metric mAP --html comparison.html
+            protocol compare results/cifar10/summary.csv mine.json --assume dataset split=standard
+            protocol compare itq.json mine.json --against itq --margin 0.005
+        """,
+        details=f"""
             files:
-              the summary.csv of an experiment, or the output of `protocol evaluate --json`. Two scores are in one table
-              only if the dataset, ground truth, kind of relevance, split, sizes, and the treatment of undefined values
-              and of ties are recorded in both files and equal.
-            assumptions:
-              a field that a file does not record has to be recorded (`protocol evaluate --dataset NAME`, and so on), or
-              assumed: --assume dataset takes the value of the other files, --assume dataset=cifar10 a value of yours.
-              The tables print every assumption. Two recorded values that differ are never compared.
-            differences:
-              where the same runs (metrics.csv and runs.csv next to summary.csv) or the same queries (--per-query of
-              `protocol evaluate`) have values in both, the differences from one method are tested in pairs.
+              The summary.csv of an experiment, or the output of `protocol evaluate --json`. Two scores are in
+              one table only if both files record the same dataset, ground truth, kind of relevance, split,
+              sizes, and treatment of ties and of undefined values.
 
-            examples:
-              protocol compare results/cifar10/summary.csv results/other/summary.csv
-              protocol compare results/cifar10/summary.csv mine.json --metric mAP --html comparison.html
-              protocol compare results/cifar10/summary.csv mine.json --assume dataset split=standard
-              protocol compare itq.json mine.json --against itq --margin 0.005
-            """
-        ),
+            assumptions:
+              A field that a file does not record must be assumed, or recorded with `protocol evaluate
+              --dataset NAME` and the like. --assume dataset takes the value of the other files, and
+              --assume dataset=cifar10 the given value. The tables print every assumption. Two recorded
+              values that differ are never compared. The fields are
+{textwrap.fill(", ".join(PROTOCOL) + ".", 86, initial_indent=" " * 14, subsequent_indent=" " * 14)}
+
+            differences:
+              If both files have values for the same runs (metrics.csv and runs.csv next to summary.csv) or
+              the same queries (`protocol evaluate --per-query`), paired tests compare each method with the
+              one of --against.
+        """,
     )
-    command.add_argument("files", nargs="+", metavar="F", help="two files or more")
+    command.add_argument("files", nargs="+", metavar="F", help="two or more: summary.csv, or the JSON of `evaluate`")
     command.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME", help="these metrics only")
     command.add_argument(
         "--assume",
@@ -70,11 +75,11 @@ def add(commands: "argparse._SubParsersAction[Any]") -> None:
         action="extend",
         default=[],
         metavar="FIELD",
-        help=f"fields that agree although a file does not record them, or FIELD=VALUE: {', '.join(PROTOCOL)}",
+        help="FIELD or FIELD=VALUE: a value to assume where a file records none",
     )
-    command.add_argument("--against", metavar="METHOD", help="take the differences from this method (the best)")
+    command.add_argument("--against", metavar="METHOD", help="the method that the others are compared with (the best)")
     command.add_argument(
-        "--margin", type=float, metavar="M", help="test whether a method is no worse, or equal, within this difference"
+        "--margin", type=float, metavar="M", help="test for non-inferiority and equivalence within this difference"
     )
-    command.add_argument("--html", type=Path, metavar="F.html", help="write a page that opens offline, too")
+    command.add_argument("--html", type=Path, metavar="F.html", help="also write a page that opens offline")
     command.set_defaults(run=_compare)

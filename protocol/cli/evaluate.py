@@ -1,9 +1,8 @@
-"""`protocol evaluate`: scores of anyone's codes."""
+"""`protocol evaluate`: score your own codes."""
 
 import argparse
 import ast
 import contextlib
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
 
 if TYPE_CHECKING:
+    from protocol.cli._help import Parser
     from protocol.evaluation.trec import TrecOptions
 
 _INPUTS = (
@@ -86,7 +86,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _hasher_options(pairs: list[str]) -> dict[str, Any] | None:
-    """Return the options that are written as key=value: numbers, True, False and None, and otherwise words."""
+    """Parse options written as KEY=VALUE; values that are not Python literals are strings."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, mark, text = pair.partition("=")
@@ -108,182 +108,215 @@ def _trec_options(arguments: argparse.Namespace) -> "TrecOptions | None":
     return None if arguments.trec is None else TrecOptions(arguments.trec, **options)
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol evaluate`."""
     command = commands.add_parser(
         "evaluate",
-        help="score binary codes of your own under a named convention",
-        description="Score the ranking of a database by the queries' codes, or by their real-valued outputs.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            files:
-              F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
-              F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)  F.fvecs  F.ivecs  F.bvecs
-              The key may be left out where a file holds one array. Nothing is ever unpickled.
-            codes:
-              0 and 1, -1 and +1 or bool, one row per item, one column per bit; or packed uint8 with --n-bits.
-              Packed by sentence-transformers: --bit-order big for ubinary, --bit-order big-128 for binary.
-              Real-valued outputs need --binarize: sign (above 0) or median (above the median of the bit's values in the
-              database); a value equal to the threshold becomes the bit 0.
-            ranking:
-              hamming: by the Hamming distance of the codes. asymmetric: by the inner product of each query's real
-              values, which are not binarised, with the codes of the database as -1 and +1; the thresholds of
-              --binarize are subtracted from the query's values. The results name the ranking.
-            labels:
-              an integer or a word per item, or a 0/1 matrix with one row per item. Items that share a label are
-              relevant to each other.
-            relevance, in place of labels:
-              F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are levels from 1 to 255, larger is
-              more relevant); database positions, from 0, as a line of F.txt or a row of an array per
-              query, such as ann-benchmarks' F.hdf5:neighbors; or a Boolean matrix (n_queries, n_database).
-            vectors, in place of labels: what does a binary code lose?
-              A row per item. The items nearest to a query by --distance are relevant; codes are given, or made of the
-              vectors by --hasher (`protocol list hashers`), by default the sign of each dimension. F.npy, F.fbin and
-              its like, and F.fvecs and F.bvecs are read in blocks.
-
-            examples:
-              protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv
-              protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
-              ... --binarize sign                                        outputs of a network
-              ... --query-codes real.npy --ranking asymmetric            real-valued queries, binary database
-              ... --metric mAP@5000[retrieved] precision@r2                some metrics; `protocol list metrics`
-              ... --metric all --spread                                  everything, K = 1000 and R = 0, 1, 2
-              ... --convention hashnet                                   as a tool does; `protocol list conventions`
-              ... --spread                                               the values that the conventions call mAP
-              ... --tables 16x4 --lookup-radius 2                        buckets: their precision, recall and speed
-              ... --trec trec --trec-ties shuffled --trec-seed 1         files for trec_eval, and what its ties change
-              ... --exclude-queries affected.txt                         every metric without some queries as well
-              ... --json means.json --per-query values.csv               for a script, or a test of significance
-
-            examples with vectors:
-              protocol evaluate --query-vectors qv.npy --database-vectors dv.npy
-              ... --query-codes q.npy --database-codes d.npy             codes of your own in place of the signs
-              ... --hasher itq --bits 16 --train-vectors t.npy           codes of a hasher
-              ... --distance euclidean --neighbours 10 --target 0.99     which items are near, and what to reach
-              ... --bits 16 --rescore-bits 32 --measure-speed            re-ranking by a longer code; speed of a scan
-            """
-        ),
+        usage="protocol evaluate --query-codes F --database-codes F\n"
+        "                         (--query-labels F --database-labels F | --relevance F) [OPTION ...]\n"
+        "       protocol evaluate --query-vectors F --database-vectors F [OPTION ...]",
+        help="score your own binary codes",
+        description="Rank the database for each query by the Hamming distance of the codes, and score the ranking.\n"
+        "Files F: .npy, .npz:key, .h5:dataset, .mat:variable, .csv, .txt and others, one row for each item.",
+        details=_DETAILS,
+        examples="""
+            protocol evaluate --query-codes q.npy --database-codes d.npy \\
+                              --query-labels q.csv --database-labels d.csv
+            ... --binarize sign                            real-valued outputs of a network
+            ... --metric mAP@5000[retrieved] precision@r2  these metrics (protocol list metrics)
+            ... --convention hashnet --json means.json     score as another tool does
+            ... --spread                                   the values that the conventions call mAP
+            protocol evaluate --query-vectors qv.npy --database-vectors dv.npy    codes from signs
+        """,
     )
     for side in ("query", "database"):
-        command.add_argument(f"--{side}-codes", metavar="F", help=f"codes of the {side} items")
+        command.add_argument(f"--{side}-codes", metavar="F", help=f"{side} codes: 0/1, -1/+1 or packed bits")
     for side in ("query", "database"):
-        command.add_argument(f"--{side}-labels", metavar="F", help=f"labels of the {side} items")
-    command.add_argument("--relevance", metavar="F", help="which database items are relevant to each query")
+        command.add_argument(
+            f"--{side}-labels", metavar="F", help=f"{side} labels; items that share a label are relevant"
+        )
+    command.add_argument("--relevance", metavar="F", help="the relevant database items of each query")
+    for side in ("query", "database"):
+        command.add_argument(
+            f"--{side}-vectors", metavar="F", help=f"{side} vectors; the items nearest to a query are relevant"
+        )
+    command.add_argument(
+        "--n-bits", "--bits", type=int, metavar="B", help="code length of packed codes, or of those of --hasher"
+    )
+    command.add_argument(
+        "--binarize", metavar="sign|median", help="threshold of real-valued outputs: 0, or each bit's median"
+    )
+    command.add_argument(
+        "--metric", nargs="+", action="extend", metavar="NAME", help="metrics, or all (those of the convention)"
+    )
+    command.add_argument(
+        "--convention", default="protocol", metavar="NAME", help="how to score; protocol list conventions (protocol)"
+    )
+    command.add_argument("--spread", action="store_true", help="show the values that the conventions call mAP")
+    command.add_argument("--json", type=Path, metavar="F", help="write the means and all that identifies them")
+    command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
+    _add_rare(command)
     _add_vectors(command)
-    command.add_argument(
-        "--n-bits", "--bits", type=int, metavar="B", help="code length of packed codes, or of those that --hasher makes"
-    )
-    command.add_argument(
+    command.set_defaults(run=_evaluate)
+
+
+def _add_rare(command: "Parser") -> None:
+    """Add the options that only the complete help describes, except those for vectors."""
+    codes = command.rare("packed and real-valued codes")
+    codes.add_argument(
         "--bit-order",
         default="little",
         metavar="little|big|big-128",
-        help="of packed codes: the first bit has weight 1 or 128, or 128 with 128 subtracted (little)",
+        help="bit order of packed codes: the first bit has weight 1, or 128, or 128 with 128 subtracted (little)",
     )
-    command.add_argument("--binarize", metavar="sign|median", help="how to make bits of real-valued outputs")
-    command.add_argument(
+    codes.add_argument(
         "--ranking",
         default="hamming",
         metavar="hamming|asymmetric",
-        help="order the database by Hamming distance, or by the inner product with the query's real values (hamming)",
+        help="rank by Hamming distance, or by the inner product with the query's real values (hamming)",
     )
-    command.add_argument(
-        "--metric",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help="metrics, or all (those of the convention)",
-    )
-    command.add_argument("--convention", default="protocol", metavar="NAME", help="a convention (protocol)")
-    command.add_argument("--spread", action="store_true", help="show the values that the conventions call mAP")
-    command.add_argument(
+
+    lookup = command.rare("hash tables, lookups and curves")
+    lookup.add_argument(
         "--tables",
         action="append",
         default=[],
         metavar="KxL",
-        help="search L hash tables of K bits each as well; repeatable",
+        help="also search L hash tables of K bits each; repeatable",
     )
-    command.add_argument(
+    lookup.add_argument(
         "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R"
     )
-    command.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
-    command.add_argument(
+    lookup.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
+    lookup.add_argument(
         "--top-n-curves", type=Path, metavar="F.csv", help="write precision and recall of the top N items by N"
     )
-    command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
-    command.add_argument("--json", type=Path, metavar="F", help="write the means and everything that identifies them")
-    command.add_argument("--trec", type=Path, metavar="DIR", help="write run and qrels files for trec_eval")
-    command.add_argument(
+
+    trec = command.rare("files for trec_eval")
+    trec.add_argument("--trec", type=Path, metavar="DIR", help="write run and qrels files")
+    trec.add_argument(
         "--trec-depth", type=int, metavar="K", help="items of each query in the run (1000, or the database if smaller)"
     )
-    command.add_argument(
+    trec.add_argument(
         "--trec-ties",
         metavar="ORDER",
-        help="order of ties in the run: expected, relevant items spread evenly, so that mAP is close to its expected "
-        "value; shuffled; or distance, equal scores, which trec_eval orders by document id (expected)",
+        help="order of ties in the run: expected spreads relevant items evenly, so that mAP is close to its expected "
+        "value; shuffled is a random order; distance writes equal scores, which trec_eval orders by document id "
+        "(expected)",
     )
-    command.add_argument("--trec-seed", type=int, metavar="SEED", help="for --trec-ties shuffled (0)")
-    command.add_argument(
+    trec.add_argument("--trec-seed", type=int, metavar="SEED", help="seed of --trec-ties shuffled (0)")
+
+    run = command.rare("excluded queries and threads")
+    run.add_argument(
         "--exclude-queries",
         metavar="F",
         help="row numbers of queries, from 0, one a line: every metric is printed with and without them",
     )
-    command.add_argument("--threads", type=int, default=1, metavar="N", help="for the search and the counting (1)")
-    command.add_argument("--name", metavar="NAME", help="name of the codes in a comparison")
+    run.add_argument("--threads", type=int, default=1, metavar="N", help="threads of the search and the counting (1)")
+
+    recorded = command.rare("names recorded with the scores")
+    recorded.add_argument("--name", metavar="NAME", help="name of the codes in a comparison")
     for field, what in (
-        ("dataset", "data set"),
+        ("dataset", "dataset"),
         ("split", "split protocol"),
         ("ground-truth", "ground truth (an experiment's neighbours are, for example, 'epsilon_ball of gist')"),
     ):
-        command.add_argument(f"--{field}", metavar="NAME", help=f"recorded with the scores: name of the {what}")
-    command.set_defaults(run=_evaluate)
+        recorded.add_argument(f"--{field}", metavar="NAME", help=f"name of the {what}")
 
 
-def _add_vectors(command: argparse.ArgumentParser) -> None:
+def _add_vectors(command: "Parser") -> None:
     """Add the options for vectors."""
-    for side in ("query", "database"):
-        command.add_argument(f"--{side}-vectors", metavar="F", help=f"vectors of the {side} items")
-    command.add_argument(
+    vectors = command.rare("options for vectors")
+    vectors.add_argument(
         "--distance",
         metavar="NAME",
         help="distance that decides which items are nearest: cosine, euclidean, or dot, the inner product (cosine)",
     )
-    command.add_argument(
+    vectors.add_argument(
         "--neighbours", type=int, nargs="+", metavar="K", help="numbers of nearest items to look for (1 10 100)"
     )
-    command.add_argument(
+    vectors.add_argument(
         "--relevant-neighbours",
         type=int,
         metavar="K",
         help="number of nearest items that are relevant in all other metrics (the largest of --neighbours)",
     )
-    command.add_argument("--hasher", metavar="NAME", help="makes codes of the vectors (sign, if there are no codes)")
-    command.add_argument(
+    vectors.add_argument(
+        "--hasher", metavar="NAME", help="hasher that encodes the vectors (sign, if no codes are given)"
+    )
+    vectors.add_argument(
         "--hasher-option", action="append", default=[], metavar="KEY=VALUE", help="an option of the hasher; repeatable"
     )
-    command.add_argument(
+    vectors.add_argument(
         "--train-vectors",
         metavar="F",
         help="vectors that the hasher is fitted on (the database, or 10,000 of its rows drawn with --seed)",
     )
-    command.add_argument("--seed", type=int, default=0, metavar="SEED", help="of the hasher and of that sample (0)")
-    command.add_argument(
+    vectors.add_argument(
+        "--seed", type=int, default=0, metavar="SEED", help="seed of the hasher and of that sample (0)"
+    )
+    vectors.add_argument(
         "--target",
         type=float,
         metavar="SHARE",
-        help="share of the nearest items for which to find the smallest c, if c x K items are re-ranked (0.95)",
+        help="find the smallest c for which re-ranking c x K items finds this share of the nearest items (0.95)",
     )
-    command.add_argument("--largest-factor", type=int, metavar="C", help="largest c of the curve (64)")
-    command.add_argument(
-        "--rescore-codes", nargs=2, metavar=("Q", "D"), help="second codes of queries and database, which re-rank"
+    vectors.add_argument("--largest-factor", type=int, metavar="C", help="largest c of the curve (64)")
+    vectors.add_argument(
+        "--rescore-codes", nargs=2, metavar=("Q", "D"), help="re-rank by second codes of the queries and the database"
     )
-    command.add_argument("--rescore-hasher", metavar="NAME", help="makes second codes of the vectors (as --hasher)")
-    command.add_argument(
-        "--rescore-bits",
-        type=int,
-        metavar="B",
-        help="length of the second codes (the dimension of the vectors)",
+    vectors.add_argument("--rescore-hasher", metavar="NAME", help="hasher of the second codes (that of --hasher)")
+    vectors.add_argument(
+        "--rescore-bits", type=int, metavar="B", help="length of the second codes (the dimension of the vectors)"
     )
-    command.add_argument(
+    vectors.add_argument(
         "--measure-speed", action="store_true", help="measure the queries per second of our own exact scan"
     )
+
+
+_DETAILS = """
+    files:
+      F.npy  F.npz:key  F.h5:dataset  F.hdf5:dataset  F.mat:variable  F.csv  F.tsv  F.txt
+      F.fbin  F.f16bin  F.u8bin  F.i8bin  F.ibin (big-ann-benchmarks)  F.fvecs  F.ivecs  F.bvecs
+      The key may be omitted if the file contains one array. Nothing is ever unpickled.
+
+    codes:
+      0 and 1, -1 and +1 or bool, one row for each item and one column for each bit; or packed
+      uint8 with --n-bits. For codes packed by sentence-transformers, use --bit-order big (ubinary)
+      or --bit-order big-128 (binary). Real-valued outputs need --binarize: sign (above 0) or median
+      (above the median of the bit in the database). A value equal to the threshold becomes 0.
+
+    rankings:
+      hamming     by the Hamming distance of the codes
+      asymmetric  by the inner product of the query's real values, which are not binarised, with the
+                  codes of the database as -1 and +1. The thresholds of --binarize are subtracted
+                  from the query's values.
+
+    labels:
+      An integer or a word for each item, or a 0/1 matrix with one row for each item.
+
+    relevance:
+      F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are relevance levels from
+      1 to 255); or the positions of the relevant database items, from 0, as one line of F.txt or
+      one row of an array for each query, for example F.hdf5:neighbors of ann-benchmarks; or a
+      Boolean matrix (n_queries, n_database).
+
+    vectors:
+      One row for each item. The items nearest to a query by --distance are relevant, so the scores
+      measure what the codes lose. The codes are given, or computed from the vectors by --hasher,
+      by default the sign of each dimension. Large F.npy, F.fbin and F.fvecs files are read in blocks.
+
+    more examples:
+      protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
+      ... --query-codes real.npy --ranking asymmetric     real-valued queries, binary database
+      ... --metric all --spread                           every metric, K = 1000 and R = 0, 1, 2
+      ... --tables 16x4 --lookup-radius 2                 precision, recall and speed of hash tables
+      ... --trec trec --trec-ties shuffled --trec-seed 1  files for trec_eval
+      ... --exclude-queries affected.txt                  also score without some queries
+      ... --json means.json --per-query values.csv        for `protocol compare` and significance tests
+      protocol evaluate --query-vectors qv.npy --database-vectors dv.npy
+      ... --query-codes q.npy --database-codes d.npy          your own codes instead of the signs
+      ... --hasher itq --bits 16 --train-vectors t.npy        codes of a hasher
+      ... --distance euclidean --neighbours 10 --target 0.99  which items are near, and how many to find
+      ... --bits 16 --rescore-bits 32 --measure-speed         re-rank by a longer code
+"""

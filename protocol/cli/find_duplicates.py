@@ -1,13 +1,15 @@
 """`protocol find-duplicates`: pairs of images or vectors that may be near-duplicates, in order of suspicion."""
 
 import argparse
-import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import ProtocolError, need
 from protocol.cli._output import check_outputs, show
 from protocol.cli._progress import stages
+
+if TYPE_CHECKING:
+    from protocol.cli._help import Parser
 
 
 def _find_duplicates(arguments: argparse.Namespace) -> None:
@@ -52,47 +54,53 @@ def _find_duplicates(arguments: argparse.Namespace) -> None:
     show(found.to_text())
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol find-duplicates`."""
     command = commands.add_parser(
         "find-duplicates",
-        help="propose near-duplicates among images or vectors of your own",
+        usage="protocol find-duplicates --query Q [--database D] [OPTION ...]",
+        help="propose near-duplicates among your own images or vectors",
         description="Propose pairs of a query and a database item that may be near-duplicates, the most suspicious "
-        "first. A person judges them.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
+        "first, for a person to judge. Files Q and D: uint8 images as .npy, .npz:key or .h5:dataset, or a folder of "
+        "image files.",
+        examples="""
+            protocol find-duplicates --query test.npy --database train.npy --csv pairs.csv --sheet pairs.html
+            protocol find-duplicates --query photos/           a folder, compared with itself
+            protocol find-duplicates --query q.npy --database d.npy --vectors --least 0.98 --threads 2
+        """,
+        details="""
             images:
-              uint8 (n, height, width) or (n, height, width, 3) as F.npy, F.npz:key or F.h5:dataset; a folder of image
-              files; or content.h5 of a dataset of the pipeline. Sizes may differ: the central square of every image is
-              compared at 32 x 32 pixels. Copies are found after small shifts, crops of up to about a tenth, changes of
-              brightness and contrast, JPEG compression, and mirrored.
-            vectors (--vectors):
-              numbers (n, d) as F.npy, F.npz:key, F.h5:dataset, F.fbin, F.fvecs; pairs in order of their cosine.
-            output:
-              the first proposals as text, with the precision and recall to expect. --csv has all pairs: query,
-              database, score, rank (of the query), choice (1: the best partner of the query). --sheet is a page on
-              which a person judges the pairs; it saves them as CSV for `protocol audit --known-pairs`.
+              uint8 (n, height, width) or (n, height, width, 3) as F.npy, F.npz:key or F.h5:dataset; a folder
+              of image files; or content.h5 of a dataset of the pipeline. Sizes may differ: the central square
+              of every image is compared at 32 x 32 pixels. The search finds mirrored copies, and copies after
+              small shifts, crops of up to about a tenth, changes of brightness and contrast, and JPEG
+              compression.
 
-            examples:
-              protocol find-duplicates --query test.npy --database train.npy --csv pairs.csv --sheet pairs.html
-              protocol find-duplicates --query photos/                       a folder, compared with itself
-              protocol find-duplicates --query q.npy --database d.npy --vectors --least 0.98 --threads 2
-            """
-        ),
+            vectors (--vectors):
+              Numbers (n, d) as F.npy, F.npz:key, F.h5:dataset, F.fbin or F.fvecs. Pairs are ranked by cosine.
+
+            output:
+              The command prints the first proposals, with the precision and recall to expect. --csv writes all
+              pairs: query, database, score, rank (of the query), choice (1 is the best partner of the query).
+              --sheet writes a page on which a person judges the pairs. The page saves the judgements as CSV
+              for `protocol audit --known-pairs`.
+        """,
     )
     command.add_argument("--query", required=True, metavar="Q", help="images, or vectors, of the queries")
-    command.add_argument("--database", metavar="D", help="those they are compared with (the queries themselves)")
-    command.add_argument("--query-ids", metavar="F", help="their ids, or row numbers: the list that `audit` takes")
-    command.add_argument("--database-ids", metavar="F", help="those of the database")
-    command.add_argument("--vectors", action="store_true", help="compare vectors by their cosine")
-    command.add_argument("--most", type=int, default=1000, metavar="N", help="propose at most N queries (1000)")
-    command.add_argument("--least", type=float, metavar="S", help="least score of a pair (images 0, vectors 0.9)")
-    command.add_argument("--no-mirror", action="store_true", help="do not look for mirrored copies")
-    command.add_argument("--exact", action="store_true", help="compare all pairs of vectors, however many")
     command.add_argument(
-        "--threads", type=int, default=1, metavar="N", help="the result is the same for any number (1)"
+        "--database", metavar="D", help="images, or vectors, to compare them with (the queries themselves)"
     )
     command.add_argument("--csv", type=Path, metavar="F.csv", help="write all proposed pairs")
     command.add_argument("--sheet", type=Path, metavar="F.html", help="write a page to judge the pairs on")
+    command.add_argument("--vectors", action="store_true", help="compare vectors by their cosine")
+    command.add_argument("--most", type=int, default=1000, metavar="N", help="propose at most N queries (1000)")
+    command.add_argument("--least", type=float, metavar="S", help="smallest score of a pair (images 0, vectors 0.9)")
+    command.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="number of threads; the result is the same for any (1)"
+    )
+    ids = command.rare("ids and the search")
+    ids.add_argument("--query-ids", metavar="F", help="ids or row numbers of the queries: the list that `audit` reads")
+    ids.add_argument("--database-ids", metavar="F", help="ids or row numbers of the database")
+    ids.add_argument("--no-mirror", action="store_true", help="do not look for mirrored copies")
+    ids.add_argument("--exact", action="store_true", help="compare all pairs of vectors, however many")
     command.set_defaults(run=_find_duplicates)

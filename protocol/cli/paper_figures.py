@@ -1,14 +1,14 @@
 """`protocol paper-figures`: figures and tables of the papers, from the results in a folder."""
 
 import argparse
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocol.cli._output import show
 
 if TYPE_CHECKING:
+    from protocol.cli._help import Parser
     from protocol.report.papers import Drawn
 
 
@@ -41,34 +41,32 @@ def _lines(name: str, drawn: "Drawn") -> Iterator[str]:
         yield f"  missing: {drawn.missing}"
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol paper-figures`."""
     command = commands.add_parser(
         "paper-figures",
-        help="draw figures and tables of the papers from your results",
+        help="redraw figures and tables of the papers from your results",
         description="Draw figures and tables of the papers from the results in a folder, and print what is missing.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
+        examples="""
+            protocol paper-figures --output paper
+            protocol paper-figures ramap_figure_4 ramap_figure_6 \\
+                                   --results results/cifar10_learned --output paper
+        """,
+        details="""
             names:
-              ramap_figure_4, ramap_figure_6, mlgap_table_1, mlgap_figure_8, talr_table_1, talr_table_2, talr_alpha,
-              thesis_figure_3_8
+              ramap_figure_4, ramap_figure_6, mlgap_table_1, mlgap_figure_8, talr_table_1, talr_table_2,
+              talr_alpha, thesis_figure_3_8
 
             results:
-              summary.csv and the folders display/ of every experiment in DIR, and the tables in DIR/reference/. DIR may
-              also be the folder of one experiment.
+              DIR is the folder of all results, or of one experiment. The command reads summary.csv and the
+              folder display/ of every experiment, and the tables in DIR/reference/.
 
             files:
-              of a figure NAME.svg, .pdf, .png and .csv (the values that are drawn), of a table NAME.tex (booktabs) and
-              .md; existing files of these names are replaced.
-
-            examples:
-              protocol paper-figures --output paper
-              protocol paper-figures ramap_figure_4 ramap_figure_6 --results results/cifar10_learned --output paper
-            """
-        ),
+              NAME.svg, .pdf, .png and .csv (the values that are drawn) for a figure, NAME.tex (booktabs) and
+              .md for a table. Existing files with these names are replaced.
+        """,
     )
-    command.add_argument("name", nargs="*", metavar="NAME", help="draw these only")
+    command.add_argument("name", nargs="*", metavar="NAME", help="draw only these figures and tables")
     command.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="the results (results)")
-    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="write the files here")
+    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder for the files")
     command.set_defaults(run=_paper_figures)

@@ -1,12 +1,14 @@
-"""`protocol snakefile`: where the pipeline is."""
+"""`protocol snakefile`: the path of the pipeline."""
 
 import argparse
-import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.checks import ProtocolError
 from protocol.cli._output import show
+
+if TYPE_CHECKING:
+    from protocol.cli._help import Parser
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -32,24 +34,23 @@ def _snakefile(arguments: argparse.Namespace) -> None:
     show(str(path()))
 
 
-def add(commands: "argparse._SubParsersAction[Any]") -> None:
+def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command `protocol snakefile`."""
     command = commands.add_parser(
         "snakefile",
-        help="print the path of the pipeline's Snakefile",
-        description="Print the path of the pipeline's Snakefile: that of the checkout, or the one that was installed.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent(
-            """\
-            It runs in any folder, and writes below results/ there. As a module of another workflow:
+        help="print the path of the Snakefile",
+        description="Print the path of the pipeline's Snakefile, in the checkout or in the installed package. "
+        "Snakemake runs it in any folder, and writes to results/ there.",
+        examples="""
+            snakemake --snakefile "$(protocol snakefile)"                         the default experiment
+            snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml    your own experiment
+            snakemake --snakefile "$(protocol snakefile)" -n metrics              list the jobs of one stage
+        """,
+        details="""
+            as a module of another workflow:
               module hashing:
                   snakefile: "the printed path"
                   config: config
-
-            examples:
-              snakemake --snakefile "$(protocol snakefile)"
-              snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml
-            """
-        ),
+        """,
     )
     command.set_defaults(run=_snakefile)

@@ -1,4 +1,4 @@
-"""Comparison of scores: a table has only scores whose protocols are known and equal, or assumed to be."""
+"""Comparison of scores: a table contains only scores whose protocols are known and equal, or assumed to be equal."""
 
 from protocol.comparison.comparison import Comparison, compare
 

@@ -1,4 +1,4 @@
-"""One call from files or evaluations to tables in which every score has the same protocol."""
+"""The function `compare`, which builds tables in which all scores have the same protocol, and its result."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,16 +36,17 @@ _FEW = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What `compare` found; printed as the tables of the command line.
+    """The result of `compare`. It is printed as the tables of the command line.
 
     Parameters
     ----------
     sections : tuple of Section
-        First what is compared and what was left out; then one section per data set, ground truth, split and sizes.
+        First a section about what is compared and what was left out, then one section for each dataset, ground truth,
+        split and size.
     scores : tuple of (str, Score, Assumed)
-        Every score that is compared, with the name of its section and what was assumed.
+        Every compared score, with the name of its section and the fields that were assumed.
     differences : tuple of (str, str, Differences)
-        The paired differences by section and metric.
+        The paired differences for each section and metric.
     """
 
     sections: tuple[Section, ...]
@@ -100,22 +101,22 @@ def compare(
     against: str | None = None,
     margin: float | None = None,
 ) -> Comparison:
-    """Compare scores, but only those for which everything that identifies them is known and equal, or assumed to be.
+    """Compare scores whose protocols are known and equal, or assumed to be equal.
 
     Parameters
     ----------
     *sources : str, Path or Evaluation
-        At least two: the ``summary.csv`` of experiments, the JSON of ``protocol evaluate --json``, or what `evaluate`
-        returned.
+        At least two sources: the ``summary.csv`` of an experiment, the JSON file of ``protocol evaluate --json``, or
+        the result of `evaluate`.
     metrics : sequence of str, default=()
-        The metrics to compare; all of them if there are none.
+        The metrics to compare; all metrics if empty.
     assume : sequence of str, default=()
-        Fields of `protocol.identity.PROTOCOL` that are assumed to agree where a source does not record them: ``FIELD``,
-        or ``FIELD=VALUE`` where the others record several values. A recorded value is never replaced.
+        Fields of `protocol.identity.PROTOCOL` that are assumed to agree if a source does not record them: ``FIELD``, or
+        ``FIELD=VALUE`` if the other sources record several values. A recorded value is never replaced.
     against : str, optional
-        The method from which the paired differences are taken; the one with the best mean of each table if None.
+        The reference method of the paired differences; if None, the method with the best mean in each table.
     margin : float, optional
-        A difference that does not matter: adds the tests of non-inferiority and of equivalence.
+        The largest difference that does not matter. If given, tests of non-inferiority and of equivalence are added.
 
     Returns
     -------
@@ -124,7 +125,8 @@ def compare(
     Raises
     ------
     ProtocolError
-        If a source can't be read, or nothing can be compared: the message says why, by source, and what to do.
+        If a source can't be read, or nothing can be compared. The message gives the reason for each source, and what to
+        do.
     """
     assumed = assumptions(assume)
     if margin is not None:
@@ -165,7 +167,7 @@ def compare(
 def _section(
     name: str, title: str, tables: dict[tuple[str, ...], _Rows], against: str | None, margin: float | None
 ) -> tuple[Section, list[tuple[str, str, Differences]]]:
-    """Return one section, with its tables of scores and of differences, and these differences."""
+    """Return a section with its tables of scores and differences, and the differences themselves."""
     shown: list[Table] = []
     every: list[tuple[str, str, Differences]] = []
     missing: dict[str, dict[tuple[str, str], None]] = {}
@@ -189,7 +191,7 @@ def _section(
 
 
 def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
-    """Return a sentence for each reason, with the methods and metrics that have no paired differences for it."""
+    """Return a sentence for each reason why methods and metrics have no paired differences."""
     sentences = []
     for reason, found in missing.items():
         methods, metrics = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
@@ -198,5 +200,5 @@ def _unpaired(missing: dict[str, dict[tuple[str, str], None]]) -> list[str]:
 
 
 def _few(names: list[str]) -> str:
-    """Return the first names in words, and how many more there are."""
+    """Return the first names as text, and the number of further ones."""
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more" if len(names) > _FEW else listed(names)

@@ -1,8 +1,8 @@
-"""Paired differences of methods from a reference method, with intervals and tests for all of them together.
+"""Paired differences of methods from a reference method, with simultaneous intervals and corrected tests.
 
-The paired t-tests, their intervals and the tests of equivalence (TOST) are those of statsmodels' `DescrStatsW`, the
-correction for several tests is that of its `multipletests` (`protocol.report.statistics.holm`). DescrStatsW divides by
-the spread; differences that are all the same are judged by a sign test.
+The paired t-tests, their intervals and the tests of equivalence (TOST) come from `DescrStatsW` of statsmodels, and the
+correction for multiple tests from its `multipletests` (`protocol.report.statistics.holm`). DescrStatsW divides by the
+standard deviation, so differences that are all equal are tested by a sign test instead.
 """
 
 from collections import Counter
@@ -21,11 +21,11 @@ from protocol.report.statistics import CONFIDENCE, holm
 
 
 class Outcome(NamedTuple):
-    """What the values of one comparison show.
+    """The interval and the p-values of one comparison.
 
-    ``low`` and ``high`` bound the mean difference; ``p`` is of the two-sided paired t-test, ``p_no_worse`` of the
-    one-sided test that the method is worse by the margin or more, ``p_equal`` of the two one-sided tests that it
-    differs by the margin or more (NaN without a margin).
+    ``low`` and ``high`` bound the mean difference. ``p`` belongs to the two-sided paired t-test. ``p_no_worse`` belongs
+    to the one-sided test of the hypothesis that the method is worse by the margin or more, ``p_equal`` to the two
+    one-sided tests of the hypothesis that it differs by the margin or more; both are NaN without a margin.
     """
 
     difference: float
@@ -55,13 +55,13 @@ class Differences:
     reference : str
     n_tests : int
         The number of comparisons for which intervals and p-values are corrected: those in `found` if the user named the
-        reference. A reference that was chosen by its score could have been any method, so then every pair of methods
-        at each code length counts.
+        reference. If the reference was chosen by its score, it could have been any method, so every pair of methods at
+        each code length counts.
     chosen : bool
-        Whether the user named the reference; otherwise it is the method with the best mean of the table.
+        Whether the user named the reference; otherwise it is the method with the best mean in the table.
     found : list of Difference
     missing : dict of str to list of str
-        By reason, the methods that could not be paired.
+        For each reason, the methods that could not be paired.
     """
 
     reference: str
@@ -72,7 +72,7 @@ class Differences:
 
 
 def best(rows: Mapping[str, Mapping[int, Score]], metric: str) -> str | None:
-    """Return the method with the best mean of a table, in the direction of the metric; None where all are undefined."""
+    """Return the method with the best mean in a table, given the direction of the metric; None if all are undefined."""
     sign = 1 if registry.entry("metric", metric).better == "higher" else -1
     means = {method: [sign * s.mean for s in own.values() if not np.isnan(s.mean)] for method, own in rows.items()}
     defined = {method: max(own) for method, own in means.items() if own}
@@ -87,17 +87,17 @@ def differences(
     Parameters
     ----------
     rows : mapping of str to mapping of int to Score
-        By method and code length.
+        The scores by method and code length.
     metric : str
     against : str, optional
         The reference; the method with the best mean if None.
     margin : float, optional
-        The difference that does not matter.
+        The largest difference that does not matter.
 
     Returns
     -------
     Differences or None
-        None where the reference is not in the table.
+        None if the reference is not in the table.
     """
     reference = against or best(rows, metric)
     if reference is None or reference not in rows:
@@ -131,7 +131,7 @@ def differences(
 
 
 def _n_pairs(n_bits: Iterable[int]) -> int:
-    """Return the number of pairs of methods and of their reference, from the code length of each comparison with it."""
+    """Return the number of pairs of methods, from the code length of each comparison with the reference."""
     return sum(n * (n + 1) // 2 for n in Counter(n_bits).values())
 
 
@@ -142,17 +142,17 @@ def _paired(one: Score, other: Score) -> Pairs | str:
 
 
 def outcome(values: ArrayLike, *, level: float, margin: float | None = None, better: str = "higher") -> Outcome:
-    """Return what the differences of pairs, at least two, show of their mean.
+    """Test the mean of the differences of at least two pairs.
 
     Parameters
     ----------
     values : array_like
-        Method minus reference.
+        The differences, method minus reference.
     level : float, in (0, 1)
-        Confidence of the interval.
+        The confidence level of the interval.
     margin : float, optional
     better : {"higher", "lower"}
-        A method is worse where its difference is negative, or where it is positive.
+        With ``higher``, the method is worse if the difference is negative; with ``lower``, if it is positive.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def outcome(values: ArrayLike, *, level: float, margin: float | None = None, bet
     x = np.asarray(values, dtype=np.float64)
     mean, nan = float(x.mean()), float("nan")
     if np.ptp(x) <= np.finfo(np.float64).eps * np.abs(x).max():
-        rarest = 2.0 ** (1 - x.size)  # of the two-sided sign test: a t-test would be certain after two pairs
+        rarest = 2.0 ** (1 - x.size)  # smallest p of the two-sided sign test; a t-test would give 0 after two pairs
         interval, p = (mean, mean), rarest if mean else 1.0
         above = below = nan
         if margin:

@@ -1,4 +1,4 @@
-"""Which scores may stand in one table: those whose identifying fields are known and equal, or are assumed to be."""
+"""Selects the scores that may be in one table: their identifying fields are known and equal, or assumed to be equal."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +10,9 @@ from protocol.identity import PROTOCOL
 from protocol.report.figure import listed
 
 NOT_RECORDED = "not recorded"
-"""The value of a field that no file records and that is assumed to be equal."""
+"""The value of a field that no file records and that is assumed to agree."""
 OF_METRIC = ("empty", "ties")
-"""The fields that differ from metric to metric; scores of one file agree in the others."""
+"""The fields that depend on the metric; scores of one file agree in all others."""
 _FEW = 3
 Assumed = dict[str, str]
 """The assumed values of a score by field."""
@@ -20,14 +20,14 @@ Assumed = dict[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """Scores that may be compared, and the others.
+    """The scores that may be compared, and those that were left out.
 
     Parameters
     ----------
     compared : list of (Score, Assumed)
-        Every score that another file has under the same protocol; assumed values are filled in.
+        Every score for which another file has one under the same protocol; assumed values are filled in.
     left_out : dict of str to list of str
-        By file, in words, the scores that were left out and why.
+        For each file, descriptions of the scores that were left out, with the reasons.
     """
 
     compared: list[tuple[Score, Assumed]]
@@ -35,7 +35,7 @@ class Matched:
 
 
 def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
-    """Return the assumed fields with their values; None where the value is what the other files record.
+    """Return the assumed fields with their values; None means the value that the other files record.
 
     Examples
     --------
@@ -55,15 +55,15 @@ def assumptions(given: str | Iterable[str]) -> dict[str, str | None]:
 
 
 def match(sources: Sequence[Sequence[Score]], assumed: Mapping[str, str | None]) -> Matched:
-    """Return the scores that at least two sources have under one protocol, which is known or assumed.
+    """Return the scores that at least two sources have under the same known or assumed protocol.
 
-    A field that a score does not record takes the assumed value, or the one value that the otherwise agreeing scores of
-    the same metric and code length record. Where none of them records it, it is assumed to be equal.
+    A field that a score does not record takes the assumed value, or the single value recorded by the scores of the same
+    metric and code length that agree in all other fields. If none of them records it, it is assumed to be equal.
 
     Raises
     ------
     ProtocolError
-        If an assumed field could have several values, or nothing can be compared.
+        If an assumed field could have several values, or no scores can be compared.
     """
     scores = [score for source in sources for score in source]
     cells: dict[tuple[str, int], list[Score]] = defaultdict(list)
@@ -119,9 +119,9 @@ def _filled(
 
 
 def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> None:
-    """Raise ProtocolError if scores of one file that record the same got different values of a field assumed.
+    """Raise ProtocolError if different values were assumed for scores of one file that record the same protocol.
 
-    The others of a code length or a metric may be other files, with another value, than those of the next.
+    This can happen because different files may supply the value for different code lengths or metrics.
     """
     found: dict[tuple[object, ...], str] = {}
     for score in scores:
@@ -133,12 +133,12 @@ def _check_one_value(scores: Sequence[Score], filled: Mapping[int, Assumed]) -> 
             if first != value:
                 raise ProtocolError(
                     f"assume {field}: expected one value for {score.file}, got {listed(sorted((first, value)))}, from "
-                    f"other files by code length or metric. Give --assume {field}=VALUE."
+                    f"different files for different code lengths or metrics. Give --assume {field}=VALUE."
                 )
 
 
 def _may_agree(one: tuple[str | None, ...], other: tuple[str | None, ...], assumed: Mapping[str, str | None]) -> bool:
-    """Return whether two scores agree in every field that is not assumed, and differ in no known or given value."""
+    """Return whether two scores agree in all fields that are not assumed, and in all values that are known or given."""
     for field, a, b in zip(PROTOCOL, one, other, strict=True):
         if (a is None or b is None) and field not in assumed:
             return False
@@ -152,7 +152,7 @@ _Protocol = tuple[str | None, ...]
 
 
 class _Others:
-    """Finds, for a score, the most similar one of another file with the same metric and code length."""
+    """Finds, for a score, the most similar score of another file with the same metric and code length."""
 
     def __init__(self, scores: Sequence[Score]) -> None:
         self._lengths: dict[str, set[str]] = defaultdict(set)
@@ -162,7 +162,7 @@ class _Others:
             self._kinds[score.metric, score.n_bits][score.file, score.protocol] = None
 
     def nearest(self, score: Score) -> tuple[tuple[int, int], str, _Protocol] | None:
-        """Return how many fields differ and are unknown, the other file, and its protocol; None if there is none."""
+        """Return the numbers of differing and unknown fields, the other file and its protocol; None without one."""
         found = [
             ((len(_differing(score.protocol, other)), len(_unknown(score.protocol, other))), file, other)
             for file, other in self._kinds[score.metric, score.n_bits]
@@ -171,12 +171,12 @@ class _Others:
         return min(found, key=lambda one: one[0]) if found else None
 
     def missing(self, score: Score) -> str:
-        """Return what no other file has: the metric, or the code length."""
+        """Return which of "metric" and "code length" no other file has."""
         return "code length" if self._lengths[score.metric] - {score.file} else "metric"
 
 
 def _differing(one: _Protocol, other: _Protocol) -> list[tuple[str, str, str]]:
-    """Return the fields that are recorded in both and differ; what is assumed to agree does."""
+    """Return the fields that are recorded in both and differ; fields that are assumed to agree do not differ."""
     pairs = zip(PROTOCOL, one, other, strict=True)
     return [(field, a, b) for field, a, b in pairs if a and b and NOT_RECORDED not in (a, b) and a != b]
 
@@ -186,7 +186,7 @@ def _unknown(one: _Protocol, other: _Protocol) -> list[str]:
 
 
 def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) -> list[str]:
-    """Return a sentence part for each of two files that does not record a field."""
+    """Return a clause for each of the two files that does not record some field."""
     by_file = {file: one, other_file: other}
     missing = {
         name: [f for f, value in zip(PROTOCOL, own, strict=True) if value is None] for name, own in by_file.items()
@@ -195,16 +195,16 @@ def _unrecorded(file: str, one: _Protocol, other_file: str, other: _Protocol) ->
 
 
 def _nothing(scores: Sequence[Score]) -> str:
-    """Return the one line that says per file why nothing can be compared, and what to do."""
+    """Return a one-line message with the reason for each file why nothing can be compared, and what to do."""
     others = _Others(scores)
-    told: dict[frozenset[str], str] = {}
+    reasons: dict[frozenset[str], str] = {}
     remedy: dict[str, None] = {}
     for file in dict.fromkeys(score.file for score in scores):
         own = [score for score in scores if score.file == file]
         found = [(*nearest, score) for score in own if (nearest := others.nearest(score))]
         if not found:
-            what = "metric" if all(others.missing(score) == "metric" for score in own) else "metric and code length"
-            told[frozenset((file,))] = f"{file} has no {what} of another file"
+            shared = "metric" if all(others.missing(score) == "metric" for score in own) else "metric and code length"
+            reasons[frozenset((file,))] = f"{file} shares no {shared} with another file"
             continue
         _, other, protocol, score = min(found, key=lambda one: one[0])
         differing = _differing(score.protocol, protocol)
@@ -214,8 +214,8 @@ def _nothing(scores: Sequence[Score]) -> str:
             parts.insert(0, f"{file} and {other} differ in {fields}")
         else:
             remedy |= dict.fromkeys(_unknown(score.protocol, protocol))
-        told.setdefault(frozenset((file, other)), "; ".join(parts))
-    line = f"nothing to compare: {'. '.join(told.values())}."
+        reasons.setdefault(frozenset((file, other)), "; ".join(parts))
+    line = f"nothing to compare: {'. '.join(reasons.values())}."
     if not remedy:
         return line
     fields = " ".join(field for field in PROTOCOL if field in remedy)
@@ -226,23 +226,23 @@ def _nothing(scores: Sequence[Score]) -> str:
 
 
 def _left_out(left: Sequence[Score], scores: Sequence[Score]) -> dict[str, list[str]]:
-    """Return by file what was left out, grouped by the reason."""
+    """Return, for each file, the scores that were left out, grouped by reason."""
     others = _Others(scores)
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for score in left:
         found[score.file, _reason(score, others)].append(score.metric)
-    told: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for (file, reason), metrics in found.items():
         names = list(dict.fromkeys(metrics))
         more = f" and {counted(len(names) - _FEW, 'more metric')}" if len(names) > _FEW else ""
-        told.setdefault(file, []).append(
+        reasons.setdefault(file, []).append(
             f"{counted(len(metrics), 'score')} ({', '.join(names[:_FEW])}{more}): {reason}"
         )
-    return told
+    return reasons
 
 
 def _reason(score: Score, others: _Others) -> str:
-    """Return in words why a score is not compared."""
+    """Return the reason why a score is not compared."""
     nearest = others.nearest(score)
     if nearest is None:
         return f"no other file has this {others.missing(score)}"

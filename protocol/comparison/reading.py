@@ -1,4 +1,4 @@
-"""Reads scores: from the summary of an experiment, from the JSON of `protocol evaluate`, or from an `Evaluation`."""
+"""Reads scores from the summary of an experiment, from the JSON of `protocol evaluate`, or from an `Evaluation`."""
 
 import functools
 import json
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _COLUMNS = ("dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "std", "n_runs")
 _INTEGERS = ("n_bits", "n_runs")
 _CELL = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
-_TOLERANCE = 1e-6  # of a mean of values that were written with nine digits
-_FIRST_LINE = 2  # of a table, below the names of its columns
-_OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results of it may be older than the column
-_DEFAULTS = {"excluded_queries": NONE_EXCLUDED}  # what a file that does not record a field has
+_TOLERANCE = 1e-6  # for the mean of values that were written with nine digits
+_FIRST_LINE = 2  # the line number of the first row of a table, below the header
+_OF_SUMMARY = "hamming"  # the pipeline has no other ranking, and stored results may be older than the column
+_DEFAULTS = {"excluded_queries": NONE_EXCLUDED}  # the values of fields that a file does not record
 _JSON = "the JSON of `protocol evaluate --json`"
 Why = str
 """A reason in words."""
@@ -37,27 +37,27 @@ Why = str
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """One number, and everything that identifies it.
+    """One score, and everything that identifies it.
 
     Parameters
     ----------
     file : str
-        The file, or the `Evaluation`, that it comes from.
+        The name of the file or the `Evaluation` from which it comes.
     method : str
-        With the name of the ranking, if that is not the Hamming ranking.
+        The method, with the name of the ranking if that is not the Hamming ranking.
     ranking : str
         One of `protocol.identity.RANKINGS`.
     protocol : tuple of str or None
-        The values of `protocol.identity.PROTOCOL`; None where the file does not record it.
+        The values of the fields `protocol.identity.PROTOCOL`; None for fields that the file does not record.
     n_bits : int
     metric : str
     mean, std : float
-        NaN where undefined, and the standard deviation of a single run.
+        NaN where undefined; the standard deviation of a single run is also NaN.
     n_runs : int or None
-        None where there are no runs.
+        None if there are no runs.
     convention, version : str or None
     values : callable
-        Returns the values behind the mean, or in words why there are none.
+        Returns the values behind the mean, or the reason why there are none.
     """
 
     file: str
@@ -75,7 +75,7 @@ class Score:
 
 
 def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]]:
-    """Return the scores of each source; sources of one name are numbered.
+    """Return the scores of each source; sources with the same name are numbered.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def read_sources(sources: Sequence[str | Path | Evaluation]) -> list[list[Score]
 
 
 def _name(source: str | Path | Evaluation, number: int) -> str:
-    """Return what a source is called: a summary by its folder, because all summaries have one name."""
+    """Return the name of a source; a summary is named after its folder, because all summaries have the same name."""
     if isinstance(source, Evaluation):
         return printable(source.name or f"evaluation {number}")
     path = Path(source)
@@ -102,13 +102,14 @@ def _name(source: str | Path | Evaluation, number: int) -> str:
 def read_scores(source: str | Path | Evaluation, file: str | None = None) -> list[Score]:
     """Return the scores of one source, called `file`.
 
-    Of a ``summary.csv``, the scores of the codes without extension; without a column ``extension``, all of them.
+    From a ``summary.csv``, the scores of codes without extension bits are read, or all if it has no column
+    ``extension``.
 
     Raises
     ------
     ProtocolError
-        If the file is missing, is neither a summary nor a JSON of an evaluation, has something else in place of a
-        number, a number outside its range, or two different values of one score.
+        If the file is missing, is neither a summary nor the JSON of an evaluation, contains anything but a number where
+        one is expected, a number out of range, or two different values of the same score.
     """
     name = file or _name(source, 1)
     if isinstance(source, Evaluation):
@@ -180,12 +181,12 @@ def _ranking(path: Path, value: Any) -> str:
 
 
 def _ground_truth(name: str, relevance: str | None, feature: str) -> str:
-    """Return the name of a ground truth, with the feature whose distances it was made from, if it was."""
+    """Return the name of a ground truth, with the feature from whose distances it was computed, if any."""
     return name if relevance in OF_LABELS or name == "class_label" else f"{name} of {feature}"
 
 
 def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the table with numbers in the columns of numbers; a mean or its deviation may be empty."""
+    """Convert the numeric columns of the table to numbers; a mean or its standard deviation may be empty."""
     pd = need("pandas", "report")
     for column in (*_INTEGERS, "mean", "std"):
         numbers = pd.to_numeric(table[column].replace("", None), errors="coerce").astype(np.float64)
@@ -198,7 +199,7 @@ def _numeric(path: Path, table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _check_numbers(path: Path, table: "pd.DataFrame") -> None:
-    """Raise ProtocolError if a number of a summary is outside its range: the row is a line of the file, from 1."""
+    """Raise ProtocolError if a number in a summary is out of range; the message gives the line of the file, from 1."""
     for row in table[[*_INTEGERS, "metric", "mean", "std"]].itertuples():
         where = f"{path}: line {row.Index + _FIRST_LINE} ({row.metric})"
         for column in _INTEGERS:
@@ -210,10 +211,10 @@ def _check_numbers(path: Path, table: "pd.DataFrame") -> None:
 
 
 def _check_mean(where: str, metric: str, mean: float) -> None:
-    """Raise ProtocolError unless a mean is undefined, or finite and in the range of its metric, if that is known."""
+    """Raise ProtocolError unless a mean is undefined, or finite and in the range of its metric if that is known."""
     try:
         lowest, highest = registry.entry("metric", metric).range
-    except ProtocolError:  # scores of other versions may have metrics that this one lacks
+    except ProtocolError:  # scores from other versions may have metrics that this version lacks
         lowest, highest = -np.inf, np.inf
     if np.isnan(mean):
         return
@@ -224,7 +225,7 @@ def _check_mean(where: str, metric: str, mean: float) -> None:
 
 
 def _check_once(path: Path, table: "pd.DataFrame") -> None:
-    """Raise ProtocolError if two rows of a summary identify one score and have different numbers."""
+    """Raise ProtocolError if two rows of a summary are about the same score and have different values."""
     numbers = ["mean", "std", "n_runs"]
     keys = [
         column for column in ("extension_bits", "hasher", *PROTOCOL, "feature", "n_bits", "metric") if column in table
@@ -237,20 +238,20 @@ def _check_once(path: Path, table: "pd.DataFrame") -> None:
         lines = " and ".join(str(line + _FIRST_LINE) for line in same.index[:2])
         means = " and ".join(f"{mean:g}" for mean in same["mean"][:2])
         raise ProtocolError(
-            f"{path}: lines {lines} ({one['hasher']}, {one['n_bits']:g} bits, {one['metric']}): expected one value of "
+            f"{path}: lines {lines} ({one['hasher']}, {one['n_bits']:g} bits, {one['metric']}): expected one value for "
             f"each score, got two rows with the means {means}."
         )
 
 
 class _Runs:
-    """The values of every run behind a summary, from ``metrics.csv`` and ``runs.csv`` next to it, read when needed."""
+    """The values of the runs behind a summary, from ``metrics.csv`` and ``runs.csv`` next to it, read when needed."""
 
     def __init__(self, summary: Path, file: str) -> None:
         self._files = [summary.with_name(name) for name in ("metrics.csv", "runs.csv")]
         self._file = file
 
     def values(self, cell: tuple[Any, ...], mean: float) -> Values | Why:
-        """Return the values of one combination, whose mean the summary has."""
+        """Return the values of one combination of hasher, code length and so on, whose mean is in the summary."""
         missing = [path.name for path in self._files if not path.is_file()]
         if missing:
             return f"{self._file} has no {' and no '.join(missing)} next to it"
@@ -329,7 +330,7 @@ def _of_json(path: Path, file: str) -> list[Score]:
 def _without(
     path: Path, content: Mapping[str, Any]
 ) -> tuple[dict[str, float], Mapping[str, Any], NDArray[np.int64]] | None:
-    """Return the scores without the excluded queries, what identifies them, and the rows of these queries."""
+    """Return the scores without the excluded queries, their identifying fields, and the rows of these queries."""
     recorded = content.get("without_queries")
     if recorded is None:
         return None
@@ -347,15 +348,15 @@ def _without(
         _check_mean(f"{where}: {metric}", metric, mean)
     if content.get("n_queries") not in (None, n_queries + len(excluded)):
         raise ProtocolError(
-            f"{where}: expected {content['n_queries']} queries in all, got {n_queries} that are left "
-            f"and {len(excluded)} excluded ones."
+            f"{where}: expected {content['n_queries']} queries in all, got {n_queries} remaining and {len(excluded)} "
+            "excluded ones."
         )
     label = excluded_label(len(excluded), excluded_sha256(excluded.tolist()))
     return (scores, {"excluded_queries": label, "n_queries": n_queries}, excluded) if len(excluded) else None
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object as a dict; ProtocolError if a key has two different values, since the last would win."""
+    """Return a JSON object as a dict; raise ProtocolError if a key has two different values."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found and found[key] != value:
@@ -366,12 +367,12 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _number(mean: Any) -> float:
     if isinstance(mean, bool) or not isinstance(mean, (int, float, type(None))):
-        raise TypeError(f"{mean!r} in place of a number")
+        raise TypeError(f"{mean!r} instead of a number")
     return np.nan if mean is None else float(mean)
 
 
 class _PerQuery:
-    """The values per query that a JSON names, read when needed."""
+    """The values per query to which a JSON file refers, read when needed."""
 
     def __init__(self, path: Path, file: str, recorded: Mapping[str, str], truth: str | None, n: int | None) -> None:
         self._path, self._file, self._recorded, self._truth, self._n = path, file, recorded, truth, n
@@ -379,7 +380,7 @@ class _PerQuery:
     def values(self, metric: str, mean: float, excluded: NDArray[np.int64] | None = None) -> Values | Why:
         """Return the values of one metric, without those of the excluded queries."""
         if not self._recorded or not self._truth:
-            return f"{self._file} names no values per query; `protocol evaluate --per-query` writes them"
+            return f"{self._file} does not refer to values per query; `protocol evaluate --per-query` writes them"
         table = self._table
         if isinstance(table, str):
             return table
@@ -397,13 +398,13 @@ class _PerQuery:
         pd = need("pandas", "report")
         path = self._path.parent / self._recorded["file"]
         if not path.is_file():
-            return f"{self._file} names {path.name}, which is missing"
+            return f"{self._file} refers to {path.name}, which is missing"
         if file_sha256(path) != self._recorded["sha256"]:
-            return f"{path.name} is not the file that {self._file} names: its SHA-256 is another"
+            return f"{path.name} is not the file to which {self._file} refers: its SHA-256 differs"
         try:
             return pd.read_csv(path).drop(columns="ranking").astype(np.float64)
         except (ValueError, KeyError) as error:
-            return f"{path.name} is no table of numbers ({' '.join(str(error).split())})"
+            return f"{path.name} is not a table of numbers ({' '.join(str(error).split())})"
 
 
 def _of_evaluation(evaluation: Evaluation, file: str) -> list[Score]:
@@ -445,10 +446,10 @@ def _values_of(evaluation: Evaluation, numbers: NDArray[np.float64], n_queries: 
 
 
 def named_by_method(scores: Sequence[Score]) -> list[Score]:
-    """Return the scores with methods whose names are unique.
+    """Return the scores with unique names of methods.
 
-    Files of one method and of different code lengths, or with different metrics, stay one method. Where two files have
-    the same score of the same method, or one name stands for two rankings, the file's name distinguishes them.
+    Files about one method with different code lengths or metrics remain one method. If two files have the same score of
+    the same method, or one name is used for two rankings, the name of the file is added to distinguish them.
     """
     seen: dict[tuple[Any, ...], str] = {}
     rankings: dict[str, str] = {}

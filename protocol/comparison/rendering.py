@@ -31,7 +31,7 @@ from protocol.report.statistics import CONFIDENCE
 if TYPE_CHECKING:
     import pandas as pd
 
-_EMPTY = {"zero": "undefined values count 0", "drop": "undefined values are left out"}
+_EMPTY = {"zero": "undefined values count as 0", "drop": "undefined values are left out"}
 _SIZES = {"n_queries": "queries", "n_database": "database items"}
 _VERDICT = {True: "shown", False: "not shown"}
 _LEVEL = 1 - CONFIDENCE
@@ -39,14 +39,14 @@ _TINY = 1e-4
 
 
 def protocol_of(score: Score) -> dict[str, str | None]:
-    """Return the values of `protocol.identity.PROTOCOL` by name."""
+    """Return the values of the fields `protocol.identity.PROTOCOL` by name."""
     return dict(zip(PROTOCOL, score.protocol, strict=True))
 
 
 def heading(score: Score) -> dict[str, str]:
-    """Return the heading of a score's section by field: what differs from metric to metric is in the captions.
+    """Return the fields of the heading of a score's section; the fields that depend on the metric are in the captions.
 
-    Excluded queries are in it where there are any.
+    Excluded queries are included if there are any.
     """
     fields = {field: str(value) for field, value in protocol_of(score).items() if field not in OF_METRIC}
     if fields["excluded_queries"] == NONE_EXCLUDED:
@@ -68,7 +68,7 @@ def name_of(fields: Mapping[str, str]) -> str:
 
 
 def unused(name: str, names: Collection[str]) -> str:
-    """Return a name that is not among the names, with a number where it would be: different headings may share one."""
+    """Return the name, with a number added if it is already among `names`: different headings may have equal names."""
     numbered = (f"{name}-{number}" for number in itertools.count(2))
     return next(one for one in itertools.chain([name], numbered) if one not in names)
 
@@ -76,45 +76,46 @@ def unused(name: str, names: Collection[str]) -> str:
 def overview(
     n_tables: int, files: Sequence[str], left_out: Mapping[str, Sequence[str]], *, paired: bool, margin: float | None
 ) -> Section:
-    """Return the section that says what is compared and tested, and what was left out and why."""
-    says = (
-        f"{listed(files)}: {counted(n_tables, 'table')}. All scores of a table agree in {listed(PROTOCOL)}, and in the "
-        "metric; those of a column also in the code length."
+    """Return the section about what is compared and tested, and what was left out and why."""
+    statement = (
+        f"{listed(files)}: {counted(n_tables, 'table')}. All scores in a table agree in {listed(PROTOCOL)}, and in the "
+        "metric; those in a column also agree in the code length."
     )
-    text = [says]
+    text = [statement]
     if paired:
         text.append(
             "Differences are means over pairs: runs on the same items, or queries at the same position, where all have "
             "the same relevant positions (labels alone do not identify the items). Intervals: "
-            f"{100 * CONFIDENCE:g} % for all comparisons of a table together (Bonferroni). p: paired t-tests, "
-            "corrected for the comparisons of the table (Holm). Name the reference with --against: the method with the "
-            "best mean is chosen by the values that are tested, so then all pairs of methods count as comparisons."
+            f"{100 * CONFIDENCE:g} % simultaneously for all comparisons in a table (Bonferroni). p: paired t-tests, "
+            "corrected for all comparisons in the table (Holm). Name the reference with --against if you can. "
+            "Otherwise it is the method with the best mean, which depends on the tested values, so all pairs of "
+            "methods then count as comparisons."
         )
     if paired and margin is not None:
         text.append(
             f"Margin {margin:g}: a method is “no worse” if its mean is less than {margin:g} worse than the reference's "
             f"(one-sided t-test), and “equal” if the two differ by less than {margin:g} (two one-sided t-tests, TOST); "
-            f"shown where p, corrected for the comparisons of the table (Holm), is below {_LEVEL:.2g}."
+            f"“shown” means that p, corrected for all comparisons in the table (Holm), is below {_LEVEL:.2g}."
         )
     text += [f"Left out of {file}: {reason}." for file, reasons in left_out.items() for reason in reasons]
     return Section("overview", "What is compared", text)
 
 
 def notes(scores: Sequence[Score]) -> list[str]:
-    """Return a line for each field that is noted, not compared, and in which the files differ."""
+    """Return a line for each field that is recorded but not compared, and in which the files differ."""
     found = []
     for field in NOTED:
         by_file: dict[str, dict[str, None]] = {}
         for score in scores:
             by_file.setdefault(score.file, {})[getattr(score, field) or NOT_RECORDED] = None
         if len({tuple(values) for values in by_file.values()}) > 1:
-            told = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
-            found.append(f"Different {field}s, which are not compared: {told}.")
+            recorded = "; ".join(f"{file}: {listed(list(values))}" for file, values in by_file.items())
+            found.append(f"Different {field}s, which are not compared: {recorded}.")
     return found
 
 
 def _assumed(rows: Sequence[tuple[Score, Assumed]]) -> list[str]:
-    """Return a sentence for each file of a table that does not record what was assumed."""
+    """Return a sentence for each file of a table that does not record the assumed fields."""
     by_file: dict[str, Assumed] = {}
     equal: dict[str, None] = {}
     for score, assumed in rows:
@@ -144,11 +145,11 @@ def scores_table(name: str, metric: str, rows: Sequence[tuple[Score, Assumed]]) 
         cells.append([method, files, between(runs) if runs else ABSENT, *(by_length.get(n, ABSENT) for n in lengths)])
     protocol = protocol_of(rows[0][0])
     empty, ties = str(protocol["empty"]), str(protocol["ties"])
-    says = (
+    statement = (
         f"{metric}: mean ± standard deviation over the runs; {_EMPTY.get(empty, f'undefined values: {empty}')}; "
         f"ties: {ties.rstrip('.')}."
     )
-    caption = " ".join([says, *_assumed(rows)])
+    caption = " ".join([statement, *_assumed(rows)])
     header = ["method", "file", "runs", *(f"{n_bits} bits" for n_bits in lengths)]
     return Table(name, caption, header, cells, n_labels=2)
 
@@ -184,7 +185,7 @@ def _row(one: Difference, margin: float | None) -> list[str]:
 
 
 def figure(name: str, scores: "pd.DataFrame") -> Figure:
-    """Return the means of a section as points, by method; the reader chooses metric and code length."""
+    """Return a figure of the means of a section, by method; the reader selects the metric and the code length."""
     import altair as alt
 
     rows = scores[["metric", "n_bits", "method", "file", "mean", "std", "n_runs"]]
@@ -213,7 +214,7 @@ def figure(name: str, scores: "pd.DataFrame") -> Figure:
 
 
 def with_figures(parts: Sequence[Section], scores: "pd.DataFrame") -> list[Section]:
-    """Return the sections with a figure of the scores in each that has any."""
+    """Return the sections, adding a figure to each section that has scores."""
     return [
         replace(part, figures=[figure(part.name, own)]) if len(own := scores[scores["section"] == part.name]) else part
         for part in parts
@@ -245,5 +246,5 @@ def html_of(parts: Sequence[Section]) -> str:
 
 
 def as_number(value: int | None) -> float:
-    """Return a number of runs for a table of numbers, NaN where there are none."""
+    """Return a number of runs as a float, NaN if there are none."""
     return np.nan if value is None else value

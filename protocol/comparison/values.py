@@ -1,4 +1,4 @@
-"""The values behind a mean, by run or by query, and which values of two means belong to the same items."""
+"""The values behind a mean, by run or by query, and the pairing of those that belong to the same items."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,10 @@ class Values:
     Parameters
     ----------
     unit : {"run", "query"}
-        What has one value each.
+        The unit that has one value each.
     items : ndarray of str
-        Of runs: identifies the run and its queries, database and ground truth; (n,). Of queries: the digest of the
-        ground truth, (1,).
+        For runs, identifiers of the run and its queries, database and ground truth, (n,). For queries, the digest of
+        the ground truth, (1,).
     numbers : ndarray of float64, shape (n,)
         NaN where a query is left out.
     """
@@ -30,7 +30,7 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Values of two methods on the same items, both defined; `of` is the number of items that either has."""
+    """Defined values of two methods on the same items; `of` is the number of items for which either has a value."""
 
     unit: str
     one: NDArray[np.float64]
@@ -39,7 +39,7 @@ class Pairs:
 
 
 def pair(one: Values, other: Values) -> Pairs | str:
-    """Return the values of the same runs or queries, or in words why there are none.
+    """Return the values of the same runs or queries, or the reason why there are none.
 
     Examples
     --------

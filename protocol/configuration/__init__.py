@@ -1,4 +1,4 @@
-"""The configuration: the keys of a config file, its loader and checks, the jobs it leads to and what they need."""
+"""The configuration: the keys of a config file, the loader, the checks, and the jobs with their memory and time."""
 
 from protocol.configuration.experiment import Experiment, FeaturePlan, FinishedCodes, Use
 from protocol.configuration.finished_codes import code_files

@@ -1,4 +1,4 @@
-"""Checks across the keys of a configuration: what can't work is refused before any job starts."""
+"""Checks across the keys of a configuration, which find errors before any job starts."""
 
 import importlib.util
 import itertools
@@ -24,7 +24,7 @@ def check_metrics(config: Mapping[str, Any]) -> None:
 
 
 def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
-    """Return the names of the ground truths that supervise hashers and may be in no list."""
+    """Return the names of the ground truths that supervise hashers, even if they are in no list."""
     one_of(
         config["affinities"],
         [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
@@ -40,7 +40,7 @@ def _defined(config: Mapping[str, Any]) -> list[str]:
 
 
 def check(experiment: Experiment) -> None:
-    """Raise ProtocolError, in one line, if an experiment can't be carried out, as far as is known before its jobs."""
+    """Raise ProtocolError, in one line, for every error in an experiment that can be found before its jobs run."""
     _check_mirror(experiment.config)
     _check_shards(experiment)
     for feature in experiment.features.values():
@@ -69,7 +69,7 @@ def _check_mirror(config: Mapping[str, Any]) -> None:
 
 
 def _check_shards(experiment: Experiment) -> None:
-    """Refuse metrics that don't add up over shards, and more shards than there are items to count."""
+    """Refuse metrics that do not add up over shards, and more shards than database items."""
     config, n_shards = experiment.config, experiment.config["count_shards"]
     if n_shards == 1:
         return
@@ -87,7 +87,7 @@ def _check_shards(experiment: Experiment) -> None:
 
 
 def _check_options(experiment: Experiment) -> None:
-    """Refuse options out of range and unknown names of uses that are in no list: the command line may list them."""
+    """Refuse options out of range, and unknown names, in uses that no list contains: the command line may list them."""
     config = experiment.config
     listed = {name for feature in experiment.features.values() for name in feature.hashers}
     for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
@@ -105,7 +105,7 @@ def _check_options(experiment: Experiment) -> None:
 
 
 def _is_installed(hasher: str) -> bool:
-    """Return whether the package that a hasher needs is there, without which its options can't be checked."""
+    """Return whether the package that a hasher needs is installed; otherwise its options can't be checked."""
     return registry.entry("hasher", hasher).extra != "learned" or importlib.util.find_spec("torch") is not None
 
 
@@ -119,7 +119,7 @@ def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None
 
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a feature that reads what the dataset lacks."""
+    """Refuse a feature that reads an array that the dataset does not have."""
     held = experiment.arrays
     for modality in feature.modalities.values():
         if not held or experiment.array_of(modality) is not None:
@@ -184,7 +184,7 @@ def _is_paired(hasher: str) -> bool:
 
 
 def _check_labels(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse what needs class labels where there are none, and supervised hashers in the leak study."""
+    """Refuse plug-ins that need class labels if there are none, and supervised hashers in the leak study."""
     unlabelled, dataset = experiment.labelled is False, experiment.config["dataset"]
     for name in feature.ground_truths:
         if unlabelled and _needs_labels(experiment.ground_truths[name].plugin):
@@ -221,8 +221,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
         one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
     if registry.entry("metric", metric).better == "lower":
         raise ProtocolError(
-            f"selection.metric: expected a metric of which higher values are better, since selection maximises it, got "
-            f"{metric!r}."
+            f"selection.metric: expected a metric to maximise, of which higher values are better, got {metric!r}."
         )
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
@@ -249,7 +248,7 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a split that this dataset can't have, as far as is known before its files are read."""
+    """Refuse a split that does not fit the dataset, as far as is known before the dataset is loaded."""
     config, facts = experiment.config, experiment.facts
     n_items = facts.get("n")
     official = facts.get("partitions", {}) if n_items is not None else None
@@ -263,7 +262,7 @@ def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse options of ground truths that are out of range, or do not fit the sizes of a split."""
+    """Refuse options of ground truths that are out of range or do not fit the sizes of a split."""
     kinds = {experiment.supervision(name) for name in feature.hashers}
     graded = [truth for kind, truth in experiment.supervising().items() if kind == "affinities" and kind in kinds]
     for split in feature.splits:
@@ -278,13 +277,13 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
-    """Return the known numbers of a feature's items in the partitions; an image may have several items (SIFT's)."""
+    """Return the known numbers of a feature's items in the partitions; an image may have several items (SIFT)."""
     one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
     return experiment.sizes(split) if one_item_an_image else {}
 
 
 def _check_nearest(metric: str, use: Use) -> None:
-    """Refuse a metric of the nearest items where other items are relevant."""
+    """Refuse a metric of the nearest items if other items are relevant."""
     relevant = registry.entry("metric", metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (use.plugin != "nearest_neighbours" or use.options["n_neighbours"] != number):
@@ -323,7 +322,7 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _check_leak_sizes(leak: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Refuse sizes that the smallest class can't serve, even if all classes have equally many items."""
+    """Refuse sizes that are too large for the smallest class, even if all classes have equally many items."""
     if "n" not in facts or "classes" not in facts:
         return
     per_class, taken = facts["n"] // facts["classes"], leak["query_per_class"] + leak["outside_per_class"]

@@ -1,4 +1,4 @@
-"""The experiment that a config file describes: which plug-ins it uses, with which options, and their combinations."""
+"""The experiment that a config file describes: its plug-ins, their options, and the combinations of them."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from protocol.splits import draw_of
 
 @dataclass(frozen=True)
 class Use:
-    """A plug-in as an experiment uses it: under a name, with all its options, and perhaps a grid of some of them."""
+    """A plug-in in an experiment: its name there, all its options, and for some of them perhaps a grid."""
 
     name: str
     plugin: str
@@ -24,9 +24,9 @@ class Use:
 
 @dataclass(frozen=True)
 class FinishedCodes:
-    """A method whose codes were made elsewhere; everything is named as in the config file.
+    """A method whose codes were computed elsewhere. The attributes have the names of the keys in the config file.
 
-    `query` and `database` are the names of files with placeholders.
+    `query` and `database` are names of files with placeholders.
     """
 
     name: str
@@ -49,7 +49,7 @@ class FinishedCodes:
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """What an experiment does with one feature; everything else is named as in the config file."""
+    """The part of an experiment for one feature. The attributes have the names of the keys in the config file."""
 
     name: str
     plugin: str
@@ -70,7 +70,7 @@ class FeaturePlan:
 
     @property
     def extraction(self) -> str:
-        """The folder of what is extracted: the plug-in, and a digest of its options if they are not the defaults."""
+        """The folder of the extracted features: the plug-in, and a digest of options that are not the defaults."""
         return _folder("feature", self.plugin, self.options)
 
     @cached_property
@@ -88,13 +88,13 @@ class Experiment:
     ----------
     name : str
     config : dict
-        The config file with every default and every option of every plug-in filled in, in a fixed order; JSON-able, and
-        itself a valid configuration of the same experiment.
+        The config file with every default and every option of every plug-in filled in, in a fixed order. It can be
+        written as JSON, and is itself a valid configuration of the same experiment.
     features : dict of str to FeaturePlan
     hashers, ground_truths : dict of str to Use
         By the names that `features` and `config` use.
     codes : dict of str to FinishedCodes
-        The methods whose codes were made elsewhere, by name.
+        The methods whose codes were computed elsewhere, by name.
     """
 
     name: str
@@ -106,23 +106,23 @@ class Experiment:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What is known of the dataset before it is loaded, as `protocol.datasets.statistics` returns it."""
+        """The facts that are known before the dataset is loaded, as `protocol.datasets.statistics` returns them."""
         return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
 
     @property
     def labelled(self) -> bool | None:
-        """Whether the dataset has class labels; None if only its files tell."""
+        """Whether the dataset has class labels; None if that is not known before its files are read."""
         return self.facts.get("labelled", True if "classes" in self.facts else None)
 
     @property
     def data(self) -> str:
-        """The folder of the loaded dataset: its name, and a digest of options and files that are not the usual ones."""
+        """The folder of the loaded dataset: its name, and a digest of options and files that are not the defaults."""
         name, options, mirror = (self.config[key] for key in ("dataset", "dataset_options", "mirror_sha256"))
         return _folder("dataset", name, options, **({"mirror_sha256": mirror} if mirror else {}))
 
     @property
     def extractions(self) -> dict[str, FeaturePlan]:
-        """One feature for each folder of `FeaturePlan.extraction`: features that differ in anything else share it."""
+        """One feature for each folder of `FeaturePlan.extraction`, which features with the same options share."""
         return {feature.extraction: feature for feature in self.features.values()}
 
     @property
@@ -131,9 +131,9 @@ class Experiment:
         return tuple(dict.fromkeys(split for feature in self.features.values() for split in feature.splits))
 
     def options(self, feature: str, ground_truth: str, split: str) -> dict[str, str]:
-        """Return a digest of the options of ``dataset``, ``ground_truth`` and ``split``, where not the defaults.
+        """Return a digest of the options of ``dataset``, ``ground_truth`` and ``split``, unless they are the defaults.
 
-        A ground truth that needs no labels depends on the feature as well, and on its preprocessing.
+        A ground truth that needs no labels also depends on the feature and on its preprocessing.
         """
         use, plan = self.ground_truths[ground_truth], self.features[feature]
         described: dict[str, Any] = {}
@@ -158,7 +158,7 @@ class Experiment:
     def combinations(self) -> list[dict[str, Any]]:
         """Return the feature, extraction, split, draw, run and hasher of each combination that is scored.
 
-        A method with finished codes counts as a hasher; ``finished`` tells them apart.
+        A method with finished codes counts as a hasher; ``finished`` distinguishes the two.
         """
         return [
             {
@@ -186,7 +186,7 @@ class Experiment:
         return kind
 
     def sizes(self, split: str) -> dict[str, int]:
-        """Return the numbers of items in the partitions of a split, as far as they are known."""
+        """Return the numbers of items in the partitions of a split that are known."""
         found: dict[str, int] = registry.get("split", split).sizes(
             self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
         )
@@ -199,13 +199,13 @@ class Experiment:
 
     @property
     def arrays(self) -> list[str]:
-        """The names of the dataset's images and vectors, as far as they are known."""
+        """The names of the dataset's images and vectors that are known."""
         known = self.facts
         vectors = [f"vectors/{name}" for name in sorted(known.get("dimensions", {}))]
         return list(known.get("arrays", [*(["images"] if "image_shape" in known else []), *vectors]))
 
     def dimensions(self, feature: str) -> list[int | None]:
-        """Return the number of dimensions of each modality of a feature, None where only the files tell."""
+        """Return the number of dimensions of each modality of a feature, or None if only the files record it."""
         return [self._dimension(modality) for modality in self.features[feature].modalities.values()]
 
     def _dimension(self, modality: Any) -> int | None:
@@ -231,7 +231,7 @@ def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str
 
 
 def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:
-    """Return the number of values of an image of this shape, in the size and colours that a feature's options say."""
+    """Return the number of values of an image after it is converted to the size and colours in a feature's options."""
     if shape is None:
         return None
     size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)

@@ -1,4 +1,4 @@
-"""The key `codes` of a config file: methods whose codes were made elsewhere, and the names of their files."""
+"""The key `codes` of a config file: methods whose codes were computed elsewhere, and the names of their files."""
 
 import itertools
 import string
@@ -45,7 +45,7 @@ def read_finished_codes(
 
 
 def check_code_files(methods: Collection[FinishedCodes], features: Mapping[str, FeaturePlan]) -> None:
-    """Raise ProtocolError, which names the first, if there are files of codes missing."""
+    """Raise ProtocolError if files of codes are missing; the message names the first of them."""
     for method in methods:
         for split, run in itertools.product(method.splits, range(features[method.feature].runs)):
             for n_bits, files in method.files(split, run).items():
@@ -94,11 +94,11 @@ def _check_name(name: str, hashers: Collection[str], where: str) -> None:
     if name in RESERVED:
         raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
     if name in hashers or name in registry.names("hasher"):
-        raise ProtocolError(f"{where}: expected a name that is no hasher's, such as {f'my_{name}'!r}, got {name!r}.")
+        raise ProtocolError(f"{where}: expected a name that no hasher has, for example {f'my_{name}'!r}, got {name!r}.")
 
 
 def _check_pattern(pattern: str, where: str) -> None:
-    """Refuse names of files with braces that are not placeholders."""
+    """Refuse file names with braces that are not placeholders."""
     try:
         fields = [field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None]
         for field in fields:
@@ -113,7 +113,7 @@ def _check_pattern(pattern: str, where: str) -> None:
 
 
 def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
-    """Refuse names by which one file would hold the codes of different items, or of several code lengths."""
+    """Refuse file names by which one file would contain codes of different items or of several code lengths."""
     held: dict[str, tuple[Any, ...]] = {}
     for split, run in itertools.product(method.splits, range(runs)):
         rows = _rows(split, run, role)
@@ -129,7 +129,7 @@ def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
 
 
 def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
-    """Return what tells the queries or the database of a split and run from others: the split or draw, and the run.
+    """Return the key that identifies the queries or the database of a split and run: the split or draw, and the run.
 
     Splits that share a draw have the same queries, and some protocols have the same items in every run.
     """
@@ -142,7 +142,7 @@ def _difference(placeholder: str, role: str) -> str:
     return {
         "split": f"the splits have different {items}",
         "run": f"the runs have different {items}",
-        "n_bits": "a file holds codes of one code length",
+        "n_bits": "each file contains codes of one code length",
     }[placeholder]
 
 

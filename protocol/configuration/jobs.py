@@ -1,4 +1,4 @@
-"""The jobs of an experiment: how often each rule of the workflow runs if no result exists yet."""
+"""The number of jobs of each rule of the workflow, for an experiment without results."""
 
 from collections.abc import Collection
 from functools import partial
@@ -19,7 +19,7 @@ def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict
     ----------
     experiment : Experiment
     targets : collection of {"report", "paper", "leak"}, default=("report",)
-        What is requested of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
+        The targets of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
 
     Examples
     --------

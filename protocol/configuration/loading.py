@@ -42,7 +42,7 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     """
     try:
         return _loaded(config if from_file else _changed_default(config))
-    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # by a value that no check foresees
+    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # from a value for which there is no check
         reason = " ".join(str(error).split()) or "no more is known"
         raise ProtocolError(f"config file: expected usable values, got {type(error).__name__} ({reason}).") from error
 
@@ -79,7 +79,7 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration with what has no order in a fixed one, so that another order makes nothing run again."""
+    """Return a configuration with unordered values in a fixed order, so that reordering them does not rerun jobs."""
     for part in (config, *config["features"].values()):
         for key in ("n_bits", "extension_bits"):
             if key in part:
@@ -124,7 +124,7 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grids(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> dict[str, Any]:
-    """Return all grids, those of hashers that are not used included."""
+    """Return all grids, including those of hashers that are not used."""
     return {
         name: hashers[name].grid
         if name in hashers

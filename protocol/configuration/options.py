@@ -63,7 +63,7 @@ class Option:
         return plain(value)
 
     def _from_text(self, text: str, where: str) -> Any:
-        """Return the value that a text stands for: inside braces, --config passes numbers and null on as text."""
+        """Return the value that a text represents: inside braces, --config passes numbers and null as text."""
         try:
             parsed = parse(text, where)
         except ProtocolError:
@@ -85,7 +85,7 @@ def _adapter(annotation: Any) -> TypeAdapter | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with lists in place of tuples, as JSON and YAML have it."""
+    """Return a value with lists instead of tuples, as in JSON and YAML."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else value
@@ -93,7 +93,7 @@ def plain(value: Any) -> Any:
 
 @functools.cache
 def options(kind: str, name: str) -> Mapping[str, Option]:
-    """Return the options of a plug-in by name; of a split protocol, the partitions that are files of the user's."""
+    """Return the options of a plug-in by name; for a split protocol, the partitions that are files of the user."""
     plugin = registry.get(kind, name)
     if kind == "split":
         text = "File with the items of this partition, as ids or row numbers."
@@ -122,7 +122,7 @@ def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") 
         Of the plug-in.
     given : mapping
     called : str, default=""
-        What the config file calls it, for errors; by default its name.
+        Its name in the config file, for errors; by default the name of the plug-in.
 
     Raises
     ------
@@ -141,14 +141,14 @@ def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") 
 
 
 def words(kind: str) -> str:
-    """Return a kind of plug-in as prose has it."""
+    """Return the name of a kind of plug-in for messages."""
     return kind.replace("_", " ")
 
 
 def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
-    """Return what the docstrings of a plug-in say of its parameters.
+    """Return the forms and descriptions of the parameters in the docstrings of a plug-in.
 
-    Those of base classes, and of the plug-in to whose parameters the docstring refers, fill what it leaves out.
+    Missing ones are taken from base classes, and from the plug-in to whose parameters the docstring refers.
     """
     found: dict[str, tuple[str, str]] = {}
     referred = _REFERENCE.search(plugin.__doc__ or "")

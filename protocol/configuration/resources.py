@@ -13,17 +13,17 @@ from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.selection import points
 
 _MB = 2**20
-_UNKNOWN = 512  # dimensions of a feature whose number only its files tell
-_RELATED = 5  # % of the pairs of training rows that have a level, if the ground truth's options do not say
-_JOINING = 20  # minutes for each million items whose features were extracted in parts
+_UNKNOWN = 512  # dimensions of a feature, if only its files record them
+_RELATED = 5  # % of the pairs of training rows that have a level, unless the ground truth has an option for it
+_JOINING = 20  # minutes for each million items, to join features that were extracted in parts
 _PAIR = 8  # bytes of a related pair: its row and its level
 _TORCH_MB = 600  # PyTorch and a training step of a small network: 300 MB measured
 _CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
-# Milliseconds of a training row in an epoch: thrice those measured on one core (0.7 and 0.03).
+# Milliseconds of a training row in an epoch: three times those measured on one core (0.7 and 0.03).
 _ROW_MS = {"conv": 2.1}
 _DENSE_ROW_MS = 0.1
-_EPOCHS = 30  # of a network whose options do not say
-_HEADROOM = 3  # of the time of other hashers' iterations
+_EPOCHS = 30  # of a network without this option
+_HEADROOM = 3  # factor for the time of the iterations of other hashers
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Need:
 
     The memory is `mb` megabytes and these multiples: of the dataset's images and vectors, of the feature matrix of all
     items and of that of the training rows, each in float32, and of the affinities among training rows; `item_kb`
-    kilobytes for each item that the job counts, which are some of them in a shard; and `row_kb` kilobytes for each item
-    of the dataset. The time is `minutes`, with more for each million items and for each thousand megabytes of
+    kilobytes for each item that the job counts, which in a shard are not all items; and `row_kb` kilobytes for each
+    item of the dataset. The time is `minutes`, with more for each million items and for each thousand megabytes of
     affinities.
     """
 
@@ -97,9 +97,9 @@ def need(
     rule : str
         A rule of `NEEDS`.
     feature, hasher : str or None
-        Of the job; without one, those of the experiment that need most.
+        Feature and hasher of the job; by default those of the experiment that need most.
     attempt : int, default=1
-        Both grow with it, so that a job that was killed for its limits may succeed when it is repeated.
+        Both grow with it, so that a job that was killed for exceeding them may succeed when it is repeated.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def need(
     """
     one_of(rule, NEEDS, "rule")
     features = [feature] if feature else list(experiment.features)
-    if rule == "feature_part":  # other features are not divided
+    if rule == "feature_part":  # other features are extracted in one job
         features = [name for name in features if _is_divided(experiment, name)] or features
     needs = [_of_feature(experiment, rule, experiment.features[name], hasher) for name in features]
     memory, minutes = (max(values) for values in zip(*needs, strict=True))
@@ -145,7 +145,7 @@ def _is_divided(experiment: Experiment, feature: str) -> bool:
 
 
 def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: FeaturePlan, n_items: int) -> float:
-    """Return the minutes that grow with the items; an extraction in parts only joins them in the end."""
+    """Return the minutes that grow with the items; if the features were extracted in parts, the job only joins them."""
     n = n_parts(experiment, feature.extraction)
     if rule == "feature_part":
         n_items = math.ceil(n_items / n)
@@ -155,7 +155,7 @@ def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: Fe
 
 
 def _items_of_job(experiment: Experiment, rule: str, n_items: int) -> int:
-    """Return the number of items that a job counts, which is not all of them in a shard."""
+    """Return the number of items that a job counts, which in a shard are not all items."""
     return math.ceil(n_items / experiment.config["count_shards"]) if rule == "count_shard" else n_items
 
 
@@ -181,7 +181,7 @@ def _of_iterations(use: Use, options: Mapping[str, Any], n_train: int) -> tuple[
 
 
 def items(experiment: Experiment) -> int:
-    """Return the number of items of the dataset, estimated from the user's files if only they tell."""
+    """Return the number of items of the dataset, estimated from the sizes of the user's files if it is not known."""
     if "n" in experiment.facts:
         return int(experiment.facts["n"])
     _, folders = _user_paths(experiment)
@@ -201,7 +201,7 @@ def _user_paths(experiment: Experiment) -> tuple[list[Path], list[Path]]:
 
 
 def _user_mb(experiment: Experiment) -> float:
-    """Return the size of the user's own files; of text the numbers take no more in memory."""
+    """Return the size of the user's own files; numbers in text files take no more than that in memory."""
     return sum(file.stat().st_size for file in _user_paths(experiment)[0]) / _MB
 
 
@@ -211,7 +211,7 @@ def training_rows(experiment: Experiment, feature: FeaturePlan) -> int:
 
 
 def row_bytes(experiment: Experiment, feature: FeaturePlan) -> int:
-    """Return the bytes of an item's vectors of all modalities in float32, as they are read if they are longer then."""
+    """Return the bytes of an item's vectors of all modalities in float32, before or after extraction: the maximum."""
     lengths = experiment.dimensions(feature.name)
     read = [_read_dimensions(experiment, modality) for modality in feature.modalities.values()]
     return 4 * sum(max(length or before or _UNKNOWN, before) for length, before in zip(lengths, read, strict=True))
@@ -229,7 +229,7 @@ def matrix_mb(experiment: Experiment, feature: str) -> float:
 
 
 def n_parts(experiment: Experiment, extraction: str) -> int:
-    """Return the number of jobs that share an extraction, each of which takes its part of the images that there are."""
+    """Return the number of jobs that share an extraction, each for its part of the images."""
     feature = experiment.extractions[extraction]
     per_job = registry.get("feature", feature.plugin).images_per_job
     return 1 if per_job is None else max(1, math.ceil(items(experiment) / per_job))
@@ -244,7 +244,7 @@ def content_mb(experiment: Experiment) -> float:
 
 
 def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -> float:
-    """Return the size of the levels of related training rows, which grow with the square of their number."""
+    """Return the size of the levels of related training rows, which grows with the square of their number."""
     learned = any(experiment.supervision(name) == "affinities" for name in feature.hashers)
     if not learned:
         return 0

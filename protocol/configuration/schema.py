@@ -94,7 +94,7 @@ Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_
 
 
 class PluginUse(_Model):
-    """A plug-in under a name of its own, with its own options, so that it may be used several times."""
+    """A plug-in under a name of its own and with its own options, so that it can be used several times."""
 
     name: Name | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
     use: Name = Field(description="Name of the plug-in.")
@@ -133,7 +133,7 @@ Preprocessing = Annotated[
 
 Runs = Annotated[
     StrictInt,
-    Field(ge=1, le=10_000, description="Number of random splits; run r is the same whatever their number."),
+    Field(ge=1, le=10_000, description="Number of random splits. Run r does not depend on the number of runs."),
     BeforeValidator(_integer),
 ]
 Splits = Annotated[Names, Field(description="Split protocols (`protocol list splits`).")]
@@ -166,7 +166,7 @@ Extensions = Annotated[
 
 
 class FeatureKeys(_Model):
-    """The keys of a feature; those that are also keys of the file replace them for this feature."""
+    """The keys of a feature. They take precedence over the same keys of the file."""
 
     use: Name | None = Field(
         None, description="Name of the feature plug-in (`protocol list features`); by default the key itself."
@@ -189,7 +189,7 @@ class SplitSizes(_Model):
         None, description="Validation queries; only the selection of options (`hasher_grids`) needs them."
     )
     validation_database: Positive | None = Field(
-        None, description="Items that the validation queries are ranked against; needed as `validation_query`."
+        None, description="Items that are ranked for the validation queries; needed if `validation_query` is."
     )
     train: Positive | None = Field(None, description="Training set of the hashers and of the preprocessing.")
 
@@ -211,7 +211,7 @@ class Leak(_Model):
         json_schema_extra={"expected": "a list of integers >= 1 or 'all'"},
     )
     controls: Names = Field(
-        description="The hashers that learn nothing from the training set, and so must show no leak."
+        description="The hashers that learn nothing from the training set, and therefore must show no leak."
     )
 
 
@@ -223,15 +223,15 @@ class Selection(_Model):
     )
     metric: Name = Field(
         "mAP",
-        description="Name of a metric of which higher values are better; of equally good combinations the first wins.",
+        description="Name of a metric to maximise. Among equally good combinations, the first is selected.",
     )
 
 
 class FinishedCodesKeys(_Model):
-    """Codes that were made elsewhere, for the queries and databases of this experiment's own splits.
+    """Codes that were computed elsewhere, for the queries and databases of the splits of this experiment.
 
     In the names of the files, `{split}`, `{run}` and `{n_bits}` stand for the split protocol, the number of the run
-    and the code length. A file is of any format that `protocol evaluate` reads. Its rows are in the order of `query`
+    and the code length. A file may have any format that `protocol evaluate` reads. Its rows are in the order of `query`
     or `database` in `results/<experiment>/splits/<split>/run<run>/splits.h5`
     ([Train on our split](../how-to/train-on-our-split.md)).
     """
@@ -285,7 +285,7 @@ class Keys(_Model):
         {}, description="Options of the dataset; paths in them are relative to the working directory."
     )
     seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(
-        0, description="All randomness is derived from this number."
+        0, description="All random numbers are derived from this seed."
     )
     mirror: StrictStr | None = Field(
         None,
@@ -295,7 +295,7 @@ class Keys(_Model):
         ),
     )
     offline: Boolean = Field(
-        False, description="Whether the network must not be used; a mirror that is a folder still is."
+        False, description="Whether to avoid the network. A mirror that is a folder is still used."
     )
     mirror_sha256: Annotated[
         dict[
@@ -309,8 +309,8 @@ class Keys(_Model):
     ] = Field(
         {},
         description=(
-            "SHA-256 of each file of the mirror that is not the official one, by file name. What is made from such a "
-            "file says so in its provenance record and in the report."
+            "SHA-256 of each file of the mirror that is not the official one, by file name. Provenance records and the "
+            "report name such files."
         ),
     )
     features: dict[StrictStr, Annotated[FeatureKeys, BeforeValidator(_mapping)]] = Field(
@@ -372,7 +372,7 @@ class Keys(_Model):
         ),
     )
     hasher_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
-        {}, description="By name, the hasher it stands for; the same as {name: ..., use: ...} in a list of hashers."
+        {}, description="The hasher of each name; the same as {name: ..., use: ...} in a list of hashers."
     )
     selection: Annotated[Selection, BeforeValidator(_mapping)] = Field(
         Selection.model_validate({}), description="The criterion by which options are selected from hasher_grids."
@@ -381,7 +381,7 @@ class Keys(_Model):
         {}, description="Options of ground truths, by their names in this file."
     )
     ground_truth_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
-        {}, description="By name, the ground truth it stands for; the same as {name: ..., use: ...} in a list of them."
+        {}, description="The ground truth of each name; the same as {name: ..., use: ...} in a list of ground truths."
     )
     affinities: Name = Field(
         "graded_distance",
@@ -392,12 +392,12 @@ class Keys(_Model):
     ] = Field(
         {},
         description=(
-            "Codes that were made elsewhere, by the name of their method, which appears next to the hashers in every "
-            "table and figure."
+            "Codes that were computed elsewhere, by the name of their method, which appears next to the hashers in "
+            "every table and figure."
         ),
     )
     leak: Leak | None = Field(
-        None, description="The study of what training on the database does to a hasher's scores (target `leak`)."
+        None, description="The study of the effect of training on the database on a hasher's scores (target `leak`)."
     )
 
 

@@ -1,4 +1,4 @@
-"""The hashers and ground truths of an experiment: which plug-in each name stands for, and with which options."""
+"""The hashers and ground truths of an experiment: the plug-in and the options of each name."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ RESERVED = ("benchmarks", "display", "draws", "figures", "leak", "logs", "scores
 
 
 def check_name(name: str, kind: str, plugin: str) -> None:
-    """Raise ProtocolError unless a plug-in may be used under a name of the user's choice."""
+    """Raise ProtocolError if the user's name for a plug-in is not allowed."""
     where = f"{options.words(kind)} {name!r}"
     if not NAME.fullmatch(name):
         raise ProtocolError(f"{where}: expected a name of lower-case letters, digits and _, got {name!r}.")
@@ -24,14 +24,14 @@ def check_name(name: str, kind: str, plugin: str) -> None:
         raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
     if name != plugin and name in registry.names(kind):
         raise ProtocolError(
-            f"{where}: expected a name that is no other {options.words(kind)}'s for a use of {plugin!r}, got {name!r}."
+            f"{where}: expected a name that no other {options.words(kind)} has for a use of {plugin!r}, got {name!r}."
         )
 
 
 def read_uses(
     kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Use]]:
-    """Return a configuration whose lists of hashers or ground truths hold names alone, and the uses by name.
+    """Return a configuration whose lists of hashers or ground truths contain only names, and the uses by name.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _described(plugin: str, own: Mapping[str, Any]) -> str:
 
 
 def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: Mapping[str, Any]) -> Use:
-    """Return a plug-in with all options but those of its grid, and its grid."""
+    """Return a plug-in with its grid, and with all options that are not in the grid."""
     plugin, inline = definition
     where, top = f"{options.words(kind)} {name!r}", config[f"{kind}_options"].get(name, {})
     for option in inline:

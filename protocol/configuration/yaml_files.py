@@ -1,4 +1,4 @@
-"""Config files: YAML in which no key may occur twice."""
+"""Config files: YAML without repeated keys."""
 
 from collections.abc import Hashable, Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         first: dict[Any, int] = {}
-        if not isinstance(node, yaml.MappingNode):  # a tag such as !!map before something else
+        if not isinstance(node, yaml.MappingNode):  # a tag such as !!map before another kind of value
             return super().construct_mapping(node, deep=deep)
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
@@ -40,8 +40,8 @@ def read(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     ProtocolError
-        If there is no such file, it is not YAML, it holds something other than a mapping, or a key occurs twice; the
-        file and the line are named.
+        If there is no such file, it is not YAML, it does not contain a mapping, or a key occurs twice. The message
+        names the file and the line.
     """
     try:
         check_regular(Path(path), "a config file")
@@ -56,7 +56,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def parse(text: str, where: str) -> Any:
-    """Return the value that a YAML text holds; errors as `read`."""
+    """Return the value of a YAML text; the errors are those of `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
     except _Twice as error:
@@ -69,13 +69,13 @@ def parse(text: str, where: str) -> Any:
         raise ProtocolError(f"{where}: expected YAML, got too many levels of lists or mappings.") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's own, of a tag's wrong value
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's, for a wrong tag
         raise ProtocolError(
             f"{where}: expected values that fit their tags, got {type(error).__name__}: {error}."
         ) from error
 
 
 def check_files(paths: Iterable[str | Path]) -> None:
-    """Read config files as `read` does, so that one with a key that occurs twice is refused."""
+    """Raise ProtocolError if one of the config files can't be read or repeats a key."""
     for path in paths:
         read(path)

@@ -1,6 +1,16 @@
-"""Datasets: one file each, with sources, checksums and a loader."""
+"""Datasets: one module for each, with its sources, checksums and loader."""
 
-from protocol.datasets._dataset import Data, LazyRows, Rows, blocks, check_statistics, load, numbered_ids, statistics
+from protocol.datasets._dataset import (
+    Data,
+    LazyRows,
+    Rows,
+    blocks,
+    check_statistics,
+    load,
+    numbered_ids,
+    statistics,
+    store,
+)
 from protocol.datasets._user_paths import count_files, folder_state, user_paths
 
 __all__ = [
@@ -14,5 +24,6 @@ __all__ = [
     "load",
     "numbered_ids",
     "statistics",
+    "store",
     "user_paths",
 ]

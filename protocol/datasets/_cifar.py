@@ -1,4 +1,4 @@
-"""The binary archives of CIFAR-10 and CIFAR-100, which differ in their file names and in the labels of a record."""
+"""Read the binary archives of CIFAR-10 and CIFAR-100, which differ in file names and in the labels of a record."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ _LIMIT = 256 << 20  # bytes of one file: CIFAR-100's training file has 153,700,0
 
 
 class Records(NamedTuple):
-    """What an archive holds: `labels` has a column, and `names` a tuple, for each kind of label."""
+    """The content of an archive: `labels` has a column, and `names` a tuple, for each kind of label."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -25,25 +25,25 @@ class Records(NamedTuple):
 
 
 def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -> Records:
-    """Return the records of an archive; nothing is extracted.
+    """Return the records of an archive without extracting files to disk.
 
-    A record is one byte for each kind of label, then the red, the green and the blue plane of 1,024 bytes each, row by
-    row.
+    A record consists of one byte for each kind of label, followed by the red, the green and the blue plane of 1,024
+    bytes each, row by row.
 
     Parameters
     ----------
     path : Path
         The ``.tar.gz`` file.
     batches : sequence of str
-        Its files of records, in the order wanted, without ``.bin``; an id is ``<batch>/<place in it>``.
+        Names of its record files without ``.bin``, in the order of the result; an id is ``<batch>/<position>``.
     names : mapping of str to int
-        The files with the class names of each kind of label, in the order of the labels in a record, and how many
-        names each has.
+        The files with the class names of each kind of label, in the order of the labels in a record, and the number
+        of names in each.
 
     Raises
     ------
     ProtocolError
-        If the archive is cut short or damaged, lacks a file, or a file has another size or a label without name.
+        If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
     with members(path, [*names, *(f"{batch}.bin" for batch in batches)], limit=_LIMIT) as found:
         contents = {name: stream.read() for name, stream in found}
@@ -67,20 +67,20 @@ def read_archive(path: Path, batches: Sequence[str], names: Mapping[str, int]) -
 def _records(content: bytes, name: str, names: Mapping[str, int]) -> NDArray[np.uint8]:
     length = len(names) + int(np.prod(_SHAPE))
     if not content or len(content) % length:
-        raise ProtocolError(f"{name}: wanted records of {length:,} bytes, came {len(content):,} bytes")
+        raise ProtocolError(f"{name}: expected records of {length:,} bytes, got {len(content):,} bytes.")
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, length)
     for column, n_classes in enumerate(names.values()):
         wrong = np.flatnonzero(records[:, column] >= n_classes)
         if wrong.size:
             raise ProtocolError(
-                f"{name}: wanted labels 0 to {n_classes - 1}, came {records[wrong[0], column]} in record {wrong[0]}"
+                f"{name}: expected labels 0 to {n_classes - 1}, got {records[wrong[0], column]} in record {wrong[0]}."
             )
     return records
 
 
 def _names(content: bytes, n_classes: int, name: str) -> tuple[str, ...]:
-    """Return the class names, one a line; the official files end with an empty line."""
+    """Return the class names, one per line; the official files end with an empty line."""
     names = tuple(content.decode("ascii", errors="replace").split())
     if len(names) != n_classes:
-        raise ProtocolError(f"{name}: wanted {n_classes} class names, one a line, came {len(names)}")
+        raise ProtocolError(f"{name}: expected {n_classes} class names, one per line, got {len(names)}.")
     return names

@@ -1,4 +1,4 @@
-"""What the datasets of this room share: what a loader returns, how it goes to disk, and the check of its statistics."""
+"""The result of a dataset's loader, its blocks for writing to disk, and the check of its statistics."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,15 @@ from numpy.typing import DTypeLike, NDArray
 from protocol import checks, registry
 from protocol.checks import ProtocolError, rows
 from protocol.checks import labels as check_labels
+from protocol.external import Span
+from protocol.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
-_IDS = 1 << 20  # that are made together: as Python's strings, they take twice the memory
+_IDS = 1 << 20  # created at a time: as Python strings, they take twice the memory
 
 
 class Rows(Protocol):
-    """An array, or anything that gives rows by slices as one does: a memory map, a reader of image files."""
+    """An array, or any object that returns rows for slices like one: a memory map, a reader of image files."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -32,7 +34,7 @@ class Rows(Protocol):
 
 
 class LazyRows:
-    """What looks like an array of n rows, and makes those that a slice asks for.
+    """An array-like of n rows that computes only the rows of the requested slice.
 
     Parameters
     ----------
@@ -40,7 +42,9 @@ class LazyRows:
         (n, ...).
     dtype : dtype
     read : callable
-        Takes the first row and the one after the last, and returns the rows between; the same however it is called.
+        Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
+    span : Span or None
+        The place in a file that has the rows as they are, so that they need not be copied.
 
     Examples
     --------
@@ -49,8 +53,10 @@ class LazyRows:
     (1000, [[996004], [998001]])
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray]) -> None:
-        self.shape, self.dtype, self._read = shape, np.dtype(dtype), read
+    def __init__(
+        self, shape: tuple[int, ...], dtype: DTypeLike, read: Callable[[int, int], NDArray], span: Span | None = None
+    ) -> None:
+        self.shape, self.dtype, self.span, self._read = shape, np.dtype(dtype), span, read
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -62,30 +68,30 @@ class LazyRows:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a dataset's `load` returns: items in a stated order, as images, as vectors or as both.
+    """The result of a dataset's `load`: items in a fixed order, as images, as vectors or as both.
 
     Parameters
     ----------
     ids : ndarray of str, shape (n,)
-        One unique name per item, the same in every run; n >= 1.
+        A unique name for each item, the same in every run; n >= 1.
     labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
-        Class index of each item, or the classes each item belongs to; None where the dataset has no labels.
+        Class index of each item, or membership in each class; None if the dataset has no labels.
     class_names : tuple of str
         Name of class 0, 1, ...; default ().
     images : Rows of uint8, shape (n, height, width) or (n, height, width, 3), or None
-        Grey, or red, green, blue; values 0 to 255.
+        Grey or RGB; values 0 to 255.
     vectors : mapping of str to Rows of float32 or integers, shape (n, d)
-        Descriptions that come with the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
+        Vectors that are a part of the dataset, by name: ``gist``, ``bow``, ``tags``, ``features``, ...
     partitions : mapping of str to ndarray of int64
-        Row numbers of the parts that the dataset's makers named: ``train``, ``test``, ``query``, ...; they may overlap.
+        Row numbers of the dataset's official parts: ``train``, ``test``, ``query``, ...; they may overlap.
     notes : tuple of str
-        What a reader of the results must know about these data; default ().
+        Remarks for readers of the results; default ().
 
     Raises
     ------
     ProtocolError
-        If there is neither an image nor a vector, a part has another shape, dtype or length, an id occurs twice, a
-        label names no class, or a partition is empty or names a row twice or one that is not there.
+        If there are neither images nor vectors, an array has the wrong shape, dtype or length, an id occurs twice, a
+        label has no class, or a partition is empty or has duplicate or non-existent rows.
 
     Examples
     --------
@@ -106,7 +112,7 @@ class Data:
     def __post_init__(self) -> None:
         self._check_ids()
         if self.images is None and not self.vectors:
-            raise ProtocolError("the dataset has neither images nor vectors")
+            raise ProtocolError("the dataset: expected images or vectors, got neither.")
         if self.images is not None:
             checks.images(self.images, n_items=len(self.ids))
         for name, vectors in self.vectors.items():
@@ -115,30 +121,33 @@ class Data:
             self._check_labels(self.labels)
         for name, part in self.partitions.items():
             if len(np.unique(rows(part, len(self.ids), f"partition {name!r}"))) < len(part):
-                raise ProtocolError(f"partition {name!r}: wanted every row once at most, came some twice")
+                raise ProtocolError(f"partition {name!r}: expected each row at most once, got duplicates.")
 
     @property
     def arrays(self) -> dict[str, Rows]:
-        """The images and vectors by the names they have in ``content.h5``."""
+        """The images and vectors by their names in ``content.h5``."""
         images = {} if self.images is None else {"images": self.images}
         return images | {f"vectors/{name}": vectors for name, vectors in self.vectors.items()}
 
     def _check_ids(self) -> None:
         if self.ids.dtype.kind != "U" or self.ids.ndim != 1 or not self.ids.size:
             raise ProtocolError(
-                f"ids: wanted one string per item, (n,) with n >= 1; came shape {self.ids.shape} of {self.ids.dtype}"
+                "ids: expected a string for each item, shape (n,) with n >= 1, got "
+                f"{self.ids.dtype} of shape {self.ids.shape}."
             )
         ordered = np.sort(self.ids)
         if (ordered[1:] == ordered[:-1]).any():
             distinct, counts = np.unique(ordered, return_counts=True)
-            raise ProtocolError(f"ids: {str(distinct[counts > 1][0])!r} names {counts.max()} items; wanted unique ids")
+            raise ProtocolError(
+                f"ids: expected unique ids, got {str(distinct[counts > 1][0])!r} for {counts.max()} items."
+            )
 
     def _check_vectors(self, name: str, vectors: Rows) -> None:
         shape, dtype, n = vectors.shape, vectors.dtype, len(self.ids)
         if (dtype != np.float32 and dtype.kind not in "iu") or len(shape) != 2 or 0 in shape or shape[0] != n:
             raise ProtocolError(
-                f"vectors {name!r}: wanted float32 or integers (n, d), one row per id, n = {n}; "
-                f"came shape {shape} of {dtype}"
+                f"vectors {name!r}: expected float32 or integers of shape (n, d) with one row per id, n = {n}, "
+                f"got {dtype} of shape {shape}."
             )
 
     def _check_labels(self, labels: NDArray) -> None:
@@ -146,25 +155,39 @@ class Data:
         classes = len(self.class_names)
         if labels.dtype != (np.int64 if labels.ndim == 1 else bool):
             raise ProtocolError(
-                f"labels: wanted int64 (n,) or bool (n, n_classes), came shape {labels.shape} of {labels.dtype}"
+                f"labels: expected int64 of shape (n,) or bool of shape (n, n_classes), got {labels.dtype} of shape "
+                f"{labels.shape}."
             )
         if labels.ndim == 2 and labels.shape[1] != classes:
-            raise ProtocolError(f"labels: {labels.shape[1]} columns, but there are {classes} class names")
+            raise ProtocolError(f"labels: expected a column for each of {classes} class names, got {labels.shape[1]}.")
         if labels.ndim == 1 and (labels.min() < 0 or labels.max() >= classes):
             raise ProtocolError(
-                f"labels: classes run from {labels.min()} to {labels.max()}, but there are {classes} class names"
+                f"labels: expected values 0 to {classes - 1}, the indices of the class names, got "
+                f"{labels.min()} to {labels.max()}."
             )
+
+
+def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
+    """Write an array to a file; by reference, leave the rows where they are if another file has them as they are."""
+    from tqdm import tqdm
+
+    span = array.span if isinstance(array, LazyRows) else None
+    if by_reference and span is not None:
+        file.refer(name, span)
+        return
+    with tqdm(total=len(array), desc=name, unit="item", disable=None) as bar:
+        file.fill(name, array.shape, array.dtype, blocks(array), progress=bar.update)
 
 
 def blocks(array: Rows) -> Iterator[NDArray]:
-    """Yield an array's rows in order, some megabytes at a time."""
+    """Yield an array's rows in order, in blocks of some megabytes."""
     step = max(1, _BLOCK_BYTES // max(1, array.dtype.itemsize * prod(array.shape[1:])))
     for start in range(0, len(array), step):
         yield array[start : start + step]
 
 
 def numbered_ids(n: int) -> NDArray[np.str_]:
-    """Return ids of `n` items without names of their own: ``item-0000000``, ``item-0000001`` and so on."""
+    """Return ids for `n` items without names of their own: ``item-0000000``, ``item-0000001`` and so on."""
     ids = np.empty(n, dtype=f"<U{len(f'item-{max(n - 1, 0):07d}')}")
     for start in range(0, n, _IDS):
         stop = min(start + _IDS, n)
@@ -173,32 +196,32 @@ def numbered_ids(n: int) -> NDArray[np.str_]:
 
 
 def statistics(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what dataset `name` is known to hold under `options`; what is not known is left out.
+    """Return the known statistics of dataset `name` with `options`; unknown ones are omitted.
 
-    ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
-    ``per_class`` (items in every class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
-    have labels; if ``classes`` is known, they have), ``arrays`` (names of the images and vectors in ``content.h5``).
+    Keys: ``n``, ``classes``, ``image_shape``, ``dimensions`` (by name of the vectors), ``partitions`` (their sizes),
+    ``per_class`` (items in each class), ``labels_per_item`` (the mean, to two decimals), ``labelled`` (whether items
+    have labels, as they do if ``classes`` is known), ``arrays`` (names of the images and vectors in ``content.h5``).
     """
     known = registry.entry("dataset", name).statistics
     return dict(known(**options) if callable(known) else known)
 
 
 def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Data:
-    """Load a whole dataset and hold it against its registered statistics.
+    """Load a complete dataset and check it against its registered statistics.
 
     Parameters
     ----------
     name : str
         The dataset's name.
     paths : mapping of str to Path
-        Where each of its files lies, by official name.
+        The path of each of its files, by official name.
     options : mapping
-        Of its loader.
+        Options of its loader.
 
     Raises
     ------
     ProtocolError
-        As the loader; if what came is not what the dataset is known to hold.
+        As the loader; if the data differ from the dataset's known statistics.
     """
     data = registry.get("dataset", name)(paths, **options)
     check_statistics(name, data, statistics(name, options))
@@ -206,24 +229,26 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
 
 
 def check_statistics(name: str, data: Data, known: Mapping[str, Any]) -> None:
-    """Raise ProtocolError if the data differ from what is `known` of the dataset; all differences in one line."""
+    """Raise ProtocolError, which lists all differences, if the data differ from the `known` statistics."""
     found = _found(data)
     differences = [
-        f"{fact} {wanted}, came {found.get(fact)}" for fact, wanted in known.items() if _differ(wanted, found.get(fact))
+        f"{fact}: expected {expected}, got {found.get(fact)}"
+        for fact, expected in known.items()
+        if _differ(expected, found.get(fact))
     ]
     if differences:
         raise ProtocolError(
-            f"dataset {name!r} is not the one its papers describe: wanted {'; '.join(differences)}. Are its files "
-            "the official ones, and whole?"
+            f"dataset {name!r} is not the one that its papers describe: {'; '.join(differences)}. Check that its "
+            "files are the official ones and complete."
         )
 
 
-def _differ(wanted: Any, found: Any) -> bool:
-    return wanted != (round(found, 2) if isinstance(wanted, float) and found is not None else found)
+def _differ(expected: Any, found: Any) -> bool:
+    return expected != (round(found, 2) if isinstance(expected, float) and found is not None else found)
 
 
 def _found(data: Data) -> dict[str, Any]:
-    """Return the statistics of data; ``per_class`` only where every class has the same number of items."""
+    """Return the statistics of data; ``per_class`` only if all classes have the same number of items."""
     found: dict[str, Any] = {
         "n": len(data.ids),
         "classes": len(data.class_names),

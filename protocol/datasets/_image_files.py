@@ -1,4 +1,4 @@
-"""Images that stay in their files until they are asked for, and the files below a folder."""
+"""List the files below a folder, and read image files on demand."""
 
 import os
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ from protocol.formats.images import read_image, square
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:
-    """Return the shape of a colour square of `image_size` pixels a side; ProtocolError unless that is 1 or more."""
+    """Return the shape of a colour image with sides of `image_size` pixels; ProtocolError if `image_size` < 1."""
     side = integer(image_size, "image_size")
     return (side, side, 3)
 
 
 def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
-    """Return image files as rows of colour squares, read when they are asked for.
+    """Return image files as rows of square colour images, which are read on demand.
 
     Parameters
     ----------
     paths : sequence of Path
         One file per row.
     image_size : int
-        Pixels a side of the central square, at least 1.
+        Side of the central square in pixels, at least 1.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     Raises
     ------
     ProtocolError
-        If `image_size` is something else; when rows are read, if a file is no whole image: it is named.
+        If `image_size` is less than 1; when rows are read, if a file, which is named, is not a complete image.
     """
     shape = squares_of(image_size)
 
@@ -49,27 +49,29 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
 
 
 def files_below(folder: str | Path) -> list[str]:
-    """Return the files below a folder, links followed: their paths relative to it, with ``/``, sorted.
+    """Return the files below a folder, following links: their relative paths with ``/``, sorted.
 
-    Hidden files and folders, whose names begin with a dot, are left out: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
+    Hidden files and folders, whose names begin with a dot, are skipped: ``.git``, ``.ipynb_checkpoints``, ``._a.png``.
 
     Raises
     ------
     ProtocolError
-        If a folder is found twice, which a link can do, or a name is no text.
+        If a folder is found twice because of a link, or a name is not valid text.
     """
     found, seen = [], set()
     for path, folders, names in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(".")]
         real = os.path.realpath(path)
         if real in seen:
-            raise ProtocolError(f"{path}: a link leads to a folder that is there already, {real}; remove the link")
+            raise ProtocolError(
+                f"{path}: expected each folder once, got a link to {real}, which was found before. Remove the link."
+            )
         seen.add(real)
         below = Path(path).relative_to(folder)
         found += [(below / name).as_posix() for name in names if not name.startswith(".")]
     broken = next((name for name in found if not _is_text(name)), None)
     if broken is not None:
-        raise ProtocolError(f"{folder}: wanted file names in UTF-8, came {broken!a}; rename the file")
+        raise ProtocolError(f"{folder}: expected file names in UTF-8, got {broken!a}. Rename the file.")
     return sorted(found)
 
 

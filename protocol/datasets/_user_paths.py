@@ -1,4 +1,4 @@
-"""Datasets made of the user's own files: which options name them, and whether they are there and as they were."""
+"""The user's own files and folders that a dataset's options name: their paths, existence and state."""
 
 import hashlib
 import os
@@ -12,51 +12,54 @@ from protocol.formats.arrays import path_of
 
 
 def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[Path]]:
-    """Return the user's files and the user's folders that a dataset's options name.
+    """Return the user's files and folders that a dataset's options name.
 
     Parameters
     ----------
     name : str
-        The dataset; its registration lists these options under ``user_files`` and ``user_folders``. One that is
-        None is left out, unless it is listed under ``required`` too; a file's option may name an array in it, as
+        The dataset. Its registration lists these options under ``user_files`` and ``user_folders``. An option that is
+        None is skipped unless it is also listed under ``required``. The option of a file may name an array in it, as in
         ``F.npz:key``.
     options : mapping
-        All its options. Relative paths start where the program runs.
+        All its options. Relative paths are relative to the working directory.
 
     Raises
     ------
     ProtocolError
-        If one is not there, or is something else; or if a required one is None.
+        If a path does not exist or is of another type, or a required option is None.
     """
     record = registry.entry("dataset", name)
     for option in record.required:
         if options[option] is None:
-            raise ProtocolError(f"dataset {name!r}: name what it is made of, dataset_options: {{{option}: PATH}}")
+            raise ProtocolError(
+                f"dataset_options of {name!r}: {option}: expected a path, {{{option}: PATH}}, got none."
+            )
     files = [_existing(name, option, options, Path.is_file, "a file") for option in record.user_files]
     folders = [_existing(name, option, options, Path.is_dir, "a folder") for option in record.user_folders]
     return [path for path in files if path is not None], [path for path in folders if path is not None]
 
 
-def _existing(name: str, option: str, options: Mapping[str, Any], there: Any, wanted: str) -> Path | None:
+def _existing(name: str, option: str, options: Mapping[str, Any], there: Any, expected: str) -> Path | None:
     given = options[option]
     if given is None:
         return None
     if not isinstance(given, str) or not given:
-        raise ProtocolError(f"dataset_options of {name!r}: {option}: wanted {wanted}, came {given!r}")
+        raise ProtocolError(f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}.")
     path = path_of(given)
     if not there(path):
-        came = "something else" if path.exists() else "no such path"
+        problem = "is something else" if path.exists() else "does not exist"
         raise ProtocolError(
-            f"dataset_options of {name!r}: {option}: wanted {wanted}, came {given!r}, {came} (looked in {Path.cwd()})"
+            f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}, which {problem} "
+            f"(in {Path.cwd()})."
         )
     return path
 
 
 def folder_state(folder: str | Path) -> str:
-    """Return a digest of the names, sizes and modification times of all files below a folder; none is opened.
+    """Return a digest of the names, sizes and modification times of all files below a folder without opening them.
 
-    A ``stat`` of each file takes most of the time: 0.45 s for 130,000 files. Without sizes and times, a file that was
-    overwritten in place would be missed.
+    Most of the time, 0.45 s for 130,000 files, is spent on a ``stat`` of each file. Without sizes and times, files that
+    were overwritten in place would go unnoticed.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def folder_state(folder: str | Path) -> str:
 
 
 def count_files(folder: str | Path, *, at_most: int = 1_000_000) -> int:
-    """Return the number of files below a folder by listing alone, 0.1 s for 130,000; it stops at `at_most`."""
+    """Return the number of files below a folder, up to `at_most`. Listing takes 0.1 s for 130,000 files."""
     count = 0
     for _, files in _listings(folder):
         count += len(files)
@@ -81,9 +84,9 @@ def count_files(folder: str | Path, *, at_most: int = 1_000_000) -> int:
 
 
 def _listings(folder: str | Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Yield each folder below a folder, itself included, and its files; links are followed, but none twice.
+    """Yield a folder and each folder below it, with its files; links are followed, but no folder is visited twice.
 
-    Hidden files and folders, whose names begin with a dot, are left out, as by the loader.
+    Hidden files and folders, whose names begin with a dot, are skipped, as in the loader.
     """
     folders, seen = [os.fspath(folder)], set()
     while folders:
@@ -104,6 +107,6 @@ def _listings(folder: str | Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]
 def _line(file: os.DirEntry[str]) -> str:
     try:
         found = file.stat()
-    except OSError:  # a link may lead nowhere
+    except OSError:  # a broken link
         found = file.stat(follow_symlinks=False)
     return f"{file.name}\0{found.st_size}\0{found.st_mtime_ns}\0"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 from protocol.checks import labels as check_labels
 from protocol.datasets import Data, LazyRows, Rows, numbered_ids
-from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array
+from protocol.formats.arrays import array_shape, as_integers, map_array, path_of, read_array, span_of
 from protocol.formats.text import lines, string_array
 from protocol.registry import DatasetRecord
 
@@ -33,9 +33,10 @@ def _features(file: str) -> Rows:
     array = map_array(file)
     if array.ndim != 2:
         raise ProtocolError(f"{file}: wanted features (n, d), came shape {array.shape}")
-    if array.dtype == np.uint8:
-        return array
-    return LazyRows(array.shape, np.float32, lambda start, stop: np.asarray(array[start:stop], dtype=np.float32))
+    dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
+    return LazyRows(
+        array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype), span_of(file, array, dtype)
+    )
 
 
 def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
@@ -88,6 +89,13 @@ def load(
     Data
         Vectors ``features``, float32 (uint8 where they are bytes), in the file's order; labels int64, the classes in
         the order of the numbers that name them, or bool, the columns' numbers as names.
+
+    Notes
+    -----
+    The pipeline does not copy vectors that a file has as they are: ``.npy`` in C order, ``.fbin`` and its like. The
+    file must stay where it is, since every later stage reads it; a change in it is an error until it is undone or the
+    dataset is loaded again. Vectors of other formats are stored once, in ``content.h5``. With results in a bucket, all
+    are copied.
 
     Raises
     ------

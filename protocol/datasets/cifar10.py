@@ -41,24 +41,24 @@ def load(paths: Mapping[str, Path]) -> Data:
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``cifar-10-binary.tar.gz`` lies.
+        Path of ``cifar-10-binary.tar.gz``.
 
     Returns
     -------
     Data
-        Images uint8 (60000, 32, 32, 3), labels int64; the training batches 1 to 5, then the test batch, each in the
-        archive's order, with ids such as ``data_batch_1/00000`` and ``test_batch/09999``. Partitions ``train`` and
-        ``test``.
+        Images, uint8, shape (60000, 32, 32, 3), and labels, int64: the training batches 1 to 5, then the test batch,
+        each in the archive's order, with ids such as ``data_batch_1/00000`` and ``test_batch/09999``. Partitions
+        ``train`` and ``test``.
 
     Raises
     ------
     ProtocolError
-        If the archive is cut short or damaged, lacks a file, or a file has another size or a label above 9.
+        If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label above 9.
 
     Notes
     -----
-    The binary version is read: the Python version of the archive holds pickles, which run code when they are loaded.
-    The checksum is the download's concern; here the format is checked.
+    The loader reads the binary version, because the Python version contains pickles, which can run code when loaded.
+    It checks the format; the download has verified the checksum.
     """
     records = read_archive(Path(paths[ARCHIVE]), (*TRAIN, TEST), {"batches.meta.txt": 10})
     parts = {"train": np.concatenate([records.rows[batch] for batch in TRAIN]), "test": records.rows[TEST]}

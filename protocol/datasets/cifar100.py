@@ -1,4 +1,4 @@
-"""CIFAR-100: 60,000 colour images of 32 x 32 pixels in 100 classes and 20 groups of them, from the binary archive."""
+"""CIFAR-100: 60,000 colour images of 32 x 32 pixels in 100 classes, which form 20 groups, from the binary archive."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,22 +49,23 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``cifar-100-binary.tar.gz`` lies.
+        Path of ``cifar-100-binary.tar.gz``.
     labels : {"fine", "coarse", "both"}, default="fine"
-        The 100 classes; the 20 groups that mLGAP's authors evaluate; or both levels, a group and a class for each
-        image, so that items share 0, 1 or 2 labels: what `buffer_zone` learns from with two levels.
+        The 100 classes; the 20 groups, which the authors of mLGAP evaluate; or both levels, a group and a class for
+        each image, so that items share 0, 1 or 2 labels, as required by `buffer_zone` with two levels.
 
     Returns
     -------
     Data
-        Images uint8 (60000, 32, 32, 3); labels int64, or bool (60000, 120) of both levels, groups first. The training
-        file, then the test file, each in the archive's order, with ids such as ``train/00000`` and ``test/09999``.
+        Images, uint8, shape (60000, 32, 32, 3); labels, int64, or for both levels bool, shape (60000, 120), groups
+        first. The training file, then the test file, each in the archive's order, with ids such as ``train/00000`` and
+        ``test/09999``.
         Partitions ``train`` and ``test``.
 
     Raises
     ------
     ProtocolError
-        If the archive is cut short or damaged, lacks a file, or a file has another size or a label without name.
+        If the archive is truncated or damaged or lacks a file, or a file has the wrong size or a label without a name.
     """
     levels = LABELS[one_of(labels, tuple(LABELS), "labels")]
     names = {f"{level}_label_names.txt": number for level, number in CLASSES.items()}

@@ -17,7 +17,7 @@ from protocol.registry import DatasetRecord
     statistics={"n": 1797, "classes": 10, "image_shape": (8, 8)},
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """Handwritten digits, 8 x 8 grey, 10 classes; small enough to try a whole experiment without a download.
+    """Handwritten digits: grey images, 8 x 8, 10 classes; small enough to try a complete experiment without a download.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ def load(paths: Mapping[str, Path]) -> Data:
     Returns
     -------
     Data
-        Grey images uint8 (1797, 8, 8), labels int64, ids ``digit-0000`` ... in scikit-learn's order.
+        Grey images, uint8, shape (1797, 8, 8), labels, int64, and ids ``digit-0000`` ..., in scikit-learn's order.
 
     Notes
     -----
-    The source counts inked pixels in blocks of 4 x 4, so a value is 0 to 16. It is scaled to 0 to 255 as
+    The source counts the inked pixels in blocks of 4 x 4, so its values are 0 to 16. They are scaled to 0 to 255:
     round(value * 255 / 16).
     """
     from sklearn.datasets import load_digits
@@ -44,5 +44,5 @@ def load(paths: Mapping[str, Path]) -> Data:
         labels.astype(np.int64),
         class_names=tuple("0123456789"),
         images=images,
-        notes=("The images' values, 0 to 16 in the source, are scaled to 0 to 255.",),
+        notes=("The pixel values, 0 to 16 in the source, are scaled to 0 to 255.",),
     )

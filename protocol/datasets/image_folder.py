@@ -1,4 +1,4 @@
-"""Images of one's own: a folder with a sub-folder per class, in any common format."""
+"""Your own images: a folder with a subfolder for each class, in any common format."""
 
 import os
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
 
 
 def _has_folders(folder: str) -> bool:
-    """Return whether a folder may hold classes; of one that can't be looked into, nothing is known."""
+    """Return whether a folder may contain classes, which is also assumed if the folder can't be listed."""
     try:
         with os.scandir(folder) as entries:
             return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
@@ -32,46 +32,48 @@ def _has_folders(folder: str) -> bool:
 
 @DatasetRecord(
     "image_folder",
-    source="the user's own images",
+    source="your own images",
     files=(),
     statistics=_statistics,
     user_folders=("folder",),
     required=("folder",),
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
-    """Images of one's own: a folder with a sub-folder per class, in any common format.
+    """Your own images: a folder with a subfolder for each class, in any common format.
 
     Parameters
     ----------
     paths : mapping of str to Path
         Not used: nothing is downloaded.
     folder : str
-        Its sub-folders are the classes; images may lie deeper in them. Without sub-folders there are no labels.
-        Hidden files and folders, whose names begin with a dot, are left out.
+        Its subfolders are the classes and may have subfolders themselves. Without subfolders there are no labels.
+        Hidden files and folders, whose names begin with a dot, are skipped.
     image_size : int, default=128
-        Pixels a side of the central square that is taken of each image.
+        Side, in pixels, of the square to which the centre of each image is scaled.
 
     Returns
     -------
     Data
-        Images uint8 (n, image_size, image_size, 3), in the order of their paths, read when they are asked for; labels
-        int64, the classes in the order of their names; ids are the paths inside the folder.
+        Images, uint8, shape (n, image_size, image_size, 3), in the order of their paths, read on demand; labels, int64,
+        the classes in the order of their names; the ids are the paths inside the folder.
 
     Raises
     ------
     ProtocolError
-        If no folder is named; if it has no image, an image of a format that is not read, such as GIF, or images both
-        in sub-folders and next to them; when rows are read, if an image is damaged or too large: it is named.
+        If no folder is given; if it contains no images, images in an unsupported format such as GIF, or images both in
+        subfolders and next to them; when rows are read, if an image, which is named, is damaged or too large.
     """
     if folder is None:
-        raise ProtocolError("dataset 'image_folder': name the folder of the images, dataset_options: {folder: ...}")
+        raise ProtocolError(
+            "dataset_options of 'image_folder': folder: expected the folder of the images, {folder: PATH}, got none."
+        )
     files = files_below(folder)
     other = next((name for name in files if PurePosixPath(name).suffix.lower() in OTHER_EXTENSIONS), None)
     known = ", ".join(sorted(EXTENSIONS))
     if other is not None:
         kind = PurePosixPath(other).suffix[1:].upper()
         raise ProtocolError(
-            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not read. "
+            f"{Path(folder, other)}: expected images ({known}), got a {kind} file, which is not supported. "
             "Convert it to PNG, or remove it."
         )
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
@@ -80,7 +82,9 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
     beside = [name for name in images if "/" not in name]
     if classes and beside:
-        raise ProtocolError(f"{folder}: wanted every image in a sub-folder, its class, came {beside[0]} beside them")
+        raise ProtocolError(
+            f"{folder}: expected every image in the subfolder of its class, got {beside[0]} next to the subfolders."
+        )
     code = {name: number for number, name in enumerate(classes)}
     skipped = len(files) - len(images)
     return Data(
@@ -88,5 +92,5 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
         image_rows([Path(folder, name) for name in images], image_size),
-        notes=(f"{skipped:,} files of the folder are no images and were skipped",) if skipped else (),
+        notes=(f"{skipped:,} files in the folder are not images and were skipped",) if skipped else (),
     )

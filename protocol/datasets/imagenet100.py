@@ -1,4 +1,4 @@
-"""ImageNet-100: the 100 classes of ImageNet and the lists of HashNet; the images stay in the user's folder."""
+"""ImageNet-100: 100 classes of ImageNet by HashNet's lists; the images remain in the user's folder."""
 
 import re
 from collections.abc import Mapping
@@ -21,26 +21,28 @@ _SYNSET = re.compile(r"image/(n\d+)_")
 
 
 def _read_list(path: Path) -> dict[str, int]:
-    """Return the class of each image in a list; a line is a path on its makers' machine, and 1 at the class's place."""
+    """Return the class of each image in a list, whose lines contain a path and 100 flags, one of them 1."""
     images = {}
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: wanted a list of images, which it can't be read as: {error}") from error
+        raise ProtocolError(
+            f"{path}: expected a list of images, got a file that can't be read as text ({error})."
+        ) from error
     for number, line in enumerate(lines, start=1):
         name, *flags = line.split()
         if len(flags) != CLASSES or sorted(flags) != ["0"] * (CLASSES - 1) + ["1"] or name.count("/") < 1:
             raise ProtocolError(
-                f"{path}: line {number}: wanted an image's path and {CLASSES} flags, one of them 1, came {line[:80]!r}"
+                f"{path}: line {number}: expected a path and {CLASSES} flags, one of them 1, got {line[:80]!r}."
             )
         images["/".join(name.split("/")[-2:])] = flags.index("1")
     if not images:
-        raise ProtocolError(f"{path}: wanted a list of images, came an empty file")
+        raise ProtocolError(f"{path}: expected a list of images, got an empty file.")
     return images
 
 
 def _class_names(images: Mapping[str, int]) -> tuple[str, ...]:
-    """Return WordNet's number of each class; the names of training images start with it."""
+    """Return the WordNet id of each class, with which the names of training images start."""
     names = [f"class {label}" for label in range(CLASSES)]
     for image, label in images.items():
         synset = _SYNSET.match(image)
@@ -68,39 +70,42 @@ def _statistics(folder: str | None, image_size: int) -> dict[str, Any]:
     required=("folder",),
 )
 def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: int = 128) -> Data:
-    """ImageNet-100: the 100 classes and the lists of HashNet; the images are the user's.
+    """ImageNet-100: 100 classes of ImageNet by HashNet's lists; you supply the images.
 
     Parameters
     ----------
     paths : mapping of str to Path
-        Where the lists ``database.txt``, ``test.txt`` and ``train.txt`` lie.
+        Paths of the lists ``database.txt``, ``test.txt`` and ``train.txt``.
     folder : str
-        The user's images as HashNet packs them: ``image/n01440764_10026.JPEG`` ... from the training set and
-        ``val_image/ILSVRC2012_val_00000293.JPEG`` ... from the validation set.
+        The user's images, arranged as in HashNet: ``image/n01440764_10026.JPEG`` ... from ImageNet's training set and
+        ``val_image/ILSVRC2012_val_00000293.JPEG`` ... from its validation set.
     image_size : int, default=128
-        Pixels a side of the central square that is taken of each image.
+        Side, in pixels, of the square to which the centre of each image is scaled.
 
     Returns
     -------
     Data
-        Images uint8 (133503, image_size, image_size, 3), read when they are asked for; labels int64; class names are
-        WordNet's numbers; ids such as ``image/n01440764_10026.JPEG``; first the database, then the queries. Partitions
+        Images, uint8, shape (133503, image_size, image_size, 3), read on demand, first the database, then the queries;
+        labels, int64; the class names are WordNet ids; ids such as ``image/n01440764_10026.JPEG``. Partitions
         ``database``, ``test`` (the queries) and ``train``, which is a part of the database.
 
     Raises
     ------
     ProtocolError
-        If no folder is named, a list is damaged, or an image is missing or damaged: it is named.
+        If no folder is given, a list is damaged, or an image, which is named, is missing or damaged.
     """
     if folder is None:
-        raise ProtocolError("dataset 'imagenet100': name the folder of its images, dataset_options: {folder: ...}")
+        raise ProtocolError(
+            "dataset_options of 'imagenet100': folder: expected the folder of the images, {folder: PATH}, got none."
+        )
     lists = {part: _read_list(Path(paths[f"{part}.txt"])) for part in PARTS}
     images = {image: label for part in PARTS for image, label in lists[part].items()}
     rows = {image: row for row, image in enumerate(images)}
     missing = [image for image in images if not Path(folder, image).is_file()]
     if missing:
         raise ProtocolError(
-            f"{folder}: lacks {len(missing):,} of the {len(images):,} images in the lists, the first is {missing[0]}"
+            f"{folder}: expected the {len(images):,} images in the lists, but {len(missing):,} are missing, "
+            f"the first is {missing[0]}."
         )
     return Data(
         np.array(list(images)),

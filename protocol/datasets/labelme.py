@@ -1,4 +1,4 @@
-"""LabelMe-22K: GIST vectors of 22,019 images, from the MATLAB file that the field passes on; no labels."""
+"""LabelMe-22K: GIST vectors of 22,019 images, from the MATLAB file that is commonly distributed; no labels."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,13 +38,13 @@ def load(paths: Mapping[str, Path]) -> Data:
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``LabelMe_gist.mat`` lies, of MATLAB's version 5 or 7.3.
+        Path of ``LabelMe_gist.mat``, in MATLAB's format 5 or 7.3.
 
     Returns
     -------
     Data
-        Vectors ``gist``, float32 (22019, 512), ids ``labelme-00000`` ... in the file's order, partitions ``train`` and
-        ``test``.
+        Vectors ``gist``, float32, shape (22019, 512), ids ``labelme-00000`` ... in the file's order, and partitions
+        ``train`` and ``test``.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def load(paths: Mapping[str, Path]) -> Data:
 
     Notes
     -----
-    Of the file's variables these three are read, and the others take no memory: ``DistLM``, semantic distances of all
-    pairs, would take gigabytes.
+    Only these three variables are read: ``DistLM``, the semantic distances of all pairs, would take gigabytes of
+    memory.
     """
     path = paths[FILE]
     gist = read_array(f"{path}:gist").astype(np.float32)
@@ -62,5 +62,7 @@ def load(paths: Mapping[str, Path]) -> Data:
     return Data(
         np.array([f"labelme-{row:05d}" for row in range(len(gist))]),
         vectors={"gist": gist},
-        partitions={part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()},  # from 1
+        partitions={
+            part: as_integers(rows, f"{path}: ndx{part}") - 1 for part, rows in parts.items()
+        },  # MATLAB counts from 1
     )

@@ -1,4 +1,4 @@
-"""NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and of tags; the images are not read."""
+"""NUS-WIDE: 269,648 Flickr images with 81 concepts, as bags of visual words and tags; images are not read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ LABELS, IMAGES, CONCEPTS, TAGS = "Groundtruth.zip", "ImageList.zip", "ConceptsLi
 WORDS = "BoW_int.dat"
 N_CONCEPTS = 81
 _SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/"
-# How many images show one of so many of the most frequent concepts, where a paper says it.
+# Number of images that show at least one of the K most frequent concepts, by K, as reported in papers.
 _ITEMS = {N_CONCEPTS: 269_648, 21: 195_834, 10: None}
 
 
@@ -31,39 +31,41 @@ def _statistics(concepts: int) -> dict[str, Any]:
 
 def _check_concepts(concepts: int) -> None:
     if concepts not in _ITEMS:
-        raise ProtocolError(f"concepts: wanted {N_CONCEPTS} (all), or 21 or 10 (most frequent), came {concepts!r}")
+        raise ProtocolError(
+            f"concepts: expected {N_CONCEPTS} (all), or 21 or 10 (the most frequent), got {concepts!r}."
+        )
 
 
 def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
-    """Return the lines of text files in an archive, without blanks at their ends and without empty ones."""
+    """Return the lines of text files in an archive, without trailing blanks and without empty lines."""
     with members(path, names) as found:
         texts = {name: stream.read() for name, stream in found}
     return {name: [line.strip() for line in text.splitlines() if line.strip()] for name, text in texts.items()}
 
 
 def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
-    """Return which images (rows) show which concepts (columns); a file per concept has 0 or 1 for each image."""
+    """Return which images (rows) show which concepts (columns), from one file per concept with 0 or 1 per image."""
     files = {f"AllLabels/Labels_{concept}.txt": column for column, concept in enumerate(concepts)}
     labels = np.empty((n_items, len(concepts)), dtype=bool)
     for name, lines in _lines(path, *files).items():
         values = np.array(lines)
         other = values[~np.isin(values, (b"0", b"1"))]
         if len(values) != n_items or other.size:
-            came = repr(other[0].decode(errors="replace")) if other.size else f"{len(values):,} lines"
-            raise ProtocolError(f"{path}: {name}: wanted 0 or 1 for each of {n_items:,} images, came {came}")
+            got = repr(other[0].decode(errors="replace")) if other.size else f"{len(values):,} lines"
+            raise ProtocolError(f"{path}: {name}: expected 0 or 1 for each of {n_items:,} images, got {got}.")
         labels[:, files[name]] = values == b"1"
     return labels
 
 
 def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
-    """Return which of the final tags (columns) the images have; a line of the file is a photo's number and its tags."""
+    """Return which images (rows) have which of the final tags (columns); a line is a photo's number and its tags."""
     texts = _lines(path, "Final_Tag_List.txt", "All_Tags.txt")
     columns = {tag: column for column, tag in enumerate(texts["Final_Tag_List.txt"])}
     lines = [line.split() for line in texts["All_Tags.txt"]]
     if [line[0].decode(errors="replace") for line in lines] != photos:
         raise ProtocolError(
-            f"{path}: All_Tags.txt: wanted the {len(photos):,} photos of {IMAGES} in its order, came {len(lines):,} "
-            "lines of others or in another order"
+            f"{path}: All_Tags.txt: expected the {len(photos):,} photos of {IMAGES} in the same order, got "
+            f"{len(lines):,} lines with other photos or in another order."
         )
     tagged = [np.array([columns[tag] for tag in lines[row][1:] if tag in columns], dtype=np.int32) for row in keep]
 
@@ -87,7 +89,7 @@ def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
             urls=(),
             sha256=None,
             size=None,
-            by_hand="unpack it from the low-level features, a .rar archive that is not read here: "
+            by_hand="extract it from the .rar archive of low-level features, "
             f"NUS_WID_Low_Level_Features.rar on {_SITE}NUS-WIDE.html",
         ),
     ),
@@ -99,23 +101,23 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``Groundtruth.zip``, ``ImageList.zip``, ``ConceptsList.zip``, ``NUS_WID_Tags.zip`` and ``BoW_int.dat``
-        lie.
+        Paths of ``Groundtruth.zip``, ``ImageList.zip``, ``ConceptsList.zip``, ``NUS_WID_Tags.zip`` and
+        ``BoW_int.dat``.
     concepts : {81, 21, 10}, default=81
-        21 and 10 keep the most frequent concepts and drop the images that show none of them.
+        Number of concepts. 21 and 10 select the most frequent concepts and drop the images that show none of them.
 
     Returns
     -------
     Data
-        Vectors ``bow``, int16 (269648, 500), how often each visual word occurs, and ``tags``, uint8 (269648, 5018), 1
-        where the image has the tag; labels bool (269648, concepts), in the order of the official list; ids are the
-        image list's names, with ``/``.
+        Vectors ``bow``, int16, shape (269648, 500), the number of occurrences of each visual word, and ``tags``, uint8,
+        shape (269648, 5018), 1 if the image has the tag; labels, bool, shape (269648, concepts), in the order of the
+        official list; ids are the names in the image list, with ``/``.
 
     Raises
     ------
     ProtocolError
-        If an archive is damaged or lacks a file, files speak of different numbers of images, or the tags' photos are
-        not those of the image list.
+        If an archive is damaged or lacks a file, files disagree on the number of images, or the photos in the list of
+        tags are not those in the image list.
 
     References
     ----------
@@ -128,14 +130,16 @@ def load(paths: Mapping[str, Path], *, concepts: int = N_CONCEPTS) -> Data:
     (lines,) = _lines(paths[CONCEPTS], "Concepts81.txt").values()
     concept_names = [line.decode("ascii", errors="replace") for line in lines]
     if len(concept_names) != N_CONCEPTS:
-        raise ProtocolError(f"{paths[CONCEPTS]}: wanted {N_CONCEPTS} concepts, one a line, came {len(concept_names)}")
+        raise ProtocolError(
+            f"{paths[CONCEPTS]}: expected {N_CONCEPTS} concepts, one per line, got {len(concept_names)}."
+        )
     labels = _labels(paths[LABELS], concept_names, len(names))
-    # The sort is stable: of equally frequent concepts the first in the list is kept.
+    # The sort is stable: among equally frequent concepts, the first in the list is selected.
     chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:concepts])
     keep = np.flatnonzero(labels[:, chosen].any(axis=1) | (concepts == N_CONCEPTS))
     words = read_integers(paths[WORDS], np.int16)
     if len(words) != len(names):
-        raise ProtocolError(f"{paths[WORDS]}: wanted a line for each of {len(names):,} images, came {len(words):,}")
+        raise ProtocolError(f"{paths[WORDS]}: expected a line for each of {len(names):,} images, got {len(words):,}.")
     photos = [name.rpartition("/")[2].rpartition("_")[2].partition(".")[0] for name in names]
     return Data(
         np.array(names)[keep],

@@ -1,4 +1,4 @@
-"""SIFT1M: 1,110,000 local SIFT descriptors of 128 numbers, of the TEXMEX corpus; each descriptor is an item."""
+"""SIFT1M: 1,110,000 local SIFT descriptors with 128 dimensions, from the TEXMEX corpus; each one is an item."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,12 +20,12 @@ _LARGEST = 255
 
 
 def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
-    """Yield the descriptors of a file as bytes, block by block; refuse one that would not be the same as bytes."""
+    """Yield the descriptors of a file as bytes, block by block; refuse values that can't be represented as bytes."""
     for block in read_blocks(stream, name):
         fits = (block >= 0) & (block <= _LARGEST) & (np.trunc(block) == block)
         if not fits.all():
             raise ProtocolError(
-                f"{name}: wanted SIFT descriptors, whole numbers 0 to {_LARGEST}, came {block[~fits][0]}"
+                f"{name}: expected SIFT descriptors, integers from 0 to {_LARGEST}, got {block[~fits][0]}."
             )
         yield block.astype(np.uint8)
 
@@ -50,28 +50,29 @@ def _bytes(stream: IO[bytes], name: str) -> Iterator[NDArray[np.uint8]]:
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """SIFT1M: 1,000,000 local SIFT descriptors to search, 100,000 to learn from, 10,000 queries; no labels.
+    """SIFT1M: local SIFT descriptors, a database of 1,000,000, 100,000 for training and 10,000 queries; no labels.
 
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``sift.tar.gz`` lies.
+        Path of ``sift.tar.gz``.
 
     Returns
     -------
     Data
-        Vectors ``sift``, uint8 (1110000, 128): base, learn, query, which are partitions too; ids such as
-        ``base/0000000``.
+        Vectors ``sift``, uint8, shape (1110000, 128): first ``base``, then ``learn``, then ``query``, which are also
+        the partitions; ids such as ``base/0000000``.
 
     Raises
     ------
     ProtocolError
-        If the archive is damaged or lacks a file, or a file holds something else than SIFT descriptors.
+        If the archive is damaged or lacks a file, or a file contains anything other than SIFT descriptors.
 
     Notes
     -----
-    The files keep whole numbers up to 255 as float32; as bytes they take a quarter of the memory, and nothing is lost.
-    The nearest neighbours that come along, ``sift_groundtruth.ivecs``, are not read: ground truths are made here.
+    The files store integers up to 255 as float32; as bytes they take a quarter of the memory, and nothing is lost. The
+    nearest neighbours in the archive, ``sift_groundtruth.ivecs``, are not read, because the pipeline computes its own
+    ground truths.
     """
     names = {f"sift_{part}.fvecs": part for part in PARTS}
     found: dict[str, NDArray[np.uint8]] = {}
@@ -80,7 +81,7 @@ def load(paths: Mapping[str, Path]) -> Data:
             found[names[name]] = np.concatenate(list(_bytes(stream, f"{paths[ARCHIVE]}: {name}")))
     widths = {part: found[part].shape[1] for part in PARTS}
     if len(set(widths.values())) > 1:
-        raise ProtocolError(f"{paths[ARCHIVE]}: wanted one dimension in all files, came {widths}")
+        raise ProtocolError(f"{paths[ARCHIVE]}: expected the same dimension in all files, got {widths}.")
     bounds = np.cumsum([0, *(len(found[part]) for part in PARTS)])
     return Data(
         np.array([f"{part}/{row:07d}" for part in PARTS for row in range(len(found[part]))]),

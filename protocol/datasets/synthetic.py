@@ -1,4 +1,4 @@
-"""Clustered random vectors of any number and dimension, for tests of scale; nothing is downloaded."""
+"""Random vectors in clusters, of any number and dimension, for scalability tests; nothing is downloaded."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from protocol.checks import integer, number
 from protocol.datasets import Data, LazyRows, numbered_ids
 from protocol.registry import DatasetRecord
 
-_BLOCK = 4096  # vectors that share a random generator: a part of what the vectors are
+_BLOCK = 4096  # vectors per random generator; another value would change the vectors
 _CENTRES, _LABELS, _NOISE = range(3)
 
 
@@ -26,7 +26,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
 
 @DatasetRecord(
     "synthetic",
-    source="this project: no data of anyone's",
+    source="generated at random by this package",
     files=(),
     statistics=_statistics,
 )
@@ -39,7 +39,7 @@ def load(
     spread: float = 0.5,
     seed: int = 0,
 ) -> Data:
-    """Clustered random vectors of any number and dimension, for tests of scale.
+    """Random vectors in clusters, of any number and dimension, for scalability tests.
 
     Vector i is c + spread * e: c is the centre of its cluster, standard normal, and e is standard normal noise.
 
@@ -48,18 +48,18 @@ def load(
     paths : mapping of str to Path
         Not used: there are no files.
     n : int, default=10000
-        Vectors.
+        Number of vectors.
     dimension : int, default=128
     n_clusters : int, default=100
-        At most `n`; they have n / n_clusters vectors each, within one.
+        At most `n`. Each cluster has n / n_clusters vectors, within one.
     spread : float, default=0.5
-        Standard deviation of a cluster along each dimension, where the centres' is 1.
+        Standard deviation within a cluster along each dimension; that of the centres is 1.
     seed : int, default=0
 
     Returns
     -------
     Data
-        Vectors ``features``, float32 (n, dimension), made when they are asked for; labels int64, the clusters.
+        Vectors ``features``, float32, shape (n, dimension), computed on demand; labels, int64, the clusters.
 
     Raises
     ------

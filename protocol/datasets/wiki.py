@@ -28,25 +28,27 @@ CATEGORIES = (
     "warfare",
 )
 _LINE = re.compile(r"([^\t]+)\t[^\t]+\t([0-9]{1,3})")
-_BY_HAND = "take it out of wikipedia_dataset.zip, which http://www.svcl.ucsd.edu/projects/crossmodal/ leads to"
+_BY_HAND = "extract it from wikipedia_dataset.zip, linked from http://www.svcl.ucsd.edu/projects/crossmodal/"
 
 
 def _read_list(path: Path) -> tuple[list[str], list[int]]:
-    """Return the names of the texts in a list, and their categories, from 0.
+    """Return the names of the texts in a list, and their categories, which start from 0.
 
-    A line is text, image and category, from 1, with tabs between.
+    A line contains a text, an image and a category, which starts from 1, separated by tabs.
     """
     names, categories = [], []
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ProtocolError(f"{path}: wanted a list of texts and images, which it can't be read as: {error}") from error
+        raise ProtocolError(
+            f"{path}: expected a list of texts and images, got a file that can't be read as text ({error})."
+        ) from error
     for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line)
         if match is None or not 1 <= int(match[2]) <= len(CATEGORIES):
             raise ProtocolError(
-                f"{path}: line {number}: wanted text, image and category 1 to {len(CATEGORIES)} with tabs between, "
-                f"came {line[:80]!r}"
+                f"{path}: line {number}: expected text, image and category 1 to {len(CATEGORIES)}, separated by tabs, "
+                f"got {line[:80]!r}."
             )
         names.append(match[1])
         categories.append(int(match[2]) - 1)
@@ -68,23 +70,23 @@ def _read_list(path: Path) -> tuple[list[str], list[int]]:
     },
 )
 def load(paths: Mapping[str, Path]) -> Data:
-    """Wiki: pairs of image and text, 128-d SIFT bag of words and 10-d topics, 10 categories.
+    """Wiki: pairs of image and text, as 128-d bags of SIFT words and 10-d topics, 10 categories.
 
     Parameters
     ----------
     paths : mapping of str to Path
-        Where ``raw_features.mat`` and the two ``.list`` files lie.
+        Paths of ``raw_features.mat`` and the two ``.list`` files.
 
     Returns
     -------
     Data
-        Vectors ``image``, float32 (2866, 128), and ``text``, float32 (2866, 10); labels int64; ids are the lists' names
-        of the texts; partitions ``train``, which comes first, and ``test``.
+        Vectors ``image``, float32, shape (2866, 128), and ``text``, float32, shape (2866, 10); labels, int64; ids are
+        the names of the texts in the lists; partitions ``train``, which is first, and ``test``.
 
     Raises
     ------
     ProtocolError
-        If a file is damaged, a line of a list is none, or lists and features have different lengths.
+        If a file is damaged, a line of a list is invalid, or lists and features have different lengths.
     """
     names, categories = {}, {}
     for part, file in LISTS.items():
@@ -95,8 +97,8 @@ def load(paths: Mapping[str, Path]) -> Data:
         for part, rows in parts.items():
             if rows.ndim != 2 or len(rows) != len(names[part]):
                 raise ProtocolError(
-                    f"{paths[FEATURES]}: {variables[part]}: wanted a row for each of the {len(names[part])} lines of "
-                    f"{LISTS[part]}, came shape {rows.shape}"
+                    f"{paths[FEATURES]}: {variables[part]}: expected a row for each of the {len(names[part])} lines of "
+                    f"{LISTS[part]}, got shape {rows.shape}."
                 )
         vectors[kind] = np.concatenate(list(parts.values())).astype(np.float32)
     n_train = len(names["train"])

@@ -1,4 +1,4 @@
-"""Downloads: files fetched whole and checked, from a mirror or their official sources, or not at all."""
+"""Download files completely, from a mirror or their official sources, and verify their checksums."""
 
 from protocol.downloads._credentials import redacted
 from protocol.downloads._fetch import File, Place, check_recorded, fetch, require_local

@@ -1,13 +1,13 @@
-"""Addresses without the credentials that a user may have written into that of a mirror."""
+"""Remove credentials from addresses and messages: users may write them into the address of a mirror."""
 
 import re
 
 _HIDDEN = "***"
-_SHORTEST = 4  # characters of a part that is looked for in other texts
+_SHORTEST = 4  # characters; shorter parts of an address are not searched for in messages
 
 
 def redacted(url: str) -> str:
-    """Return an address without user name, password, query and fragment, any of which may give access to the files.
+    """Return an address without its user name, password, query and fragment, any of which may contain credentials.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def redacted(url: str) -> str:
 
 
 def without_credentials(text: str, url: str) -> str:
-    """Return a text, such as an error of libcurl, without the credentials of an address."""
+    """Return a text, such as an error message from libcurl, without the credentials of an address."""
     rest = url.partition("://")[2]
     user = _user(rest).removesuffix("@")
     query = re.split("[?#]", rest.removeprefix(user), maxsplit=1)[1:]
@@ -37,7 +37,8 @@ def without_credentials(text: str, url: str) -> str:
 def _user(rest: str) -> str:
     """Return the user name and password before a host, up to their ``@``.
 
-    A password with an unescaped ``/`` or ``?`` makes the address invalid. It is found by the port, which is none.
+    A password with an unescaped ``/`` or ``?`` makes the address invalid. Such a password is recognised by the port,
+    which is then not a number.
     """
     found = re.match(r"[^/?#]*@", rest) or re.match(r"[^/?#:]*:(?!\d*[/?#]).*@", rest, re.DOTALL)
     return found[0] if found else ""

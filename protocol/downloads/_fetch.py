@@ -1,4 +1,4 @@
-"""A file from the first source that gives the right bytes: the mirror, then the official ones."""
+"""Fetch a file from the first source that delivers the expected bytes: the mirror, then the official sources."""
 
 import json
 import os
@@ -23,16 +23,16 @@ class File:
     Parameters
     ----------
     name : str
-        The official file name; the loader finds the file under this key of its `paths`.
+        The official file name, and the key of the file in the loader's `paths`.
     urls : tuple of str
-        Where it is to be had (http, https or ftp), in the order to try; () where nobody may hand it on, so that it
-        must be put into the mirror by hand.
+        Addresses (http, https or ftp), in the order in which they are tried; () for a file that may not be
+        redistributed and must be put into the mirror by hand.
     sha256 : str or None
-        Official checksum of its bytes, 64 hexadecimal digits; None where none is known.
+        Official checksum, 64 hexadecimal digits; None if there is none.
     size : int or None
-        Length in bytes; None where it is not known.
+        Size in bytes; None if it is not known.
     by_hand : str, default=""
-        How a person gets the file, where that is more than opening one of `urls`.
+        How to get the file by hand, if opening one of `urls` is not enough.
     """
 
     name: str
@@ -44,20 +44,20 @@ class File:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files of a dataset come from, and where they go.
+    """The sources of a dataset's files, and the folder in which they are stored.
 
     Parameters
     ----------
     dataset : str
         Name of the dataset.
     folder : Path
-        Folder of all downloads; beside it, ``<folder>.lock`` has the checksums recorded at first downloads.
+        Folder of all downloads. Next to it, ``<folder>.lock`` contains the checksums recorded at first downloads.
     mirror : str or None
-        A folder or URL that has ``<dataset>/<file>``; tried first.
+        A folder or URL that contains ``<dataset>/<file>``; tried first.
     mirror_sha256 : mapping of str to str
-        Checksums, by name, of the files of the mirror that are not the official ones.
+        Checksums, by file name, of files in the mirror that differ from the official files.
     offline : bool
-        Whether the network must not be touched; a mirror that is a folder is used all the same.
+        Whether the network must not be used; a mirror that is a folder still is.
     """
 
     dataset: str
@@ -67,38 +67,38 @@ class Place:
     offline: bool = False
 
     def sha256(self, file: File) -> str | None:
-        """Return the checksum of the wanted bytes, None where it is to be recorded."""
+        """Return the expected checksum, None if it is still to be recorded."""
         return self.mirror_sha256.get(file.name, file.sha256)
 
     def path(self, file: File) -> Path:
-        """Return where the file goes; the folder is named by its digest, so experiments may expect different bytes."""
+        """Return the path of the file. It contains the checksum, so experiments may expect different bytes."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
     def provenance(self, file: File) -> Path:
-        """Return where it is noted where the file came from."""
+        """Return the path of the record of the file's source."""
         return self.path(file).with_name(f"{file.name}.json")
 
     @property
     def lock(self) -> Path:
-        """The file with the recorded checksums."""
+        """The lock file, which contains the recorded checksums."""
         return self.folder.with_name(f"{self.folder.name}.lock")
 
     def key(self, file: File) -> str:
-        """Return the file's name in the lock file and below the mirror."""
+        """Return the file's name in the lock file and in the mirror."""
         return f"{self.dataset}/{file.name}"
 
     def sources(self, file: File) -> list[str]:
-        """Return the paths and URLs to try, in order; other bytes than the official ones come from the mirror only."""
+        """Return the paths and URLs to try, in order; files other than the official ones come only from the mirror."""
         mirror = [f"{self.mirror.rstrip('/')}/{self.key(file)}"] if self.mirror else []
         official = list(file.urls) if self.sha256(file) == file.sha256 else []
         return [source for source in mirror + official if not (self.offline and "://" in source)]
 
 
 def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[str, Any]:  # noqa: B008 - frozen
-    """Put a file into its place, whole and checked, and say where it came from; do nothing if it is there.
+    """Download and verify a file unless it is there already, and return its provenance.
 
-    What an interrupted download left (``<file>.part``) is gone on with. Where no checksum is known, that of the first
-    download is recorded in `place.lock`, and other bytes are refused from then on.
+    An interrupted download (``<file>.part``) is resumed. If no checksum is known, the checksum of the first download is
+    recorded in `place.lock`, and other bytes are refused from then on.
 
     Parameters
     ----------
@@ -109,27 +109,27 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
     Returns
     -------
     dict
-        What stands in ``<file>.json`` beside the file: ``file``, ``source`` (None if somebody else put it there),
-        ``sha256``, ``size``, and ``note``: what a reader of the results must know of a file that is not known to be
-        the official one, else None.
+        The content of ``<file>.json`` next to the file: ``file``, ``source`` (None if the file was not downloaded by
+        this function), ``sha256``, ``size``, and ``note``, a warning for readers of the results if the file is not
+        known to be the official one, otherwise None.
 
     Raises
     ------
     ProtocolError
-        If no source gave the right bytes: says what each one gave, and what to put where by hand. If there is not
-        enough space, or the file can't be written.
+        If no source delivered the expected bytes; the message lists what each source delivered and explains how to add
+        the file by hand. If there is not enough disk space, or the file can't be written.
     """
     target = place.path(file)
     part = target.with_name(f"{target.name}.part")
     with explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with alone(part) as handle:
-            wanted = place.sha256(file) or recorded(place.lock, place.key(file))
-            if wanted and target.exists() and file_sha256(target) == wanted:
+            expected = place.sha256(file) or recorded(place.lock, place.key(file))
+            if expected and target.exists() and file_sha256(target) == expected:
                 part.unlink()
-                source, found = _noted(file, place).get("source"), wanted
+                source, found = _noted(file, place).get("source"), expected
             else:
-                source, found = _first_good(file, place, handle, wanted, patience)
+                source, found = _first_good(file, place, handle, expected, patience)
                 if place.sha256(file) is None:
                     record(place.lock, place.key(file), sha256=found, size=os.fstat(handle.fileno()).st_size)
                 finish(handle, target)
@@ -147,99 +147,102 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
 
 
 def check_recorded(files: Iterable[File], place: Place) -> None:
-    """Raise ProtocolError if a file was fetched with other bytes than those that are recorded now.
+    """Raise ProtocolError if the checksum of a downloaded file differs from the one that the lock file records now.
 
-    So it is where the lock file comes with results that somebody else made.
+    This happens, for example, if the lock file was copied from somebody else's results.
     """
     for file in files:
-        here, wanted = _noted(file, place).get("sha256"), recorded(place.lock, place.key(file))
-        if place.sha256(file) is None and None not in (here, wanted) and here != wanted:
+        here, expected = _noted(file, place).get("sha256"), recorded(place.lock, place.key(file))
+        if place.sha256(file) is None and None not in (here, expected) and here != expected:
             raise ProtocolError(
-                f"{place.path(file)}: wanted sha256 {wanted}, which {place.lock} records, but sha256 {here} was "
-                f"fetched. Delete the file to fetch it again, or the line of {place.key(file)} to keep the file"
+                f"{place.path(file)}: expected sha256 {expected}, which {place.lock} records, got sha256 {here}. "
+                f"Delete the file to download it again, or delete the line of {place.key(file)} to keep the file."
             )
 
 
 def _noted(file: File, place: Place) -> dict[str, Any]:
-    """Return what is noted of a file that is there, {} of one that is not or whose job did not finish."""
+    """Return the provenance of a file, {} if the file does not exist or its download did not finish."""
     noted = place.provenance(file)
     finished = all(path.exists() for path in (place.path(file), noted, checksum_path(noted)))
     return json.loads(verified(noted)) if finished else {}
 
 
-def _first_good(file: File, place: Place, part: IO[bytes], wanted: str | None, patience: Patience) -> tuple[str, str]:
-    """Return the first source that gave the right bytes, which are in the part then, and their checksum."""
+def _first_good(file: File, place: Place, part: IO[bytes], expected: str | None, patience: Patience) -> tuple[str, str]:
+    """Download into `part` from the first source that delivers the expected bytes; return source and checksum."""
     size = file.size if place.sha256(file) == file.sha256 else None
     tried = []
     for source in place.sources(file):
         try:
-            return source, _from(source, _shown(source, file), part, wanted, size, patience)
+            return source, _from(source, _shown(source, file), part, expected, size, patience)
         except RefusedError as error:
             tried.append(f"{_shown(source, file)}: {error}")
     hint = ""
-    if wanted is not None and place.sha256(file) is None:
+    if expected is not None and place.sha256(file) is None:
         hint = (
-            f". The wanted checksum was recorded at the first download; if the change is wanted, delete the line of "
-            f"{place.key(file)} in {place.lock}"
+            " The expected checksum was recorded at the first download; to accept the new file, delete the line of "
+            f"{place.key(file)} in {place.lock}."
         )
-    elif wanted is not None and place.mirror and any("came sha256" in line for line in tried):
-        hint = ". If the mirror's file is not meant to be the official one, state its sha256 as mirror_sha256"
-    outcome = f"no source gave the file: {'; '.join(tried)}" if tried else "there is no source to try"
+    elif expected is not None and place.mirror and any("got sha256" in line for line in tried):
+        hint = " If the mirror's file is not meant to be the official one, give its sha256 as mirror_sha256."
+    outcome = f"no source delivered the file: {'; '.join(tried)}" if tried else "there is no source to download it from"
     raise ProtocolError(f"{file.name}: {outcome}. {_instruction(file, place)}{hint}")
 
 
-def _from(source: str, shown: str, part: IO[bytes], wanted: str | None, size: int | None, patience: Patience) -> str:
-    """Fetch from one source; return the checksum of the bytes if they are the wanted ones."""
+def _from(source: str, shown: str, part: IO[bytes], expected: str | None, size: int | None, patience: Patience) -> str:
+    """Fetch from one source and return the checksum; RefusedError if the bytes are not the expected ones."""
     url = source if "://" in source else Path(source).resolve().as_uri()
     origin = shown if "://" in source else url
     for _ in range(2):
-        joined = transfer(url, part, origin=origin, checked=wanted is not None, size=size, patience=patience)
-        found, came = file_sha256(part.name), os.fstat(part.fileno()).st_size
-        if wanted in (None, found) and size in (None, came):
+        joined = transfer(url, part, origin=origin, checked=expected is not None, size=size, patience=patience)
+        found, n_bytes = file_sha256(part.name), os.fstat(part.fileno()).st_size
+        if expected in (None, found) and size in (None, n_bytes):
             return found
         clear(part)
         if not joined:
-            break  # else it may be wrong where each answer was right: once more, from the start
-    asked = " and ".join([f"{size:,} bytes"] * (size is not None) + [f"sha256 {wanted}"] * (wanted is not None))
-    raise RefusedError(f"wanted {asked}, came sha256 {found} ({came:,} bytes)")
+            break  # joined responses may be of different versions of the file: try once more, from the start
+    checks = [f"{size:,} bytes"] * (size is not None) + [f"sha256 {expected}"] * (expected is not None)
+    raise RefusedError(f"expected {' and '.join(checks)}, got sha256 {found} ({n_bytes:,} bytes)")
 
 
 def _shown(source: str, file: File) -> str:
-    """Return a source as messages and records name it: an official one as it is, a mirror without credentials."""
+    """Return a source for messages and records: an official URL unchanged, a mirror without its credentials."""
     return source if source in file.urls else redacted(source)
 
 
 def require_local(files: Iterable[File], place: Place) -> None:
-    """Raise ProtocolError if, offline, a file is neither in its place nor in the mirror; all of them are listed."""
+    """Raise ProtocolError, which lists the files, if files are neither downloaded nor in the mirror when offline."""
     missing = [
         file
         for file in files
         if not place.path(file).exists() and not any(Path(source).exists() for source in place.sources(file))
     ]
     if place.offline and missing:
-        listed = "; ".join(f"{file.name}: {_instruction(file, place)}" for file in missing)
-        raise ProtocolError(f"offline, and files of dataset {place.dataset!r} are missing: {listed}")
+        listed = " ".join(f"{file.name}: {_instruction(file, place)}" for file in missing)
+        raise ProtocolError(f"offline: files of dataset {place.dataset!r} are missing: {listed}")
 
 
 def _instruction(file: File, place: Place) -> str:
-    """Return how a person gets the file, and where to put it."""
+    """Return how to get the file by hand, and where to put it."""
     if place.sha256(file) == file.sha256:
         get = file.by_hand or f"get it from {' or '.join(file.urls)}"
     else:
-        get = "find the file that mirror_sha256 states"
+        get = "find the file with the checksum given by mirror_sha256"
     facts = [f"{file.size:,} bytes"] if file.size and place.sha256(file) == file.sha256 else []
     facts += [f"sha256 {place.sha256(file)}"] if place.sha256(file) else []
     if place.mirror and "://" not in place.mirror:
         put = f"put it at {Path(place.mirror, place.key(file))}"
     else:
-        put = f"put it at FOLDER/{place.key(file)} in a folder of yours and run with --config mirror=FOLDER"
+        put = f"put it at FOLDER/{place.key(file)} in a folder of your choice and run with --config mirror=FOLDER"
     what = f" ({', '.join(facts)})" if facts else ""
-    return f"By hand: {get}{what}, and {put}"
+    return f"To add it by hand: {get}{what}, and {put}."
 
 
 def _note(file: File, source: str | None, sha256: str) -> str | None:
     if sha256 == file.sha256 or (file.sha256 is None and source in file.urls):
         return None
     if file.sha256 is None:
-        return f"{file.name} has no official checksum, and came from no official source; it has sha256 {sha256}"
-    return f"{file.name} is not the official file: it came from a mirror and has sha256 {sha256}"
+        return (
+            f"{file.name} has no official checksum and was not downloaded from an official source; "
+            f"its sha256 is {sha256}"
+        )
+    return f"{file.name} is not the official file: it was downloaded from a mirror, and its sha256 is {sha256}"

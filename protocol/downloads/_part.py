@@ -1,4 +1,4 @@
-"""A file on its way to its name, in the hands of one process at a time."""
+"""Partial files: lock one for a single process, and rename it when it is complete."""
 
 import contextlib
 import logging
@@ -10,10 +10,11 @@ from typing import IO
 
 @contextlib.contextmanager
 def alone(part: Path) -> Iterator[IO[bytes]]:
-    """Open `part` for reading and writing as the only process that does; others wait until the block ends.
+    """Open `part` for reading and writing and lock it; other processes wait until the block ends.
 
-    The system drops the lock with the process, however it dies, and the file stays for the next one to go on with. The
-    block may rename or delete the file: who waited for it then gets a new, empty one. An empty one is not left behind.
+    The operating system releases the lock when the process ends, however it ends, and the file remains for the next
+    process, which can resume. The block may rename or delete the file: the next process in line then gets a new, empty
+    file. An empty file is removed at the end.
     """
     import fcntl
 
@@ -22,7 +23,7 @@ def alone(part: Path) -> Iterator[IO[bytes]]:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                logging.getLogger(__name__).warning("%s: another process writes it; waiting", part)
+                logging.getLogger(__name__).warning("%s: waiting for another process that is writing this file", part)
                 fcntl.flock(file, fcntl.LOCK_EX)
             if _names(part, file):
                 try:
@@ -38,7 +39,7 @@ def _opened_or_made(path: str, flags: int) -> int:
 
 
 def _names(path: Path, file: IO[bytes]) -> bool:
-    """Tell whether `path` is still the name of the open file."""
+    """Return whether `path` is still the name of the open file."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
     except FileNotFoundError:
@@ -46,7 +47,7 @@ def _names(path: Path, file: IO[bytes]) -> bool:
 
 
 def finish(part: IO[bytes], path: Path) -> None:
-    """Give the part its final name, its bytes safe on the disk before."""
+    """Rename the part to its final name, after its content has been flushed to disk."""
     part.flush()
     os.fsync(part.fileno())
     os.replace(part.name, path)

@@ -1,6 +1,6 @@
-"""The checksums of files that have no official one, recorded at their first download.
+"""The lock file: checksums recorded at the first download of files without an official checksum.
 
-The lock file has one JSON object a line, sorted, so that it reads well in a diff and any line may be deleted.
+It contains one JSON object per line, sorted, so that diffs are readable and any line may be deleted.
 """
 
 import json
@@ -16,7 +16,7 @@ def recorded(lock: Path, file: str) -> str | None:
     Raises
     ------
     ProtocolError
-        If a line of the lock file can't be read: says which.
+        If a line of the lock file can't be read; the message gives its number.
     """
     return _read(lock).get(file, {}).get("sha256")
 
@@ -38,7 +38,7 @@ def _read(lock: Path) -> dict[str, dict]:
             entries[entry["file"]] = {key: entry[key] for key in ("file", "sha256", "size")}
         except (ValueError, KeyError, TypeError) as error:
             raise ProtocolError(
-                f'{lock}, line {number}: wanted {{"file": ..., "sha256": ..., "size": ...}}, came {line!r}; restore '
-                "it, or delete it to record the file's checksum anew"
+                f'{lock}: line {number}: expected {{"file": ..., "sha256": ..., "size": ...}}, got {line!r}. Restore '
+                "the line, or delete it to record the checksum again."
             ) from error
     return entries

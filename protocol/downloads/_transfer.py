@@ -1,7 +1,7 @@
-"""One address into one part file by libcurl, which knows http(s), ftp, file, proxies, redirects and stalls.
+"""Transfer one address into one partial file with libcurl, which handles http(s), ftp, file, proxies and redirects.
 
-A part file stays when a transfer breaks off. Its origin (the address, and what the server calls this version of the
-file) is noted beside it, and only an answer of the same origin is ever appended.
+The partial file remains when a transfer is interrupted. Its origin (the address, and the server's identification of
+this version of the file) is recorded next to it, and only a response of the same origin is ever appended.
 """
 
 import contextlib
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES = 512 << 10
 _REDIRECTS = 10
-_HTTP2_STREAM_BROKEN = 92  # libcurl's CURLE_HTTP2_STREAM, which pycurl gives no name
+_HTTP2_STREAM_BROKEN = 92  # libcurl's CURLE_HTTP2_STREAM, for which pycurl has no name
 _FTP_MODIFIED_DIGITS = 14  # YYYYMMDDhhmmss
 
 
 class RefusedError(Exception):
-    """A source that does not give the file, however often it is asked; the next one may."""
+    """The source does not deliver the file, and a retry would not help; the next source may deliver it."""
 
 
 class _BrokenError(Exception):
-    """A transfer that broke off; the source may give the rest when it is asked again."""
+    """The transfer was interrupted; a retry may deliver the rest."""
 
     def __init__(self, message: str, *, pause: float = 0) -> None:
         super().__init__(message)
-        self.pause = pause  # seconds that the server asks for
+        self.pause = pause  # seconds, from the server's Retry-After
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a source is waited for, in seconds, and how often it is asked again.
+    """Timeouts, in seconds, and the number of retries for each source.
 
     Parameters
     ----------
     attempts : int
-        So many requests in a row may break off without bringing the file any further.
+        Number of consecutive requests without progress after which a source is given up.
     connect, stall : int
-        Seconds without a connection, and without a byte, after which a request has broken off.
+        Seconds without a connection, and seconds without data, after which a request counts as interrupted.
     pause, longest_pause : float
-        Seconds before the second request; doubled before each further one, up to the longest. A server's Retry-After
-        is kept to, up to the longest.
+        Seconds before the second request, doubled before each further one, up to `longest_pause`. A server's
+        Retry-After header is followed, up to `longest_pause`.
     sleep : callable
-        What waits.
+        Function that waits a number of seconds.
     """
 
     attempts: int = 4
@@ -65,18 +65,18 @@ class Patience:
 
 
 def origin_path(part: Path) -> Path:
-    """Return where the origin of a part file is noted."""
+    """Return the path of the record of a partial file's origin."""
     return part.with_name(f"{part.name}.json")
 
 
 def clear(part: IO[bytes]) -> None:
-    """Throw away what was fetched so far."""
+    """Discard what was downloaded so far."""
     part.truncate(0)
     origin_path(Path(part.name)).unlink(missing_ok=True)
 
 
 def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, patience: Patience) -> bool:
-    """Bring `part` to the whole of what `url` gives, going on with what is there if it has the same origin.
+    """Download `url` into `part`, and resume if `part` has content of the same origin.
 
     Parameters
     ----------
@@ -84,25 +84,25 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
     part : binary file
         Open for reading and writing.
     origin : str
-        The address without credentials, as it is noted next to the part.
+        The address without credentials, as it is recorded next to the part.
     checked : bool
-        Whether a checksum will tell a wrong file. If not, bytes are appended only where the server vouches that they
-        are of the same version, and an answer whose end can't be told from a lost connection is refused.
+        Whether the caller verifies a checksum. If not, bytes are appended only if the server confirms that they are of
+        the same version, and a response whose end can't be distinguished from a lost connection is refused.
     size : int or None
-        The length of the file in bytes, if known.
+        The size of the file in bytes, if known.
     patience : Patience
 
     Returns
     -------
     bool
-        Whether bytes of several answers were joined.
+        Whether bytes of several responses were joined.
 
     Raises
     ------
     RefusedError
-        If the source does not give the file.
+        If the source does not deliver the file.
     ProtocolError
-        If there is not enough space for it; what was fetched stays.
+        If there is not enough disk space; what was downloaded so far is not deleted.
     """
     failures, furthest = 0, 0
     while True:
@@ -114,7 +114,7 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
             failures = 1 if have > furthest else failures + 1
             furthest = max(furthest, have)
             if failures >= patience.attempts:
-                raise RefusedError(f"{error} (the last of {failures} tries, at {have:,} bytes)") from error
+                raise RefusedError(f"{error} (the last of {failures} attempts, at {have:,} bytes)") from error
             pause = max(error.pause, patience.pause * 2 ** (failures - 1))
             patience.sleep(min(pause, patience.longest_pause))
         else:
@@ -122,20 +122,20 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
 
 
 class _Answer:
-    """The answer to one request, written into the part as it comes."""
+    """The response to one request, written to the partial file while it arrives."""
 
     def __init__(self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None) -> None:
         self._url, self._name, self._part = url, origin, part
         self._checked, self._size = checked, size
         self._fields: dict[str, str] = {}
-        self._status: int | None = None  # of http; the other protocols have none
+        self._status: int | None = None  # of HTTP only; the other protocols have no status
         self._bar: Any = None
         self._error: Exception | None = None
         self._origin = self._noted_origin()
         self.offset = os.fstat(part.fileno()).st_size if self._origin else 0
 
     def _noted_origin(self) -> dict[str, Any]:
-        """Return the origin of what is in the part, {} if it can't be gone on with."""
+        """Return the origin of the partial file, {} if it can't be resumed."""
         try:
             origin = json.loads(origin_path(Path(self._part.name)).read_text())
         except (OSError, ValueError):
@@ -144,7 +144,7 @@ class _Answer:
         return origin if origin["url"] == self._name and (vouched or self._checked) else {}
 
     def receive(self, patience: Patience) -> None:
-        """Ask for what is missing, and append it."""
+        """Request the missing bytes, and append them."""
         import pycurl
 
         if self.offset and self.offset == self._origin["size"]:
@@ -153,7 +153,7 @@ class _Answer:
             self._prepare(curl, patience)
             try:
                 curl.perform()
-                if self._bar is None:  # an answer without a body
+                if self._bar is None:  # a response without a body
                     self._begin()
             except pycurl.error as error:
                 raise self._error or self._failure(curl, *error.args) from error
@@ -170,7 +170,7 @@ class _Answer:
             pycurl.FOLLOWLOCATION: True,  # to http and ftp only, by libcurl's default
             pycurl.MAXREDIRS: _REDIRECTS,
             pycurl.FAILONERROR: True,
-            pycurl.OPT_FILETIME: True,  # makes an ftp server say when the file was modified
+            pycurl.OPT_FILETIME: True,  # requests the modification time from FTP servers
             pycurl.USERAGENT: "hashing-protocol",
             pycurl.NOSIGNAL: True,
             pycurl.CONNECTTIMEOUT: patience.connect,
@@ -181,7 +181,7 @@ class _Answer:
             pycurl.HEADERFUNCTION: self._header,
             pycurl.WRITEFUNCTION: self._write,
             pycurl.NOPROGRESS: False,
-            pycurl.XFERINFOFUNCTION: lambda *_: 0,  # lets Ctrl-C through while nothing comes
+            pycurl.XFERINFOFUNCTION: lambda *_: 0,  # lets Ctrl-C interrupt while no data arrive
         }
         if self.offset:
             options[pycurl.RANGE] = f"{self.offset}-"
@@ -195,11 +195,11 @@ class _Answer:
             curl.setopt(option, value)
 
     def _header(self, line: bytes) -> None:
-        """Take in a header line; a redirect's are forgotten when the next answer begins."""
+        """Store a header line; those of a redirect are dropped when the next response begins."""
         text = line.decode("latin-1").strip()
         if text.startswith("HTTP/"):
             self._fields, self._status = {"version": text.split()[0]}, int(text.split()[1])
-        elif found := re.fullmatch(r"213 (\d+)", text):  # ftp's answer to SIZE and MDTM
+        elif found := re.fullmatch(r"213 (\d+)", text):  # the FTP reply to SIZE and MDTM
             modified = len(found[1]) == _FTP_MODIFIED_DIGITS
             self._fields["last-modified" if modified else "content-length"] = found[1]
         else:
@@ -207,10 +207,10 @@ class _Answer:
             self._fields[name.lower()] = value.strip()
 
     def _begin(self) -> None:
-        """Decide, before the first byte is written, where the body belongs."""
+        """Determine, before the first byte is written, at which offset the body is written."""
         fields = self._fields
         sent = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", fields.get("content-range", ""))
-        if self._status is None:  # ftp and file begin where they were asked to, and give the length of the whole
+        if self._status is None:  # ftp and file start at the requested offset and report the size of the complete file
             start, length = self.offset, fields.get("content-length")
         elif self._status == 206 and sent and int(sent[1]) == self.offset:
             start, length = self.offset, sent[2]
@@ -218,14 +218,14 @@ class _Answer:
             start, length = 0, fields.get("content-length")
         elif self._status == 206:
             clear(self._part)
-            raise _BrokenError(f"answered with another range: {fields.get('content-range')!r}")
+            raise _BrokenError(f"expected the range from byte {self.offset}, got {fields.get('content-range')!r}")
         else:
             raise RefusedError(f"HTTP status {self._status}")
         total = int(length) if length and length.isdecimal() else None
         etag = fields.get("etag", "")
         origin = {
             "url": self._name,
-            "etag": etag if etag.startswith('"') else "",  # a weak one does not vouch for every byte
+            "etag": etag if etag.startswith('"') else "",  # a weak ETag does not guarantee identical bytes
             "modified": fields.get("last-modified", ""),
             "size": total,
         }
@@ -242,52 +242,52 @@ class _Answer:
         self._bar = self._progress(start, total or self._size)
 
     def _check_end(self, total: int | None) -> None:
-        """Refuse an answer that may be cut short without anybody noticing."""
+        """Refuse a response that could be truncated unnoticed."""
         lost_or_ended = self._fields.get("version", "").startswith("HTTP/1") and "transfer-encoding" not in self._fields
         if lost_or_ended and total is None and self._size is None and not self._checked:
             raise RefusedError(
-                "does not say how long the file is, and neither its size nor its checksum is known, so that a file cut "
-                "short would not be noticed"
+                "the server does not send the size of the file, and neither its size nor its checksum is known, so a "
+                "truncated file would go unnoticed"
             )
 
     def _check_space(self, total: int) -> None:
         folder = Path(self._part.name).parent
-        needed = total - os.fstat(self._part.fileno()).st_size  # what is there is kept or thrown away
+        needed = total - os.fstat(self._part.fileno()).st_size  # existing bytes are either kept or overwritten
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ProtocolError(
-                f"{self._part.name}: not enough space: {needed:,} bytes more are needed, {free:,} are free in "
-                f"{folder}; free some space and run again"
+                f"{self._part.name}: not enough disk space in {folder}: expected {needed:,} free bytes, got {free:,}. "
+                "Free some space and run again."
             )
 
     def _progress(self, start: int, total: int | None) -> Any:
-        """Return a bar with size and speed, shown on a terminal only."""
+        """Return a progress bar with size and speed, which is shown on terminals only."""
         import tqdm
 
         name = Path(self._part.name).stem
         return tqdm.tqdm(desc=name, initial=start, total=total, unit="B", unit_scale=True, disable=None)
 
     def _write(self, block: bytes) -> int:
-        """Append a block; return how much was taken in: nothing if there was an error, which ends the transfer."""
+        """Append a block and return its length, or 0 after an error, which ends the transfer."""
         try:
             if self._bar is None:
                 self._begin()
             self._part.write(block)
             self._bar.update(len(block))
-        except Exception as error:  # noqa: BLE001 - libcurl does not hand it on; receive raises it
+        except Exception as error:  # noqa: BLE001 - libcurl does not propagate it; receive raises it
             self._error = error
             return 0
         return len(block)
 
     def _failure(self, curl: "pycurl.Curl", code: int, text: str) -> Exception:
-        """Return what to raise for an error of libcurl: a broken transfer where asking again may help."""
+        """Return the exception for an error of libcurl: _BrokenError if a retry may help."""
         import pycurl
 
         status, text = curl.getinfo(pycurl.RESPONSE_CODE), without_credentials(text, self._url)
         if code == pycurl.E_HTTP_RETURNED_ERROR:
             text = f"HTTP status {status}"
         if status == 416 or code in (pycurl.E_BAD_DOWNLOAD_RESUME, pycurl.E_FTP_COULDNT_USE_REST):
-            clear(self._part)  # what is there is no beginning of this file
+            clear(self._part)  # the partial file is not a prefix of this file
             return _BrokenError(text)
         broken = code in (
             pycurl.E_PARTIAL_FILE,

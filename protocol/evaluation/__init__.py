@@ -1,4 +1,4 @@
-"""Evaluation of anyone's codes: from arrays or files to every number of the field, under a named convention."""
+"""Evaluation of any codes, from arrays or files, with all metrics of the field under a named convention."""
 
 from protocol.evaluation.conventions import CONVENTIONS, Convention
 from protocol.evaluation.evaluation import Evaluation, evaluate

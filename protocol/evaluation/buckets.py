@@ -1,4 +1,4 @@
-"""Bucket search under a convention: precision, recall and F of what hash tables return."""
+"""Bucket search: precision, recall and F1 of the items that hash tables return."""
 
 import re
 from typing import NamedTuple, Self
@@ -21,12 +21,12 @@ class Tables(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the tables that are written such as ``16x4``.
+        """Parse tables that are written as in ``16x4``.
 
         Raises
         ------
         ProtocolError
-            If the text has another form, or a number is 0.
+            If the text has a different form, or a number is 0.
         """
         parts = re.fullmatch("([1-9][0-9]*)x([1-9][0-9]*)", text)
         if not parts:
@@ -55,7 +55,7 @@ def search(
     *,
     empty: str,
 ) -> dict[str, float]:
-    """Return the micro precision, recall and F1 of the union of the queries' buckets.
+    """Return the pooled (micro) precision, recall and F1 of the items in the union of each query's buckets.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def search(
     truth : Relevance
     tables : Tables
     empty : {"zero", "drop"}
-        What 0/0 is: 0 or NaN.
+        The value of 0/0: 0 or NaN.
 
     References
     ----------
     Moran 2016, thesis, sections 3.4.2, 3.4.3 and 3.6.1.
     """
     found = bucket_search(query, database, n_bits, truth, **tables._asdict())
-    # What is found stands at distance 0 and the rest at 1, so that the metrics of a ball are those of the search.
+    # Found items count as distance 0 and all others as distance 1, so that metrics of a Hamming ball can be used.
     split = HammingCounts.from_histograms(
         np.stack([found.retrieved, len(database) - found.retrieved], axis=1),
         np.stack([found.true_positives, found.relevant - found.true_positives], axis=1),

@@ -1,4 +1,4 @@
-"""The cost of a code next to its quality: bytes for each item, and on request the speed of our own exact scan."""
+"""The cost of a code: bytes per item and, if requested, the speed of our own exact scan."""
 
 import platform
 import time
@@ -13,21 +13,21 @@ from protocol.groundtruth import Distance, nearest
 from protocol.ranking import count
 
 _MOST_QUERIES = 100
-"""So many queries are searched for by their vectors to measure the speed."""
+"""The number of queries used to measure the speed of the scan by vectors."""
 _SECONDS = 0.5
-"""Scans by code are repeated until they have taken so long."""
+"""Scans by code are repeated until they have taken this many seconds."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Queries per second of our own exact scan of the database, with one thread: of one machine, and of no index.
+    """Queries per second of our own exact scan of the database with one thread, on one machine and without an index.
 
     Parameters
     ----------
     codes : float
-        The Hamming distances of all items, counted.
+        Of the scan by code, which counts the Hamming distances of all items.
     vectors : float
-        The nearest items by the vectors.
+        Of the search of the nearest items by the vectors.
     machine : str
         The model of the CPU.
     """
@@ -39,18 +39,18 @@ class Speed:
 
 @dataclass(frozen=True)
 class Cost:
-    """What an item takes.
+    """The storage that an item takes, and the speed of a scan.
 
     Parameters
     ----------
     code_bytes : int
-        Of the code.
+        Bytes of the code.
     rescore_code_bytes : int or None
-        Of the second code; None without one.
+        Bytes of the second code; None without one.
     vector_bytes : int
-        Of the vector, as it is stored.
+        Bytes of the vector in its stored dtype.
     speed : Speed or None
-        None unless it was measured.
+        None if it was not measured.
     """
 
     code_bytes: int
@@ -69,7 +69,7 @@ def measured(
     neighbours: int,
     distance: Distance,
 ) -> Speed:
-    """Return the speed of a scan by code, and of one by the vectors, which look for so many neighbours."""
+    """Measure the speed of a scan by code, and of one by the vectors that searches for the nearest `neighbours`."""
     few = query_vectors[:_MOST_QUERIES]
     by_code = _per_second(
         lambda: count(query, database, n_bits, {}, bucket_sizes=False, largest_bucket=False), len(query)
@@ -81,7 +81,7 @@ def measured(
 
 
 def _per_second(scan: Callable[[], object], n_queries: int, *, warm_up: bool = True) -> float:
-    """Return the queries per second of the fastest of some scans."""
+    """Return the queries per second of the fastest of several scans."""
     if warm_up:
         scan()  # loads compiled code
     fastest, total = float("inf"), 0.0

@@ -1,4 +1,4 @@
-"""One call from codes and a ground truth to named numbers."""
+"""The function `evaluate`, which scores codes against a ground truth, and its result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """The scores that `evaluate` returns; printed, the table of the command line.
+    """The scores that `evaluate` returns. They are printed as the table of the command line.
 
     Parameters
     ----------
@@ -45,55 +45,55 @@ class Evaluation:
     ranking : str
         How the database is ordered: one of `protocol.identity.RANKINGS`.
     relevance : str
-        What makes an item relevant, as in `protocol.identity`.
+        The kind of relevance, as in `protocol.identity`.
     convention : str
         The name of the convention.
     metrics : dict of str to float
-        The mean of each metric over the queries; NaN where the convention leaves every query out.
+        The mean of each metric over the queries; NaN if the convention leaves out every query.
     per_query : dict of str to ndarray of float64
-        The values behind the means, NaN where a query is left out; (n_queries,), or (1,) where a metric is about the
-        pooled queries or the database.
+        The values of each query, NaN where a query is left out: (n_queries,), or (1,) for metrics of the pooled queries
+        or of the database.
     undefined : dict of str to int
-        The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out; all
-        queries where the one value of a metric of the pooled queries is undefined.
+        The number of queries for which each metric is undefined (0/0), whether they count as 0 or are left out. If a
+        metric of the pooled queries is undefined, this is the number of all queries.
     pr_curves : dict of str to PRCurve
         Precision and recall at radius 0, ..., n_bits: ``micro`` and ``macro``; empty if the ranking is not Hamming.
     top_n : TopNCurve
-        Precision and recall of the top N items, ``n`` up to 1,000, expected over ties, means over the queries.
+        Mean precision and recall of the top N items for ``n`` up to 1,000, as expected values over ties.
     spread : tuple of SpreadRow
-        The values that are called mAP, largest first; empty unless requested.
+        All values that some convention calls mAP, largest first; empty unless requested.
     bucket_search : dict of str to dict of str to float
         For each requested kind of tables, such as ``16x4``: ``precision_micro``, ``recall_micro`` and ``F1_micro`` of
         the items that the tables return.
     lookup_seconds : tuple of float
-        Mean seconds per query that an inverted index took at radius 0, 1, ...; empty unless requested. A time of this
-        machine, not a metric.
+        Mean seconds per query of a lookup in an inverted index at radius 0, 1, ...; empty unless requested. These are
+        times on this machine, not a metric.
     trec : Trec or None
-        The TREC files that were written, and how far trec_eval's order of ties moves their mAP.
+        The TREC files that were written, and the effect of trec_eval's order of ties on their mAP.
     queries_without_relevant : int
-        The number of queries that no database item is relevant to.
+        The number of queries without relevant database items.
     labels_not_in_database : tuple of int or str, or None
-        The labels of queries that no database item has, ascending; columns of a label matrix by their number, from 0.
-        None if relevance was given in place of labels.
+        The labels of queries that no database item has, ascending; for a label matrix, the column numbers from 0.
+        None if relevance was given instead of labels.
     relevant_per_query : tuple of int
-        The smallest and the largest number of database items that are relevant to a query.
+        The smallest and the largest number of relevant database items of a query.
     levels : tuple of int
-        The smallest and the largest level of relevance; a larger one is more relevant.
+        The smallest and the largest relevance level; a larger level is more relevant.
     binarize : str or None
-        How real-valued outputs became codes; None if codes were given.
+        How real-valued outputs were binarised; None if codes were given.
     name, dataset, split, ground_truth : str or None
-        The user's name of the codes, and what they were scored on; None if not given.
+        The user's names for the codes, the dataset, the split and the ground truth; None if not given.
     ground_truth_sha256 : str or None
-        Identifies what is relevant to which query: values per query are compared only where it is the same.
+        Digest of the relevance of items to queries: values per query are compared only if it is equal.
     nearest : NearestItems or None
-        Which items are the nearest ones, and how the codes were made; None unless vectors were given.
+        The definition of the nearest items, and how the codes were made; None unless vectors were given.
     rescoring : tuple of Rescoring
-        The share of the nearest items that re-ranking by the vectors reaches, and that by a second code if there is
-        one; empty unless vectors were given.
+        The share of the nearest items after re-ranking by the vectors, and by a second code if there is one; empty
+        unless vectors were given.
     cost : Cost or None
-        What an item takes; None unless vectors were given.
+        The storage that an item takes; None unless vectors were given.
     without : WithoutQueries or None
-        The scores without the excluded queries; None unless some were given. Everything else is of all queries.
+        The scores without the excluded queries; None unless some were given. All other fields are about all queries.
     """
 
     n_queries: int
@@ -130,15 +130,15 @@ class Evaluation:
         return results.table(self)
 
     def _repr_html_(self) -> str:
-        """Return the table as HTML, which notebooks show."""
+        """Return the table as HTML, for notebooks."""
         return results.html_table(self)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a data frame with a row for each metric: its mean, and everything that identifies it."""
+        """Return a data frame with a row for each metric: its mean, and the fields that identify the score."""
         return need("pandas", "report").DataFrame(results.rows(self))
 
     def to_json(self) -> str:
-        """Return the means and everything that identifies them as JSON, the text that ``--json`` writes."""
+        """Return the means and the fields that identify them as JSON, the text that ``--json`` writes."""
         return results.to_json(self)
 
     def plot(self, kind: str = "precision-recall") -> "alt.Chart":
@@ -147,9 +147,9 @@ class Evaluation:
         Parameters
         ----------
         kind : {"precision-recall", "precision@N", "recall@N", "rescoring"}
-            The precision-recall curve over the Hamming radius, of the pooled queries (micro) and as the mean of the
-            queries' own (macro); precision or recall of the top N items over N, the mean of the queries' own; the
-            share of the K nearest items after re-ranking over the factor c.
+            The precision-recall curve over the Hamming radius, for the pooled queries (micro) and as the mean over the
+            queries (macro); the mean precision or recall of the top N items over N; the share of the K nearest items
+            after re-ranking over the factor c.
 
         Raises
         ------
@@ -199,101 +199,104 @@ def evaluate(
     split: str | None = None,
     ground_truth: str | None = None,
 ) -> Evaluation:
-    """Score the ranking of a database by the queries' codes, or by their real-valued outputs.
+    """Score the ranking of a database by Hamming distance, or by the real-valued outputs of the queries.
 
     Every input is an array of NumPy, PyTorch (on any device), JAX, CuPy or pandas, a nested list, or the name of a file
-    as on the command line. Indices of pandas are ignored: items are matched by position.
+    as on the command line. The index of a pandas object is ignored: items are matched by position.
 
     Parameters
     ----------
     query_codes, database_codes : array_like, str or Path
-        0 and 1, -1 and +1 or bool, (n, n_bits), of any numeric dtype; or packed integers, (n, ceil(n_bits / 8)), with
-        `n_bits` given; or real-valued outputs of a network, (n, n_bits), with `binarize` given. With vectors, codes may
-        be left out; a hasher then makes them.
+        Bits (n, n_bits) as 0 and 1, -1 and +1 or bool, of any numeric dtype; or packed integers (n, ceil(n_bits / 8)),
+        with `n_bits` given; or real-valued outputs of a network (n, n_bits), with `binarize` given. If vectors are
+        given, the codes may be omitted; a hasher then computes them.
     query_labels, database_labels : array_like, str or Path, optional
-        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a label are
-        relevant to each other; the level of relevance is the number of labels they share. At least one query has to
-        share a label with a database item.
+        Integers or strings (n,), or a 0/1 matrix (n, n_classes), which may be sparse. Items that share a class label
+        are relevant; the relevance level is the number of shared labels. At least one query must share a label with a
+        database item.
     relevance : Relevance, sparse or Boolean matrix, iterable of array_like, str or Path, optional
-        In place of labels: a matrix (n_queries, n_database), Boolean or of levels with a ``tocsr`` method; or each
-        query's relevant database positions, from 0.
+        Instead of labels: a Boolean matrix (n_queries, n_database), or a sparse matrix of relevance levels with a
+        ``tocsr`` method; or, for each query, the positions of its relevant database items, from 0.
     query_vectors, database_vectors : array_like, str or Path, optional
-        In place of labels: the vectors that the codes stand for, (n, d). The items nearest to a query are relevant to
-        it. Files in NumPy's format and in those of big-ann-benchmarks and TEXMEX are read in blocks.
+        Instead of labels: the vectors (n, d) that the codes represent. The nearest items of a query are relevant to it.
+        Files in the formats of NumPy, big-ann-benchmarks and TEXMEX are read in blocks.
     distance : {"cosine", "euclidean", "dot"}, default="cosine"
-        The distance that decides which items are nearest; ``dot`` is the inner product: the larger, the nearer.
+        The distance that defines the nearest items; for ``dot``, a larger inner product is nearer.
     neighbours : int or sequence of int, optional
-        The numbers K of nearest items: ``neighbours@K``, ``1-recall@K`` and re-ranking are computed for each. 1, 10 and
-        100 if None, as far as the database has so many.
+        The numbers K of nearest items for which ``neighbours@K``, ``1-recall@K`` and re-ranking are computed. If None,
+        those of 1, 10 and 100 that do not exceed the size of the database.
     relevant_neighbours : int, optional
-        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None. A
-        number in the name of a metric does not change it.
+        The number of nearest items that are relevant for all other metrics, independent of cutoffs in their names. If
+        None, the largest of `neighbours`.
     hasher : str, optional
-        The registered hasher that makes codes of the vectors, ``sign`` if None; `n_bits` is the code length, by default
-        the dimension of the vectors.
+        The registered hasher that computes codes from the vectors, ``sign`` if None. The code length is `n_bits`, by
+        default the dimension of the vectors.
     hasher_options : mapping of str to value, optional
-        Its options.
+        Options of the hasher.
     train_vectors : array_like, str or Path, optional
-        What it is fitted on. If None, the database, or 10,000 of its rows if it has more, drawn with `seed`.
+        The vectors on which the hasher is fitted. If None, the database, or 10,000 of its rows drawn with `seed` if it
+        has more.
     seed : int, default=0
-        Of the hasher and of the sample.
+        The seed of the hasher and of the sample.
     rescore_codes : pair of array_like, str or Path, optional
-        The queries' and the database's second codes: re-ranking by these is computed as well as by the vectors.
+        Second codes of queries and database. Re-ranking is then computed by these codes as well as by the vectors.
     rescore_hasher : str, optional
-        The hasher that makes the second codes, without options if it is another one than `hasher`. If None, `hasher`,
-        provided that `rescore_bits` is given.
+        The hasher that computes the second codes; it gets `hasher_options` only if it is the same as `hasher`. If None
+        and `rescore_bits` is given, `hasher`.
     rescore_bits : int, optional
-        The code length of the second codes; the dimension of the vectors if None and `rescore_hasher` is given.
+        The code length of the second codes. If None and `rescore_hasher` is given, the dimension of the vectors.
     target : float, default=0.95
-        The share of the nearest items for which the smallest factor c is looked up: c x K items are retrieved by code,
-        ranked again, and K are kept.
+        The share of the K nearest items that the smallest reported factor c must reach, where c x K items are retrieved
+        by code and re-ranked, and the first K of them are returned.
     largest_factor : int, default=64
         The largest factor c of the curve.
     measure_speed : bool, default=False
-        Measure the queries per second of our own exact scan, with one thread.
+        Whether to measure the queries per second of our own exact scan with one thread.
     n_bits : int, optional
-        Taken from the codes' columns if None. Of codes that are made of vectors: their length.
+        The code length. If None, the number of columns of the codes, or the default of `hasher`.
     bit_order : {"little", "big", "big-128"}, default="little"
-        Of packed codes: the first bit of a byte has weight 1 (MATLAB toolkits, ``np.packbits(bitorder="little")``), or
-        128 (``np.packbits``, the precision ``ubinary`` of sentence-transformers). ``big-128`` is the latter with 128
-        subtracted from each byte: the signed ``binary`` of sentence-transformers.
+        The bit order of packed codes. ``little``: the first bit of a byte has weight 1 (MATLAB toolkits,
+        ``np.packbits(bitorder="little")``). ``big``: it has weight 128 (``np.packbits``, the precision ``ubinary`` of
+        sentence-transformers). ``big-128``: like ``big``, with 128 subtracted from each byte (the signed precision
+        ``binary`` of sentence-transformers).
     binarize : {"sign", "median"}, optional
-        How real values become bits. ``sign``: a value above 0 is 1; 0 itself is 0, as negative values are. ``median``:
-        a value above the median that its bit has over the database is 1, on both sides; a value equal to the median
-        is 0. Codes are not binarised unless this is given.
+        How real values become bits. ``sign``: values above 0 become 1, all others 0. ``median``: values above the
+        median of their column over the database become 1, all others 0, for queries and database alike. Values are not
+        binarised unless this is given.
     ranking : {"hamming", "asymmetric"}, default="hamming"
         How the database is ordered. ``asymmetric``: by the inner product of each query's real values, which are not
-        binarised, with the codes of the database as -1 and +1, see `protocol.ranking.asymmetric`. The database is
-        codes, or real values that `binarize` makes codes of; the thresholds of `binarize` are subtracted from the
-        query's values, so that their signs are the bits that the query would have. Metrics of the Hamming radius or of
-        the buckets, `tables`, `lookup_radius` and `trec` need Hamming distances.
+        binarised, with the database codes as -1 and +1, see `protocol.ranking.asymmetric`. The database consists of
+        codes, or of real values that are binarised by `binarize`. The thresholds of `binarize` are also subtracted
+        from the queries' values, so that their signs agree with the bits of the queries' codes. Metrics of the Hamming
+        radius or of the buckets, `tables`, `lookup_radius` and `trec` require the Hamming ranking.
     metrics : sequence of str, optional
-        Registered metrics, for example ``["mAP", "precision@r2"]``, their radii at most `n_bits`; or ``["all"]``: every
-        metric, with K = 1000 and R = 0, 1, 2. Those of the convention if None. ``["all"]`` and the convention leave out
-        metrics with a radius above `n_bits`.
+        Registered metrics with radii up to `n_bits`, for example ``["mAP", "precision@r2"]``; or ``["all"]`` for every
+        metric with K = 1000 and R = 0, 1, 2. If None, those of the convention. ``["all"]`` and the conventions omit
+        metrics whose radius exceeds `n_bits`.
     convention : str, default="protocol"
-        Decides how undefined values count, and the metrics by default; ``protocol list conventions`` lists them.
+        Determines how undefined values count, and the default metrics; ``protocol list conventions`` lists all
+        conventions.
     spread : bool, default=False
-        Whether to compute the values that the conventions call mAP as well.
+        Whether to compute, in addition, all values that some convention calls mAP.
     tables : sequence of str, default=()
-        Bucket searches, each ``KxL``: L hash tables over segments of K bits, such as ``16x4``.
+        Bucket searches to score, each as ``KxL``: L hash tables over segments of K bits, for example ``16x4``.
     lookup_radius : int, optional
-        Measure how long an inverted index takes to retrieve the items within radius 0, 1, ..., `lookup_radius`.
+        Measure the time that an inverted index takes to retrieve the items within radius 0, 1, ..., `lookup_radius`.
     trec : str, Path or TrecOptions, optional
-        The folder for the run and qrels files of TREC, or that folder with a depth, an order of ties and a seed.
+        The folder for the run and qrels files of TREC, or `TrecOptions` with the folder, depth, order of ties and seed.
     exclude_queries : array_like of int, str or Path, optional
-        Row numbers of queries, from 0, each once: every metric is also computed without them, for example without the
-        queries that have a near-duplicate in the database (``protocol audit --write-affected``). They stay in all other
-        results.
+        Distinct row numbers of queries, from 0. Every metric is also computed without these queries, for example
+        without those that have a near-duplicate in the database (``protocol audit --write-affected``). All other
+        results still include them.
     threads : int, default=1
-        For the search of the nearest items and the counting.
+        Threads for the search of the nearest items and for counting.
     progress : callable, optional
-        Called with how much is done, with the total, and with what is done, such as ``"counting"``, whenever the first
-        has grown.
+        Called as ``progress(done, total, stage)`` whenever ``done`` has grown; the stage is a name such as
+        ``"counting"``.
     name : str, optional
-        The name of the codes in a comparison.
+        The name of the method in a comparison.
     dataset, split, ground_truth : str, optional
-        Names of what the codes were scored on: only scores that agree in these names are compared.
+        Names of the data on which the codes were scored: only scores with equal names are compared.
 
     Returns
     -------
@@ -302,7 +305,7 @@ def evaluate(
     Raises
     ------
     ProtocolError
-        If an input can't be used: one line that says which, what was expected and what the input is instead.
+        If an input is unusable. The message is one line with the input, what was expected and the actual value.
 
     Examples
     --------
@@ -421,7 +424,7 @@ def evaluate(
 
 
 def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
-    """Return the names of metrics that were given; refuse an unknown one before any file is read."""
+    """Return the requested metrics as a list; raise ProtocolError for unknown ones before any file is read."""
     if metrics is None:
         return None
     chosen = [metrics] if isinstance(metrics, str) else list(metrics)
@@ -434,9 +437,9 @@ def _checked(metrics: str | Sequence[str] | None) -> list[str] | None:
 
 
 def _named(chosen: Sequence[str] | None, rules: Convention, task: Task, ranking: str) -> list[str]:
-    """Return the metrics to compute of one ground truth, without those of the nearest items where there are vectors.
+    """Return the metrics to compute for one ground truth; with vectors, those of the nearest items are not included.
 
-    Lists for any codes and rankings are without the radii that these don't have.
+    From the metrics of a convention and from "all", those that the codes or the ranking do not support are omitted.
     """
     n_bits = task.codes.n_bits
     if chosen is None:

@@ -1,4 +1,4 @@
-"""Metrics without some of the queries, next to those of all queries: for queries with a (near-)duplicate, say."""
+"""Metrics without some of the queries, for example without those that have a near-duplicate in the database."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -33,15 +33,15 @@ class WithoutQueries:
     Parameters
     ----------
     excluded : ndarray of int64, shape (n_excluded,)
-        Row numbers of the queries that are left out, ascending.
+        Row numbers of the excluded queries, ascending.
     n_queries : int
-        The number of queries that are left.
+        The number of remaining queries.
     metrics : dict of str to float
-        The mean of each metric over the queries that are left; a metric of the pooled queries is computed from these.
+        The mean of each metric over the remaining queries; a metric of the pooled queries is computed from these.
     per_query : dict of str to ndarray of float64
-        The values behind the means, as in `protocol.evaluation.Evaluation`.
+        The values of each query, as in `protocol.evaluation.Evaluation`.
     undefined : dict of str to int
-        The number of these queries for which each metric is undefined.
+        The number of remaining queries for which each metric is undefined.
     """
 
     excluded: NDArray[np.int64]
@@ -52,22 +52,22 @@ class WithoutQueries:
 
     @property
     def n_excluded(self) -> int:
-        """The number of queries that are left out."""
+        """The number of excluded queries."""
         return len(self.excluded)
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the excluded row numbers, ascending, one a line."""
+        """The SHA-256 of the excluded row numbers, ascending, one per line."""
         return excluded_sha256(self.excluded.tolist())
 
     @property
     def label(self) -> str:
-        """What identifies the set in a comparison, as `excluded_label`."""
+        """The identifier of the excluded set in a comparison, see `excluded_label`."""
         return excluded_label(self.n_excluded, self.sha256)
 
 
 def excluded_label(n_excluded: int, sha256: str) -> str:
-    """Return what identifies a set of excluded queries: how many they are, and the start of their digest.
+    """Return the identifier of a set of excluded queries: their number, and the start of their digest.
 
     Examples
     --------
@@ -80,28 +80,28 @@ def excluded_label(n_excluded: int, sha256: str) -> str:
 
 
 def excluded_sha256(rows: Iterable[int]) -> str:
-    """Return the SHA-256 of row numbers, one a line: what ``sha256sum`` prints for a file of them in this order."""
+    """Return the SHA-256 of row numbers, one per line, which ``sha256sum`` also prints for a file of these lines."""
     return hashlib.sha256("".join(f"{row}\n" for row in rows).encode()).hexdigest()
 
 
 def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.int64]:
-    """Return the row numbers of the queries to leave out, ascending.
+    """Return the row numbers of the queries to exclude, ascending.
 
     Parameters
     ----------
     values : array_like of int, shape (n,), str or Path
-        Row numbers of the query codes, from 0. A file is text with a row number a line (``.txt``, ``.csv`` or
-        ``.tsv``, of which the first column is read, also as ``.gz``), or an array (``F.npy``, ``F.npz:key``,
+        Row numbers of the query codes, from 0. A file is either text with one row number per line (``.txt``, ``.csv``
+        or ``.tsv``, possibly ``.gz``; the first column is read), or an array (``F.npy``, ``F.npz:key``,
         ``F.h5:dataset``, ``F.mat:variable``).
     n_queries : int
     name : str
-        What errors call an array.
+        The name of an array in error messages.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read, something is no row number or is out of range, a row number occurs twice, or no query
-        would be left. An empty list leaves all of them.
+        If the file can't be read, a value is not a row number or is out of range, a row number occurs twice, or no
+        query would remain. An empty list is allowed.
 
     Examples
     --------
@@ -114,10 +114,10 @@ def excluded_rows(values: Any, n_queries: int, name: str = _ROLE) -> NDArray[np.
         array = _listed(path) if path.suffix.lower() in _TEXT else read_array(values)
     else:
         array = as_numpy(values, name)
-    if array.ndim == 2 and 1 in array.shape:  # as MATLAB has lists
+    if array.ndim == 2 and 1 in array.shape:  # lists in MATLAB files are 2-D
         array = array.ravel()
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iuf"):
-        got = "a mask; numpy.flatnonzero returns its row numbers" if array.dtype == bool else _described(array)
+        got = "a mask; pass numpy.flatnonzero(mask)" if array.dtype == bool else _described(array)
         raise ProtocolError(f"{name}: expected row numbers of queries, shape (n,), got {got}.")
     rows = np.sort(as_integers(array, name))
     outside = rows[(rows < 0) | (rows >= n_queries)]
@@ -136,7 +136,7 @@ def _described(array: NDArray) -> str:
 
 
 def _listed(path: Path) -> NDArray[np.int64]:
-    """Return the row numbers of a text file: the first field of each line that is not blank."""
+    """Return the row numbers in a text file: the first field of each line that is not blank."""
     found = []
     for number, line in enumerate(lines(path, "row numbers of queries"), start=1):
         fields = line.replace(",", " ").replace(";", " ").split()
@@ -155,17 +155,17 @@ def without_queries(
     counts: HammingCounts | None,
     rules: Convention,
 ) -> WithoutQueries:
-    """Return the scores without some queries, from what was computed for all of them.
+    """Return the scores without some queries, from the values that were computed for all queries.
 
     Parameters
     ----------
     excluded : ndarray of int64
-        As `excluded_rows` returns them.
+        Row numbers from `excluded_rows`.
     values, is_undefined : mapping of str to ndarray, shape (n_queries,) or (1,)
-        By metric; a metric without a mask is defined for every query.
+        The values and masks of each metric; a metric without a mask is defined for every query.
     counts : HammingCounts or None
-        Of all queries; a metric of the pooled queries is computed again from those that are left. None for a ranking
-        that has no such metric.
+        The counts of all queries, from which metrics of the pooled queries are computed again. None for a ranking that
+        has no such metric.
     rules : Convention
     """
     n_queries = max(own.size for own in values.values()) if counts is None else counts.n_queries

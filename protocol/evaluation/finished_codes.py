@@ -1,4 +1,4 @@
-"""Finished codes of one split: read from a user's files, and held against the split's queries and database."""
+"""Finished codes of one split: read from a user's files, and checked against the split's queries and database."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,24 +18,24 @@ def finished_codes(
     bit_order: str = "little",
     binarize: str | None = None,
 ) -> dict[str, NDArray]:
-    """Return the codes of one split as `protocol.codes.of_split` reads them.
+    """Return the codes of one split in the form that `protocol.codes.of_split` reads.
 
     Parameters
     ----------
     files : mapping of int to mapping of str to path or array_like
-        By code length, the codes of ``query`` and ``database`` or their files, in any form that
-        `protocol.evaluation.inputs.code_pair` reads.
+        For each code length, the codes of ``query`` and ``database`` or their files, in any form that
+        `protocol.evaluation.inputs.code_pair` accepts.
     parts : mapping of str to ndarray of int64
-        Row numbers of ``query`` and ``database``; the rows of a file are in their order.
+        Row numbers of ``query`` and ``database``; the rows of a file of codes are in this order.
     name : str
-        What errors call the method.
+        The name of the method in error messages.
     bit_order, binarize : str
-        As of `protocol.evaluation.inputs.code_pair`.
+        As for `protocol.evaluation.inputs.code_pair`.
 
     Raises
     ------
     ProtocolError
-        If a file can't be read, or holds codes of another length or for another number of items.
+        If a file can't be read, or contains codes of another length or another number of codes.
     """
     arrays: dict[str, NDArray] = {"image": parts["database"]}
     for n_bits, of_role in files.items():

@@ -1,4 +1,4 @@
-"""Arrays of any library as NumPy arrays: PyTorch, JAX, CuPy, pandas, SciPy's sparse matrices, nested lists."""
+"""Conversion to NumPy arrays from PyTorch, JAX, CuPy, pandas, sparse matrices of SciPy, and nested lists."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 
 _CPU = 1
-"""The device type of ordinary memory in DLPack."""
+"""The device type of CPU memory in DLPack."""
 
 
 def as_numpy(values: Any, name: str) -> NDArray:
@@ -17,7 +17,7 @@ def as_numpy(values: Any, name: str) -> NDArray:
     Parameters
     ----------
     values : array_like
-        A NumPy array, a (nested) list, a PyTorch tensor on any device, whatever has ``__array__`` or ``__dlpack__``
+        A NumPy array, a (nested) list, a PyTorch tensor on any device, any object with ``__array__`` or ``__dlpack__``
         (JAX, CuPy, TensorFlow, pandas), or a sparse matrix with ``toarray``, which becomes dense. Types that NumPy
         lacks, such as bfloat16, become float32.
     name : str
@@ -26,12 +26,12 @@ def as_numpy(values: Any, name: str) -> NDArray:
     Returns
     -------
     ndarray
-        Of any dtype; numbers and strings that pandas or a list holds as objects have a dtype of their own.
+        An array of any dtype; objects in pandas or in a list become numbers or strings if all of them are.
 
     Raises
     ------
     ProtocolError
-        If the values are no array, have masked entries, or are on a device from which they can't be copied.
+        If the values are not an array, have masked entries, or are on a device from which they can't be copied.
 
     Examples
     --------
@@ -45,16 +45,16 @@ def as_numpy(values: Any, name: str) -> NDArray:
         array = _converted(values, name)
     except ProtocolError:
         raise
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # every library raises its own errors
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ProtocolError(f"{name}: expected an array, got {type(values).__name__}: {reason}") from error
     if np.ma.is_masked(array):
         raise ProtocolError(f"{name}: expected an array without masked entries, got {np.ma.count_masked(array):,}.")
     array = np.asarray(array)
     if array.dtype.kind == "T" or (array.dtype.kind in "US" and isinstance(values, (list, tuple))):
-        array = np.array(values, dtype=object)  # where a number or a NaN among strings stays what it is
+        array = np.array(values, dtype=object)  # keeps a number or a NaN among strings as it is
     if array.dtype.kind == "V" and array.dtype.names is None:
-        return array.astype(np.float32)  # JAX's bfloat16 and its like
+        return array.astype(np.float32)  # bfloat16 of JAX and similar types
     return _without_objects(array) if array.dtype == object else array
 
 
@@ -73,7 +73,7 @@ def _converted(values: Any, name: str) -> Any:
 
 
 def _from_torch(tensor: Any) -> NDArray:
-    """Return a PyTorch tensor, whatever its device, its layout, its type and its gradient."""
+    """Return a PyTorch tensor of any device, layout and dtype, with or without a gradient."""
     tensor = tensor.detach().cpu()
     if str(tensor.layout) != "torch.strided":
         tensor = tensor.to_dense()
@@ -84,7 +84,7 @@ def _from_torch(tensor: Any) -> NDArray:
 
 
 def _from_device(values: Any, name: str) -> Any:
-    """Return an array on a GPU: by the method of CuPy, or as JAX and others do when NumPy asks for an array."""
+    """Copy an array from a GPU, with the method of CuPy or the ``__array__`` method of JAX and others."""
     if callable(getattr(values, "get", None)):
         return values.get()
     try:
@@ -97,7 +97,7 @@ def _from_device(values: Any, name: str) -> Any:
 
 
 def _without_objects(array: NDArray) -> NDArray:
-    """Return objects as numbers or strings where all of them are such, as in pandas; others stay as they are."""
+    """Return an object array, as from pandas, as numbers or strings if all its values are; otherwise unchanged."""
     flat = array.ravel()
     kinds = {type(value) for value in flat.tolist()}
     if kinds and all(issubclass(kind, (str, bytes)) for kind in kinds):

@@ -1,4 +1,4 @@
-"""Codes made of vectors on the spot, by a hasher fitted on training vectors or on a sample of the database."""
+"""Codes computed from vectors by a hasher that is fitted on training vectors or on a sample of the database."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from protocol.checks import ProtocolError, integer, one_of
 from protocol.hashers import Hasher, packed_codes
 
 DEFAULT = "sign"
-"""The hasher by default: a bit for each dimension, 1 where the value is above 0."""
+"""The default hasher: one bit for each dimension, 1 if the value is above 0."""
 SAMPLE = 10_000
-"""Database rows that a hasher is fitted on where there are no training vectors."""
+"""The number of database rows on which a hasher is fitted if there are no training vectors."""
 _BLOCK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class HashingOptions:
-    """Which hasher makes the codes, and from what it learns.
+    """The hasher that computes the codes, and its options.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class HashingOptions:
     n_bits : int, optional
         Code length; the dimension of the vectors if None.
     options : mapping of str to value
-        Of the hasher.
+        Options of the hasher.
     seed : int, default=0
-        Of the hasher, and of the sample of the database.
+        The seed of the hasher and of the sample of the database.
 
     Raises
     ------
@@ -56,21 +56,21 @@ class HashingOptions:
         self.make(1 if self.n_bits is None else integer(self.n_bits, "n_bits")).check()
 
     def make(self, n_bits: int) -> Hasher:
-        """Return the hasher, not fitted yet."""
+        """Return the hasher, unfitted."""
         plugin = registry.get("hasher", self.hasher)
         reserved = [name for name in ("n_bits", "seed") if name in self.options]
         if reserved:
-            raise ProtocolError(f"hasher_options: expected {reserved[0]} as an argument of its own, got it here.")
+            raise ProtocolError(f"hasher_options: expected {reserved[0]} as a separate argument, got it as an option.")
         made: Hasher = plugin(n_bits=n_bits, seed=self.seed).set_params(**self.options)
         return made
 
     def fitting(self, n_features: int) -> Hasher:
-        """Return the hasher for vectors of a dimension, not fitted yet.
+        """Return the hasher for vectors of `n_features` dimensions, unfitted.
 
         Raises
         ------
         ProtocolError
-            If it can't make codes of that length of such vectors.
+            If it can't compute codes of that length from such vectors.
         """
         n_bits = n_features if self.n_bits is None else self.n_bits
         if registry.entry("hasher", self.hasher).bits_within_features and n_bits > n_features:
@@ -88,18 +88,18 @@ class HashingOptions:
 
 @dataclass(frozen=True)
 class HashedBy:
-    """How codes were made of vectors.
+    """How codes were computed from vectors.
 
     Parameters
     ----------
     hasher : str
     n_bits : int
     options : mapping of str to value
-        Those that were given.
+        The options that were given.
     seed : int
     fitted_on : {"training vectors", "database", "sample of the database"}
     n_fitted, n_available : int
-        Vectors that the hasher was fitted on, and of how many.
+        The number of vectors on which the hasher was fitted, and from how many they were drawn.
     """
 
     hasher: str
@@ -130,14 +130,14 @@ def codes_of(
     *,
     progress: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], HashedBy]:
-    """Return the packed codes of queries and database, and how they were made.
+    """Return the packed codes of queries and database, and a record of how they were computed.
 
     Parameters
     ----------
     query, database : ndarray, shape (n, d)
         Vectors, which are read in blocks.
     train : ndarray, shape (n, d), optional
-        Vectors to fit the hasher on; at most `SAMPLE` rows of the database, drawn with the seed, if None.
+        Vectors on which the hasher is fitted. If None, at most `SAMPLE` rows of the database, drawn with the seed.
     options : HashingOptions
     progress : callable, optional
         Called with the number of items just encoded.

@@ -1,4 +1,4 @@
-"""Codes and relevance as users have them, checked and brought into the form that counting reads."""
+"""Codes and relevance in the forms that users have, checked and converted to the form that counting reads."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,38 +16,38 @@ from protocol.ranking import NeighbourRelevance, Relevance
 BIT_ORDERS = ("little", "big", "big-128")
 BINARIZE = ("sign", "median")
 _MOST_LEVELS = 255
-_BLOCK = 1 << 20  # rows that are looked at together
+_BLOCK = 1 << 20  # rows that are processed at once
 _MASK = (0, 255)
 _MASK_HINT = "0 and 255 are the two values of a mask: pass codes > 0."
 _SURE = 64
-"""So many bytes that are all 0 or 255 are a mask, not packed codes."""
+"""If at least this many bytes are all 0 or 255, they are a mask and not packed codes."""
 _HINT = 'Choose how to binarise them: binarize="sign" or "median".'
 
 
 def code_pair(
     query: Any, database: Any, *, n_bits: int | None = None, bit_order: str = "little", binarize: str | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], int]:
-    """Return the codes of queries and database, packed as everywhere in this package, and their number of bits.
+    """Return the codes of queries and database, packed as in `protocol.codes`, and the code length.
 
     Parameters
     ----------
     query, database : array_like, str or Path
-        The codes or their file: 0 and 1, -1 and +1, or bool, (n, n_bits), of any numeric dtype; packed, integers
-        0..255, (n, ceil(n_bits / 8)), which needs `n_bits`; or, with `binarize`, real values (n, n_bits).
+        The codes or their file: bits (n, n_bits) as 0 and 1, -1 and +1, or bool, of any numeric dtype; packed integers
+        0..255 (n, ceil(n_bits / 8)), which require `n_bits`; or, with `binarize`, real values (n, n_bits).
     n_bits : int, optional
-        Taken from the columns if None.
+        The code length; the number of columns if None.
     bit_order : {"little", "big", "big-128"}, default="little"
-        Of packed codes: the first bit of a byte has weight 1, or 128; ``big-128``: 128, and 128 is subtracted from
-        each byte, as by the precision ``binary`` of sentence-transformers.
+        The bit order of packed codes: the first bit of a byte has weight 1 (``little``) or 128 (``big``). ``big-128``
+        is ``big`` with 128 subtracted from each byte, like the precision ``binary`` of sentence-transformers.
     binarize : {"sign", "median"}, optional
         Bit j is 1 where value j is above 0, or above the median of value j over the database. A value equal to the
-        threshold gives 0.
+        threshold becomes 0.
 
     Raises
     ------
     ProtocolError
-        If the codes are something else: real-valued without `binarize`, packed without `n_bits`, of another length, not
-        a matrix.
+        If the codes are anything else, for example real-valued without `binarize`, packed without `n_bits`, of another
+        length, or not a matrix.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def code_pair(
 def codes_from(
     values: Any, role: str, *, n_bits: int | None = None, bit_order: str = "little"
 ) -> tuple[NDArray[np.uint8], int]:
-    """Return the codes of one side, packed as everywhere in this package, and their number of bits.
+    """Return the codes of the queries or of the database, packed as in `protocol.codes`, and the code length.
 
     Parameters
     ----------
     values : array_like, or str or Path
-        As in `code_pair`, but for real values.
+        As in `code_pair`, except real values.
     role : str
-        The name in error messages, after the file's name.
+        The name in error messages, which precedes the name of the file.
     n_bits, bit_order
         As in `code_pair`.
 
@@ -114,7 +114,7 @@ def codes_from(
 def outputs_and_codes(
     query: Any, database: Any, *, n_bits: int | None = None, bit_order: str = "little", binarize: str | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], int]:
-    """Return the real-valued outputs of the queries, the packed codes of the database, and their number of bits.
+    """Return the real-valued outputs of the queries, the packed codes of the database, and the code length.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def outputs_and_codes(
     Raises
     ------
     ProtocolError
-        If the queries' values are only 0 and 1, as codes are, or not as many as the bits; otherwise as in `code_pair`.
+        If the queries' values are only 0 and 1, like codes, or their number of columns is not the code length;
+        otherwise as in `code_pair`.
 
     Examples
     --------
@@ -147,34 +148,34 @@ def outputs_and_codes(
         _check_finite(outputs, name)
         if outputs.shape[1] != length:
             raise ProtocolError(
-                f"{name}: expected {length} real values, as the database has bits, got {outputs.shape[1]}."
+                f"{name}: expected {length} columns, the code length of the database, got {outputs.shape[1]}."
             )
     if outputs.dtype == bool or np.isin(outputs, (0, 1)).all():
         raise ProtocolError(
-            f"{name}: expected real values for the ranking asymmetric, got only 0 and 1. Codes of -1 and +1 rank as by "
-            "Hamming distance."
+            f"{name}: expected real values for the ranking asymmetric, got only 0 and 1. Codes of -1 and +1 would give "
+            "the Hamming ranking."
         )
     return outputs.astype(np.float64) - thresholds, of_database, len(thresholds)
 
 
 def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
-    """Return the relevance that lists of neighbours, or a matrix, describe.
+    """Return relevance from lists of neighbours or from a matrix.
 
     Parameters
     ----------
     values : Relevance, sparse matrix, array_like, iterable of array_like, or str or Path
-        What counting reads, as it is; a matrix (n_queries, n_database): Boolean, or sparse, with a ``tocsr`` method,
-        its values the levels; the database positions of each query's relevant items, from 0; or a file: `.npz` as
-        ``scipy.sparse.save_npz`` writes it, text with a line of positions per query, or an array of positions
-        (n_queries, k), or a Boolean matrix, in any other format.
+        A `Relevance`, which is returned unchanged; a Boolean matrix (n_queries, n_database), or a sparse one with a
+        ``tocsr`` method whose values are the relevance levels; the database positions of each query's relevant items,
+        from 0; or a file: `.npz` from ``scipy.sparse.save_npz``, text with a line of positions per query, or an array
+        of positions (n_queries, k) or a Boolean matrix in any other format.
     n_queries, n_database : int
 
     Raises
     ------
     ProtocolError
-        If the sizes don't fit, a position is outside the database or listed twice, or a level is not an integer from 1
-        to 255; if integers 0 and 1, (n_queries, n_database), may be a matrix as well as positions; if nothing is
-        relevant to any query, or everything to every query at one level.
+        If the sizes do not fit, a position is outside the database or listed twice, or a level is not an integer from 1
+        to 255; if integers of shape (n_queries, n_database) could be either a matrix or positions; if no query has
+        relevant items, or every item is relevant to every query at the same level.
     """
     name, expected = named(values, "relevance"), (n_queries, n_database)
     if isinstance(values, (str, Path)):
@@ -200,12 +201,12 @@ def relevance_from(values: Any, n_queries: int, n_database: int) -> Relevance:
 
 
 def named(values: Any, role: str) -> str:
-    """Return what errors call an input: its role, after its file's name where it has one."""
+    """Return the name of an input in error messages: its role, and the name of its file if it has one."""
     return f"{values}: {role}" if isinstance(values, (str, Path)) else role
 
 
 def _array(values: Any, name: str) -> NDArray:
-    """Return an input as an array of numbers, mapped or read where it is a file."""
+    """Return an input as an array of numbers; a file is memory-mapped or read."""
     array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
     if array.dtype.kind not in "biuf":
         raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
@@ -215,14 +216,14 @@ def _array(values: Any, name: str) -> NDArray:
 def _matrix(values: Any, name: str) -> NDArray:
     array = _array(values, name)
     if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a 2-D array (n, n_bits) that is not empty, got shape {array.shape}.")
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, n_bits), got shape {array.shape}.")
     return array
 
 
 def _real_pair(
     query: Any, database: Any, n_bits: int | None, binarize: str
 ) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
-    """Return the real-valued outputs of both sides, and the threshold of each bit."""
+    """Return the real-valued outputs of queries and database, and the threshold of each bit."""
     names = [named(query, "query codes"), named(database, "database codes")]
     of_query, of_database = _matrix(query, names[0]), _matrix(database, names[1])
     for array, name in zip((of_query, of_database), names, strict=True):
@@ -246,12 +247,12 @@ def _check_lengths(n_bits: int, of_database: int, name: str) -> None:
 
 
 def _medians(outputs: NDArray) -> NDArray[np.float64]:
-    """Return the median of each column, column by column, since a copy in float64 would be large."""
+    """Return the median of each column. Columns are processed singly, because a copy in float64 would be large."""
     return np.array([np.median(column.astype(np.float64)) for column in outputs.T])
 
 
 def _is_packed(array: NDArray, n_bits: int, bit_order: str) -> bool:
-    """Return whether codes of known length are packed; one bit in one column is packed only if it looks it."""
+    """Return whether codes of a known length are packed; codes of one bit are only if their values are not bits."""
     if array.dtype.kind not in "iu" or array.shape[1] != -(-n_bits // 8):
         return False
     return n_bits > 1 or bit_order == "big-128" or bool(array.max() > 1)
@@ -284,12 +285,12 @@ def _bytes(array: NDArray, name: str, bit_order: str) -> NDArray[np.uint8]:
 
 
 def _is_mask(array: NDArray) -> bool:
-    """Return whether all values are 0 or 255, as in images of bits."""
+    """Return whether all values are 0 or 255, as in binary images."""
     return all(bool(np.isin(array[start : start + _BLOCK], _MASK).all()) for start in range(0, len(array), _BLOCK))
 
 
 def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bool_]:
-    """Return what is above 0, if the values are two, 0 and 1 or -1 and +1."""
+    """Return where values are above 0, if they are only 0 and 1 or only -1 and +1."""
     ones = array > 0
     if array.dtype == bool or (array == ones).all() or (array == np.where(ones, np.int8(1), np.int8(-1))).all():
         return ones
@@ -299,7 +300,7 @@ def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bo
         zeros = int((array == 0).sum())
         raise ProtocolError(
             f"{expected}, got -1, 0 and +1: {zeros:,} of {array.size:,} values are 0. "
-            'binarize="sign" makes them the bit 0.'
+            'binarize="sign" maps them to bit 0.'
         )
     got = f"values from {array.min():.6g} to {array.max():.6g}"
     if _is_mask(array):
@@ -311,7 +312,7 @@ def _bits(array: NDArray, name: str, n_bits: int | None = None) -> NDArray[np.bo
 
 
 def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> None:
-    """Raise ProtocolError if integers may be a matrix of levels as well as lists of positions."""
+    """Raise ProtocolError if integers could be either a matrix of relevance levels or lists of positions."""
     rows = values if isinstance(values, np.ndarray) else list(values)
     if len(rows) != expected[0] or any(np.ndim(row) != 1 or len(row) != expected[1] for row in rows):
         return
@@ -337,7 +338,7 @@ def _check_unambiguous(values: Any, expected: tuple[int, int], name: str) -> Non
 
 
 def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
-    """Return the relevance of one list of database positions, or one row of a Boolean matrix, per query."""
+    """Return relevance from one list of database positions, or one row of a Boolean matrix, per query."""
     if not isinstance(lists, Iterable):
         raise ProtocolError(f"{name}: expected a list of neighbours for each query, got {type(lists).__name__}.")
     rows = [_array(row, name) for row in lists]
@@ -362,7 +363,7 @@ def _listed(lists: Any, expected: tuple[int, int], name: str) -> Relevance:
 
 
 def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tuple[int, int], name: str) -> Relevance:
-    """Return the relevance of compressed sparse rows, their values the levels."""
+    """Return relevance from compressed sparse rows, whose values are the relevance levels."""
     indptr, indices, data = arrays["indptr"], arrays["indices"], arrays.get("data")
     if tuple(shape) != expected:
         raise ProtocolError(f"{name}: expected shape (n_queries, n_database) = {expected}, got {tuple(shape)}.")
@@ -394,7 +395,7 @@ def _shown(data: NDArray) -> str:
 
 
 def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_database: int, name: str) -> Relevance:
-    """Return the relevance of rows in any order, such as nearest first."""
+    """Return relevance from lists in any order, for example nearest first."""
     n_queries = indptr.size - 1
     if not indices.size:
         raise ProtocolError(f"{name}: expected a relevant item for at least one query, got none.")
@@ -410,6 +411,6 @@ def _neighbours(indptr: NDArray, indices: NDArray, levels: NDArray | None, n_dat
     if indices.size == n_queries * n_database and found.levels.size == 1:
         raise ProtocolError(
             f"{name}: expected the relevant items of each query, got all {n_database:,} items for every query. "
-            "A complete ranking of the database doesn't tell which items are relevant."
+            "A complete ranking of the database does not define which items are relevant."
         )
     return found

@@ -1,4 +1,4 @@
-"""Class labels of queries and database as users have them: integers, strings, categories, 0/1 matrices."""
+"""Class labels of queries and database in the forms that users have: integers, strings, categories, 0/1 matrices."""
 
 import functools
 from collections.abc import Iterable
@@ -15,21 +15,21 @@ from protocol.evaluation.inputs import named
 from protocol.formats.arrays import as_integers, read_labels
 
 _FEW = 5
-_BLOCK = 1 << 22  # labels that are sorted together: those of a large database may be mapped from a file
+_BLOCK = 1 << 22  # labels that are sorted at once, because a large database may be mapped from a file
 _BFLOAT16_EXACT = 256
 
 
 def label_pair(
     query: Any, database: Any, n_queries: int, n_database: int
 ) -> tuple[NDArray, NDArray, tuple[int | str, ...]]:
-    """Return the labels of both sides, and the labels of queries that no database item has.
+    """Return the labels of queries and database, and the labels of queries that no database item has.
 
     Parameters
     ----------
     query, database : array_like, str or Path
-        Integers or strings, one per item; integers may be kept as floats, as in MATLAB, and be a row or a column.
-        Or a 0/1 matrix, a column for each class, which may be sparse. Equal strings are equal labels, whichever side
-        they are on and whatever integers pandas has for its categories.
+        Integers or strings, one per item; integers may be stored as floats, as in MATLAB, and in a row or a column.
+        Or a 0/1 matrix with a column for each class, which may be sparse. Equal strings are equal labels, whatever
+        integers pandas uses for its categories.
     n_queries, n_database : int
 
     Returns
@@ -37,13 +37,13 @@ def label_pair(
     query, database : ndarray
         One integer per item, (n,), or a bool matrix (n, n_classes).
     lacking : tuple of int or str
-        Ascending; columns of a label matrix by their number, from 0.
+        The labels that no database item has, ascending; for a label matrix, the column numbers from 0.
 
     Raises
     ------
     ProtocolError
-        If they are something else, or not one per item, or the two sides are of different kinds, or no query shares a
-        label with a database item.
+        If they are anything else or not one per item, if queries and database have different kinds of labels, or if
+        no query shares a label with a database item.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def label_pair(
 
 
 def _used(labels: NDArray) -> NDArray:
-    """Return the labels that items have, ascending: columns of a label matrix by their number."""
+    """Return the distinct labels of the items, ascending; for a label matrix, the column numbers."""
     if labels.ndim == 2:
         return np.flatnonzero(labels.any(axis=0))
     blocks = (np.unique(labels[start : start + _BLOCK]) for start in range(0, len(labels), _BLOCK))
@@ -82,7 +82,7 @@ def _used(labels: NDArray) -> NDArray:
 
 
 def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
-    """Return labels in a line, the first ones if they are many, and "none" if there are none.
+    """Return labels as one line of text: only the first ones if there are many, "none" if there are none.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def brief(labels: Iterable[int | str], most: int = _FEW) -> str:
 
 
 def labels_from(values: Any, role: str, n_items: int) -> NDArray:
-    """Return labels of items of one side: one integer per item, (n,), or a bool matrix (n, n_classes).
+    """Return the labels of the queries or of the database: one integer per item, (n,), or bool (n, n_classes).
 
-    Strings become their numbers in alphabetical order; the rest is as in `label_pair`.
+    Strings become their numbers in alphabetical order; otherwise as in `label_pair`.
 
     Raises
     ------
     ProtocolError
-        If they are something else, or not one per item.
+        If they are anything else, or not one per item.
     """
     labels = _labels(values, role, n_items)
     return np.unique(labels, return_inverse=True)[1] if labels.dtype.kind == "U" else labels
@@ -122,7 +122,7 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
     if array.dtype.kind == "b" and array.ndim == 2 and array.shape[1] == 1:
         raise ProtocolError(
             f"{name}: expected integers or strings (n,), or a 0/1 matrix with two or more columns, got Boolean values "
-            f"of shape {array.shape}, which may be two classes or one label that some items lack: pass labels.ravel() "
+            f"of shape {array.shape}, which may be two classes or one label that some items have: pass labels.ravel() "
             "for two classes, or numpy.pad(labels, ((0, 0), (0, 1))) for one label."
         )
     if array.dtype.kind != "b" and array.shape in ((n_items, 1), (1, n_items)):
@@ -135,10 +135,10 @@ def _labels(values: Any, role: str, n_items: int) -> NDArray:
 
 
 def _check_bfloat16(values: Any, array: NDArray, name: str) -> None:
-    """Raise ProtocolError if labels were bfloat16, which is read as float32, and may have been rounded."""
+    """Raise ProtocolError if labels were bfloat16, which is read as float32, and are large enough to be rounded."""
     if "bfloat16" in str(getattr(values, "dtype", "")) and np.abs(array).max(initial=0) >= _BFLOAT16_EXACT:
         raise ProtocolError(
-            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, since bfloat16 merges larger ones by rounding, "
+            f"{name}: expected integers up to {_BFLOAT16_EXACT - 1}, because bfloat16 rounds larger ones, "
             f"got {float(np.abs(array).max())}. Pass them with an integer dtype."
         )
 
@@ -149,7 +149,7 @@ def _refuse_objects(array: NDArray, name: str) -> NoReturn:
             raise ProtocolError(
                 f"{name}: expected an integer or a string for each item, got {value!r} for item {item}."
             )
-    raise ProtocolError(f"{name}: expected integers or strings, got both.")
+    raise ProtocolError(f"{name}: expected only integers or only strings, got both.")
 
 
 def _kind(labels: NDArray) -> str:

@@ -1,4 +1,4 @@
-"""What a code loses against the vectors it was made from: its inputs, the codes, re-ranking and the cost."""
+"""The loss of codes compared with the vectors from which they were computed: inputs, codes, re-ranking and cost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
 
 @dataclass(frozen=True)
 class VectorInputs:
-    """The vectors of an evaluation and what is done with them, checked.
+    """The checked vectors of an evaluation, and the options of everything that is computed from them.
 
     Parameters
     ----------
     names : tuple of str
-        What errors call the vectors of queries and database.
+        The names of the vectors of queries and database in error messages.
     query, database : ndarray, shape (n, d)
-        Vectors, mapped where they are in a file that can be.
+        Vectors, memory-mapped where the file allows it.
     train : ndarray or None
-        Vectors that hashers are fitted on.
+        Vectors on which hashers are fitted.
     options : VectorOptions
     hashing : HashingOptions or None
-        How codes are made; None if codes are given.
+        How codes are computed; None if codes are given.
     rescoring : RescoringOptions
     second : HashingOptions, tuple or None
-        How second codes are made; or these codes of queries and database, and their number of bits.
+        How second codes are computed; or the second codes of queries and database, and their code length.
     measure_speed : bool
     """
 
@@ -79,14 +79,15 @@ def vector_inputs(
     largest_factor: int | None = None,
     measure_speed: bool | None = None,
 ) -> VectorInputs | None:
-    """Return the vectors and what is to be done with them; None without vectors.
+    """Return the checked vectors and options; None without vectors.
 
-    Parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or None each.
+    The parameters are those of `protocol.evaluation.evaluate`; `codes` are the codes of queries and database, or twice
+    None.
 
     Raises
     ------
     ProtocolError
-        If options contradict each other, need vectors that are not given, or don't fit the vectors.
+        If options contradict each other, require vectors that are not given, or do not fit the vectors.
     """
     if query is None and database is None:
         _check_none_given(
@@ -111,7 +112,7 @@ def vector_inputs(
     if made and binarize is not None:
         raise ProtocolError(f"binarize: expected query codes and database codes with it, got {binarize!r} alone.")
     if not made and (hasher is not None or hasher_options is not None):
-        raise ProtocolError("hasher: expected vectors alone, from which it makes codes, got codes as well.")
+        raise ProtocolError("hasher: expected only vectors, from which it computes codes, got codes as well.")
     own = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
     hashing = HashingOptions(n_bits=n_bits, **own) if made else None
     second: HashingOptions | None = None
@@ -148,7 +149,7 @@ def vector_inputs(
 
 
 def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress) -> tuple[CodePair, HashedBy]:
-    """Return packed codes of the vectors, and how they were made."""
+    """Return packed codes of the vectors, and how they were computed."""
     query, database, made = codes_of(
         inputs.query,
         inputs.database,
@@ -160,7 +161,7 @@ def made_codes(inputs: VectorInputs, hashing: HashingOptions, progress: Progress
 
 
 def check_n_codes(codes: CodePair, n_queries: int, n_database: int) -> None:
-    """Raise ProtocolError unless there is a code for each vector."""
+    """Raise ProtocolError unless there is one code for each vector."""
     for of_role, n_rows, role in ((codes.query, n_queries, "query"), (codes.database, n_database, "database")):
         if len(of_role) != n_rows:
             raise ProtocolError(
@@ -171,9 +172,9 @@ def check_n_codes(codes: CodePair, n_queries: int, n_database: int) -> None:
 def nearest_of(
     inputs: VectorInputs, metrics: Sequence[str], *, threads: int, progress: Progress
 ) -> tuple[tuple[int, ...], int, dict[int, NeighbourRelevance]]:
-    """Return the numbers K of nearest items, the number that other metrics read, and by number the relevance.
+    """Return the numbers K of nearest items, the one that all other metrics use, and the relevance for each number.
 
-    `metrics` are the names of metrics of the nearest items, such as ``neighbours@10``.
+    `metrics` are names of metrics of the nearest items, such as ``neighbours@10``.
     """
     numbers = inputs.options.numbers(len(inputs.database), metrics)
     relevant = inputs.options.relevant or max(inputs.options.numbers(len(inputs.database), []))
@@ -198,7 +199,7 @@ def loss_of(
     *,
     progress: Progress,
 ) -> tuple[tuple[Rescoring, ...], Cost]:
-    """Return the curves of re-ranking, and what the codes cost.
+    """Return the curves of re-ranking, and the cost of the codes.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def loss_of(
     codes : CodePair
         The codes that are scored.
     relevances, counts : mapping
-        By number K of nearest items.
+        The relevance and the counts for each number K of nearest items.
     progress : callable, optional
     """
     curves = [by_vectors(counts, nearest.numbers, inputs.rescoring)]
@@ -230,7 +231,7 @@ def loss_of(
 
 
 def _second_stage(inputs: VectorInputs, progress: Progress) -> tuple[CodePair | None, HashedBy | None]:
-    """Return the second codes, made where they are not given, and how they were made."""
+    """Return the second codes, computed if they are not given, and how they were computed."""
     if isinstance(inputs.second, HashingOptions):
         return made_codes(inputs, inputs.second, progress)
     return inputs.second, None

@@ -1,4 +1,4 @@
-"""What a code loses against its vectors, as lines and tables of an evaluation, and as JSON."""
+"""The loss of codes compared with their vectors, as lines and tables of an evaluation, and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,9 +15,9 @@ _DISTANCES = {"cosine": "cosine", "euclidean": "Euclidean distance", "dot": "inn
 
 
 def loss_head(evaluation: "Evaluation") -> list[str]:
-    """Return the lines above the tables: how the codes were made, and which items are the nearest; [] without vectors.
+    """Return the lines above the tables, about the codes and the nearest items; [] without vectors.
 
-    Where several items are as far as the K-th nearest one, all are nearest items: their number is in the line.
+    If several items are as far away as the K-th nearest one, all of them are nearest items; a line gives their number.
     """
     nearest = evaluation.nearest
     if nearest is None:
@@ -25,7 +25,9 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
     codes = [] if nearest.codes is None else [f"codes: {nearest.codes}"]
     if nearest.constant_bits:
         verb = "bits has" if nearest.constant_bits == 1 else "bits have"
-        codes.append(f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} one value in the whole database")
+        codes.append(
+            f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} the same value in the whole database"
+        )
     fewest, most = evaluation.relevant_per_query
     ties = "" if most == nearest.relevant else f"; with ties {fewest:,} to {most:,} items for K = {nearest.relevant:,}"
     codes += [f"second codes: {curve.codes}" for curve in evaluation.rescoring if curve.codes]
@@ -34,14 +36,14 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
 
 
 def loss_tables(evaluation: "Evaluation") -> list[_Table]:
-    """Return the title, the header and the rows of each table of what the code loses; [] without vectors."""
+    """Return the title, the header and the rows of each table about the loss; [] without vectors."""
     if evaluation.nearest is None or evaluation.cost is None:
         return []
     return [_found(evaluation), *map(_curve, evaluation.rescoring), _cost(evaluation.cost)]
 
 
 def loss_content(evaluation: "Evaluation") -> dict[str, Any]:
-    """Return what the code loses for JSON: ``nearest``, ``rescoring`` and ``cost``; {} without vectors."""
+    """Return the fields about the loss for JSON: ``nearest``, ``rescoring`` and ``cost``; {} without vectors."""
     if evaluation.nearest is None or evaluation.cost is None:
         return {}
     cost = asdict(evaluation.cost)
@@ -75,7 +77,8 @@ def _found(evaluation: "Evaluation") -> _Table:
         cells.append(row)
     header = ("K", "neighbours@K", "worst to best", "1-recall@K", "worst to best")
     title = (
-        "share of the K nearest items among the top K by code, and of queries whose nearest item is; expected over ties"
+        "share of the K nearest items among the top K by code, and of queries with their nearest item there; "
+        "expected over ties"
     )
     return title, header, cells
 
@@ -98,7 +101,7 @@ def _curve(curve: Rescoring) -> _Table:
         reached = f"{_or_none(found.worst)} to {_or_none(found.best)}"
         smallest += [_or_none(found.expected), "" if len(set(found)) == 1 else reached]
     again = "the vectors" if curve.by == "vectors" else f"the second codes of {curve.n_bits:,} bits"
-    title = f"share of the K nearest items that remain if c x K items are retrieved by code and ranked again by {again}"
+    title = f"share of the K nearest items that remain if c x K items are retrieved by code and re-ranked by {again}"
     return title, header, [*cells, smallest]
 
 
@@ -112,7 +115,7 @@ def _or_none(factor: int | None) -> str:
 
 
 def _cost(cost: Cost) -> _Table:
-    """Return the table of the cost; where the speed was measured, its title names the machine."""
+    """Return the table of the cost. If the speed was measured, the title names the machine."""
     speeds: dict[str, float] = {}
     title, header = "cost of an item", ["stored", "bytes", "share of the vector"]
     if cost.speed is not None:

@@ -1,4 +1,4 @@
-"""Figures of an evaluation, by name, as charts of the library altair."""
+"""The figures of an evaluation, as charts of the library altair."""
 
 from collections.abc import Callable
 from types import MappingProxyType
@@ -36,14 +36,14 @@ def _precision_recall(evaluation: "Evaluation", alt: Any) -> Any:
     """Return precision over recall, a point for each Hamming radius."""
     if not evaluation.pr_curves:
         raise checks.ProtocolError(
-            "plot 'precision-recall': expected the ranking hamming, whose radius it shows, got "
+            "plot 'precision-recall': expected the ranking hamming, because the curve is over its radius, got "
             f"{evaluation.ranking}. Other figures: 'precision@N' and 'recall@N'."
         )
     points = [
         {"average": average, "radius": radius, "recall": float(recall), "precision": float(precision)}
         for average, curve in evaluation.pr_curves.items()
         for radius, (precision, recall) in enumerate(zip(curve.precision, curve.recall, strict=True))
-        if precision == precision and recall == recall  # NaN where every query is left out
+        if precision == precision and recall == recall  # NaN if every query is left out
     ]
     unit = alt.Scale(domain=[0, 1])
     return (
@@ -67,7 +67,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
         points = [
             {"N": int(n), values: float(value)}
             for n, value in zip(curve.n, getattr(curve, values), strict=True)
-            if value == value  # NaN where every query is left out
+            if value == value  # NaN if every query is left out
         ]
         title = ranked_name(evaluation.name or f"{values.capitalize()} of the top N items", evaluation.ranking)
         return (
@@ -84,7 +84,7 @@ def _over_n(values: str) -> Callable[["Evaluation", Any], Any]:
 
 
 def _rescoring(evaluation: "Evaluation", alt: Any) -> Any:
-    """Return the share of the K nearest items after re-ranking over c, a line for each K, a band from worst to best."""
+    """Plot the share of the K nearest items after re-ranking over c: a line for each K, a band from worst to best."""
     if not evaluation.rescoring:
         raise checks.ProtocolError("plot 'rescoring': expected an evaluation of vectors, got one without.")
     points = [

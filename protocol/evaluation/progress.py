@@ -1,13 +1,13 @@
-"""How far a long evaluation is: what is being done, and how much of it is done."""
+"""Reports of the progress of a long evaluation."""
 
 from collections.abc import Callable
 
 Progress = Callable[[int, int, str], object] | None
-"""Called with how much is done, with the total, and with what is done, such as ``"counting"``."""
+"""A function that is called with the amount done, the total, and the name of the stage, such as ``"counting"``."""
 
 
 def stage(progress: Progress, name: str, total: int) -> Callable[[int], object] | None:
-    """Return what a stage calls with how much it has just done; None if nobody watches.
+    """Return the function that a stage calls with the amount it has just done; None if `progress` is None.
 
     Examples
     --------

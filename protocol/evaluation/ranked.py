@@ -1,4 +1,4 @@
-"""What can be computed for a ranking, and its scores from the counts of one block of queries after another."""
+"""The metrics that a ranking supports, and its scores, computed block by block from the counts of queries."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Scores:
     per_query : dict of str to ndarray of float64
     undefined : dict of str to int
     is_undefined : dict of str to ndarray of bool
-        For which queries a metric is undefined, in the shape of `per_query`.
+        Where a metric is undefined, in the shape of `per_query`.
     n_relevant : ndarray of int64, shape (n_queries,)
-        The number of database items that are relevant to each query.
+        The number of relevant database items of each query.
     levels : tuple of int
     top_n : TopNCurve
     spread : tuple of SpreadRow
@@ -44,22 +44,22 @@ class Scores:
 
 
 def check_ranking(ranking: str, metrics: Iterable[str], **requested: bool) -> None:
-    """Raise ProtocolError unless a ranking is known, and has the requested metrics and options.
+    """Raise ProtocolError unless a ranking is known and supports the requested metrics and options.
 
     Parameters
     ----------
     ranking : str
     metrics : iterable of str
-        Registered ones, or ``all``.
+        Registered metrics, or ``all``.
     **requested : bool
-        Whether each option of `protocol.evaluation.evaluate` that needs Hamming distances is requested, by its name.
+        For each option of `protocol.evaluation.evaluate` that requires Hamming distances, whether it is requested.
     """
     one_of(ranking, RANKINGS, "ranking")
     if ranking == "hamming":
         return
     for name, is_requested in requested.items():
         if is_requested:
-            raise ProtocolError(f"{name}: expected the ranking hamming, whose distances it needs, got {ranking}.")
+            raise ProtocolError(f"{name}: expected the ranking hamming, whose distances it requires, got {ranking}.")
     for metric in metrics:
         if not is_defined(metric, ranking):
             needs = _NEEDS[registry.entry("metric", metric).defined_on]
@@ -70,7 +70,7 @@ def check_ranking(ranking: str, metrics: Iterable[str], **requested: bool) -> No
 
 
 def is_defined(metric: str, ranking: str) -> bool:
-    """Return whether a metric, or ``all``, can be computed for a ranking: other rankings than Hamming have no radius.
+    """Return whether a metric, or ``all``, can be computed for a ranking; only the Hamming ranking has a radius.
 
     Examples
     --------
@@ -88,17 +88,18 @@ def score(
     Parameters
     ----------
     blocks : iterable of HammingCounts
-        Of consecutive queries. All queries are in one block if a metric is about the pooled queries or the database.
+        Counts of consecutive queries. If a metric is about the pooled queries or the database, all queries must be in
+        one block.
     names : sequence of str
         The metrics.
     rules : Convention
     spread : str, optional
-        The ranking, if the values that conventions call mAP are requested.
+        The ranking, if all values that conventions call mAP are requested.
 
     Raises
     ------
     ProtocolError
-        If nothing is relevant to any query.
+        If no query has relevant items.
     """
     values: dict[tuple[str, str], list[NDArray[np.float64]]] = {}
     undefined = dict.fromkeys(names, 0)
@@ -118,7 +119,7 @@ def score(
         levels.append(counts.levels[counts.at_level.any(axis=(0, 2))])
         curves.append(scoring.top_n_curve(counts, empty=rules.empty("R@K")))
     if not any(of_block.any() for of_block in n_relevant):
-        raise ProtocolError("relevance: expected a relevant item for at least one query, got none.")
+        raise ProtocolError("relevance: expected at least one query with a relevant item, got none.")
     joined = {pair: np.concatenate(of_blocks) for pair, of_blocks in values.items()}
     occurring = np.concatenate(levels)
     return Scores(
@@ -145,14 +146,14 @@ def _is_undefined(counts: HammingCounts, metric: str, values: NDArray[np.float64
 
 
 def _queries_of(counts: HammingCounts, mask: NDArray[np.bool_]) -> int:
-    """Return the number of queries that a mask is about: all of them where there is one value for all."""
+    """Return the number of queries that a mask marks: all queries if there is a single value for all."""
     return int(mask.sum()) * (counts.n_queries // mask.size)
 
 
 def _mean_curve(
     curves: Sequence[scoring.TopNCurve], n_relevant: Sequence[NDArray[np.int64]], empty: str
 ) -> scoring.TopNCurve:
-    """Return the curve of all queries from the curves of the blocks, means over their queries."""
+    """Return the mean curve over all queries from the mean curves of the blocks."""
     if len(curves) == 1:
         return curves[0]
     n_queries = np.array([of_block.size for of_block in n_relevant])

@@ -1,4 +1,4 @@
-"""Re-ranking: retrieve c x K items by code, rank them again by the vectors or a longer code, and keep K."""
+"""Re-ranking: retrieve c x K items by code, re-rank them by the vectors or by a longer code, and return the first K."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from protocol.ranking import HammingCounts, Relevance
 
 TARGET = 0.95
 LARGEST = 64
-"""The largest factor c by default."""
+"""The default of the largest factor c."""
 
 
 @dataclass(frozen=True)
 class RescoringOptions:
-    """How many items are retrieved, and what is to be reached.
+    """The numbers of items that are retrieved, and the share of the nearest items that is to be reached.
 
     Parameters
     ----------
     target : float, default=TARGET
         The share of the nearest items to reach, above 0 and at most 1.
     largest : int, default=LARGEST
-        The largest factor c of the curve, which has the powers of two up to it.
+        The largest factor c of the curve, which consists of the powers of two up to it.
 
     Raises
     ------
@@ -41,14 +41,14 @@ class RescoringOptions:
         integer(self.largest, "largest_factor")
 
     def factors(self, neighbours: int, n_database: int) -> list[int]:
-        """Return the factors c of the curve: powers of two, and at the end what retrieves the whole database."""
+        """Return the factors c of the curve: powers of two, up to the first that retrieves the whole database."""
         whole = -(-n_database // neighbours)
         powers = [2**power for power in range(self.largest.bit_length()) if 2**power <= self.largest]
         return [factor for factor in powers if factor < whole] + ([whole] if whole <= self.largest else [])
 
 
 class RescoringRow(NamedTuple):
-    """The share of the K nearest items among the K that remain of c x K, the mean over the queries."""
+    """The mean share of the K nearest items among the first K of c x K re-ranked items."""
 
     neighbours: int
     """K"""
@@ -62,7 +62,7 @@ class RescoringRow(NamedTuple):
 
 
 class Smallest(NamedTuple):
-    """The smallest factors c that reach the target; None if none of those looked at does."""
+    """The smallest factors c that reach the target; None if no factor that was tried does."""
 
     worst: int | None
     expected: int | None
@@ -71,22 +71,22 @@ class Smallest(NamedTuple):
 
 @dataclass(frozen=True)
 class Rescoring:
-    """The curve of one way to rank the retrieved items again.
+    """The curve of re-ranking by the vectors or by second codes.
 
     Parameters
     ----------
     by : {"vectors", "codes"}
-        What ranks the retrieved items again: the vectors themselves, or the second codes.
+        What the retrieved items are re-ranked by: the vectors themselves, or the second codes.
     target : float
     rows : tuple of RescoringRow
-        By K, then by c. Worst, expected and best over the orders of items at equal distance.
+        Sorted by K, then by c. Worst, expected and best values over the orders of ties.
     smallest : dict of int to Smallest
-        By K. By the vectors, of all integers; by a second code, of the factors in `rows`, because more items may then
-        lower the share.
+        For each K. With vectors, the smallest of all integers; with a second code, the smallest of the factors in
+        `rows`, because the share may then fall as c grows.
     n_bits : int or None
-        The length of the second codes.
+        The code length of the second codes.
     codes : HashedBy or None
-        How they were made; None if they were given.
+        How they were computed; None if they were given.
     """
 
     by: Literal["vectors", "codes"]
@@ -103,9 +103,9 @@ def by_vectors(by_number: Mapping[int, HammingCounts], numbers: Sequence[int], o
     Parameters
     ----------
     by_number : mapping of int to HammingCounts
-        By K, the counts with the K nearest items relevant.
+        For each K, the counts with the K nearest items as the relevant ones.
     numbers : sequence of int
-        The numbers K to compute it for.
+        The numbers K of the curve.
     options : RescoringOptions
     """
     rows, smallest = [], {}
@@ -127,19 +127,19 @@ def by_codes(
     made: HashedBy | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Rescoring:
-    """Return the curve of re-ranking by a second code, exactly expected over the ties of both.
+    """Return the curve of re-ranking by a second code, with exact expected values over the ties of both codes.
 
     Parameters
     ----------
     first, second : CodePair
-        The codes that retrieve, and those that rank again.
+        The codes that retrieve, and those that re-rank.
     relevances : mapping of int to Relevance
-        By K, the nearest items.
+        The nearest items for each K.
     options : RescoringOptions
     made : HashedBy or None
-        How the second codes were made.
+        How the second codes were computed.
     progress : callable, optional
-        Called with the number of queries just done.
+        Called with the number of queries that were just processed.
     """
     n_database = len(first.database)
     factors = {number: options.factors(number, n_database) for number in relevances}
@@ -170,7 +170,7 @@ def _share(counts: HammingCounts, number: int, factor: int, ties: str) -> float:
 
 def _smallest(counts: HammingCounts, number: int, ties: str, target: float) -> int:
     """Return the smallest factor that reaches the target, by bisection: the share never falls as c grows."""
-    low, high = 0, -(-counts.n_database // number)  # which retrieves the whole database, and reaches any target
+    low, high = 0, -(-counts.n_database // number)  # the latter retrieves the whole database, and reaches any target
     while high - low > 1:
         middle = (low + high) // 2
         if _share(counts, number, middle, ties) >= target:

@@ -1,4 +1,4 @@
-"""An evaluation as a table of text or HTML, as rows, as JSON, and its values of each query as CSV."""
+"""An evaluation as a table in text or HTML, as records, as JSON, and its values of each query as CSV."""
 
 import json
 import math
@@ -42,7 +42,7 @@ _IDENTITY = (
     "ground_truth_sha256",
 )
 _RELEVANT = ("queries_without_relevant", "labels_not_in_database", "relevant_per_query", "levels")
-_FEW = 10  # so many labels are listed
+_FEW = 10  # at most this many labels are listed
 _SMALL = 0.001
 _Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title, header, cells
 _HEADER = ("metric", "mean", "undefined queries", "ties", "denominator")
@@ -52,10 +52,10 @@ _SPREAD = {("zero",): "counted as 0", ("drop",): "left out", ("zero", "drop"): "
 
 
 def table(evaluation: "Evaluation") -> str:
-    """Return an evaluation as text: each number with its undefined queries, its ties and its denominator.
+    """Return an evaluation as text: each value with its number of undefined queries, its ties and its denominator.
 
-    Above it is what the code loses where vectors were given. A convention's differences from its original follow, and
-    the spread, bucket searches and lookups where requested.
+    If vectors were given, the tables about the loss come first. The differences of the convention from its original
+    follow, then the spread, bucket searches and lookups if they were requested.
     """
     rules = find(evaluation.convention)
     parts = ["\n".join(_head(evaluation))]
@@ -68,7 +68,7 @@ def table(evaluation: "Evaluation") -> str:
 
 
 def html_table(evaluation: "Evaluation") -> str:
-    """Return an evaluation as HTML, the tables of `table`, everything escaped."""
+    """Return the tables of `table` as HTML, with all text escaped."""
     rules = find(evaluation.convention)
     parts = [f"<p>{'<br>'.join(map(escape, _head(evaluation)))}</p>"]
     parts += [_html_titled(*each) for each in loss_tables(evaluation)]
@@ -83,9 +83,9 @@ def html_table(evaluation: "Evaluation") -> str:
 
 
 def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
-    """Return a record for each metric: the mean, the undefined queries, and everything that identifies the score.
+    """Return a record for each metric: the mean, the number of undefined queries, and the identity of the score.
 
-    The scores without the excluded queries follow as records of their own.
+    The scores without the excluded queries follow as separate records.
     """
     rules = find(evaluation.convention)
     shared = {name: getattr(evaluation, name) for name in _IDENTITY} | {"version": __version__}
@@ -107,22 +107,22 @@ def rows(evaluation: "Evaluation") -> list[dict[str, Any]]:
 
 
 def to_json(evaluation: "Evaluation") -> str:
-    """Return the means and everything that identifies them as JSON.
+    """Return the means and the fields that identify them as JSON.
 
-    Keys: `_IDENTITY`, null where the user did not give a name; ``version``; `_RELEVANT`, as in `Evaluation`; by
-    metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``; and
-    ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec`` where they were requested; ``nearest``,
-    ``rescoring`` and ``cost`` where vectors were given, with times only if the speed was measured. ``without_queries``
-    where queries were excluded: ``excluded``, their row numbers, ``n_excluded`` and ``sha256``, ``n_queries`` that are
-    left, and their ``metrics`` and ``undefined``.
+    The keys are `_IDENTITY`, null where the user gave no name; ``version``; `_RELEVANT`, as in `Evaluation`; and, for
+    each metric, ``metrics`` (the means, NaN as null), ``undefined`` (numbers of queries), ``empty`` and ``ties``. If
+    requested, there are ``spread``, ``bucket_search``, ``lookup_seconds`` and ``trec``. If vectors were given, there
+    are ``nearest``, ``rescoring`` and ``cost``, with times only if the speed was measured. If queries were excluded,
+    ``without_queries`` contains their row numbers as ``excluded``, ``n_excluded`` and ``sha256``, and for the remaining
+    queries ``n_queries``, ``metrics`` and ``undefined``.
     """
     return json.dumps(_content(evaluation), indent=2, allow_nan=False)
 
 
 def write_json(path: str | Path, evaluation: "Evaluation", *, per_query: str | Path | None = None) -> None:
-    """Write the JSON of `to_json`, which appears under `path` when it is complete.
+    """Write the JSON of `to_json`; the file appears under `path` only when it is complete.
 
-    `per_query` is the file that `write_per_query` wrote: its name, relative to the JSON, and its SHA-256 are added
+    `per_query` is a file that `write_per_query` wrote. Its name, relative to the JSON file, and its SHA-256 are added
     under ``per_query``.
     """
     content = _content(evaluation)
@@ -168,16 +168,16 @@ def _content(evaluation: "Evaluation") -> dict[str, Any]:
 
 
 def write_per_query(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write a row per query as CSV, with nine digits; the cell of a query that is left out is empty.
+    """Write a CSV row per query, with nine digits; the value of a query that is left out is empty.
 
-    Metrics of the pooled queries or of the database have no value per query, and no column.
+    Metrics of the pooled queries or of the database have no value per query, and therefore no column.
     """
     columns = {name: values for name, values in evaluation.per_query.items() if values.size == evaluation.n_queries}
     _write_columns(path, "query", columns, range(evaluation.n_queries), evaluation.ranking)
 
 
 def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write precision and recall, micro and macro, at every radius as CSV, with nine digits; undefined is empty.
+    """Write precision and recall, micro and macro, at every radius as CSV with nine digits; undefined values are empty.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
     """
     if not evaluation.pr_curves:
         raise ProtocolError(
-            f"pr_curves: expected the ranking hamming, whose radius they need, got {evaluation.ranking}."
+            f"pr_curves: expected the ranking hamming, whose radius they require, got {evaluation.ranking}."
         )
     columns = {
         f"{kind}_{average}": values
@@ -197,7 +197,7 @@ def write_pr_curves(path: str | Path, evaluation: "Evaluation") -> None:
 
 
 def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
-    """Write precision and recall of the top N items by N as CSV, with nine digits; undefined is empty."""
+    """Write precision and recall of the top N items for each N as CSV with nine digits; undefined values are empty."""
     n, precision, recall = evaluation.top_n
     _write_columns(path, "n", {"precision": precision, "recall": recall}, n.tolist(), evaluation.ranking)
 
@@ -205,7 +205,7 @@ def write_top_n_curves(path: str | Path, evaluation: "Evaluation") -> None:
 def _write_columns(
     path: str | Path, index: str, columns: Mapping[str, NDArray[np.float64]], rows: Sequence[int], ranking: str
 ) -> None:
-    """Write columns of values next to their index and the ranking, with nine digits; NaN is an empty cell."""
+    """Write columns of values with their index and the ranking, with nine digits; NaN becomes an empty field."""
     cells = ((row, ranking, *(_cell(values[at]) for values in columns.values())) for at, row in enumerate(rows))
     tables.write_csv(path, (index, "ranking", *columns), cells)
 
@@ -225,14 +225,14 @@ def _number(mean: float) -> str:
 
 
 def _head(evaluation: "Evaluation") -> list[str]:
-    """Return the lines above the table: sizes, how the ground truth was read, and the convention."""
+    """Return the lines above the table: the sizes, the convention and the interpretation of the ground truth."""
     rules = find(evaluation.convention)
     read = loss_head(evaluation) or [_relevant(evaluation)]
     return [_sizes(evaluation), *read, rules.summary, f"[{rules.source}]"]
 
 
 def _relevant(evaluation: "Evaluation") -> str:
-    """Return how many queries have no relevant item, and why: the labels that the database lacks, or the relevance."""
+    """Return a line about queries without relevant items, with the labels that the database lacks or the relevance."""
     n = evaluation.queries_without_relevant
     verb = "has" if n == 1 else "have"
     parts = [f"{n:,} of {evaluation.n_queries:,} queries {verb} no relevant item"]
@@ -264,20 +264,20 @@ def _cells(evaluation: "Evaluation") -> Sequence[Sequence[str]]:
     for name, mean in evaluation.metrics.items():
         record = registry.entry("metric", name)
         if evaluation.nearest and record.relevant:
-            continue  # in a table of its own
+            continue  # it has a separate table
         found.append((name, _number(mean), _undefined(evaluation, name), _brief(record.ties), record.denominator))
     return found
 
 
 def _metrics_title(evaluation: "Evaluation") -> str:
-    """Return the line above the main table; "" where one ground truth serves all tables."""
+    """Return the line above the main table; "" if all tables have the same ground truth."""
     if evaluation.nearest is None:
         return ""
     return f"other metrics, with the {evaluation.nearest.relevant:,} nearest items of each query as relevant:\n"
 
 
 def _undefined(evaluation: "Evaluation", metric: str) -> str:
-    """Return for how many queries a metric is undefined, and how these count."""
+    """Return the number of queries for which a metric is undefined, and how these count."""
     n_undefined = evaluation.undefined[metric]
     if not n_undefined:
         return "none"
@@ -286,7 +286,7 @@ def _undefined(evaluation: "Evaluation", metric: str) -> str:
 
 
 def _brief(ties: str) -> str:
-    """Return the start of a metric's sentence on ties: ``expected value``, ``relevant items first``, ``none``."""
+    """Return the start of a metric's description of ties: ``expected value``, ``relevant items first``, ``none``."""
     return re.split("[,:.]| over ", ties)[0].lower()
 
 
@@ -307,7 +307,7 @@ def _more_tables(evaluation: "Evaluation") -> list[_Table]:
 
 
 def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
-    """Return the table of every metric with and without the excluded queries; its title identifies these."""
+    """Return the table of all metrics with and without the excluded queries; the title identifies these queries."""
     cells = []
     for name, mean in evaluation.metrics.items():
         own = left.metrics[name]
@@ -319,7 +319,7 @@ def _without(left: "WithoutQueries", evaluation: "Evaluation") -> _Table:
 
 
 def _spread(evaluation: "Evaluation") -> _Table:
-    """Return the table of the spread; its title has the range of the values that a convention calls mAP."""
+    """Return the table of the spread; the title gives the range of the values that a convention calls mAP."""
     cells = [
         (row.metric, _number(row.value), _SPREAD[row.empty], ", ".join(row.conventions) or "none")
         for row in evaluation.spread
@@ -340,12 +340,12 @@ def _lookups(evaluation: "Evaluation") -> _Table:
     for radius, seconds in enumerate(evaluation.lookup_seconds):
         probed += comb(evaluation.n_bits, radius)
         cells.append((str(radius), f"{probed:,}", f"{seconds * 1000:.4g}"))
-    title = "lookups in an inverted index; a time of this machine, not a metric"
+    title = "lookups in an inverted index; times on this machine, not a metric"
     return title, ("radius", "buckets probed", "ms per query"), cells
 
 
 def _trec(trec: "Trec") -> _Table:
-    """Return the table of the mAP by order of ties; its title has the files, and how far trec_eval's order moves it."""
+    """Return the table of mAP by order of ties; the title gives the files and the effect of trec_eval's order."""
     cells = [
         ("expected over ties", _number(trec.expected)),
         ("ties by document id, as trec_eval orders them", _number(trec.by_document_id)),

@@ -1,14 +1,16 @@
-r"""Two codes in a row: the top N by the first, ranked again by the second; the nearest items among the first K of them.
+r"""Retrieval by two codes: the top N by the first are re-ranked by the second; the nearest items among the first K.
 
-Both rankings have ties. Of the n items at the distance of the first cut, t are retrieved, any t equally likely; items
-at equal distance by the second code are in random order. For a distance e of the second code let a items be retrieved
-for sure, and b items be in the tie at the cut; let X of its items that are nearer than e be retrieved, and Y of the b.
-X is hypergeometric, and so is Y given X. With L retrieved items nearer than e, of which a known number is sure,
+Both rankings have ties. Of the n items at the distance of the first cutoff, t are retrieved, with all subsets of t
+items equally likely; items at equal distance by the second code are in random order. At a distance e of the second
+code, let a be the number of items that are certainly retrieved, and b the number of items in the tie at the cutoff. Let
+X be the number of retrieved items of the tie that are nearer than e, and Y the number of retrieved items among the b.
+X is hypergeometric, and so is Y given X. With L retrieved items nearer than e, a known number of them certain,
 
 .. math:: M = \min(\max(K - L, 0),\ a + Y)
 
-of the a + Y items at e are kept, each equally likely, and so are r_a + Y r_b / b relevant ones expected among them. The
-expected number that is kept is the sum over e of the mean of M (r_a + Y r_b / b) / (a + Y) over X and Y.
+of the a + Y items at e are among the first K, all equally likely; r_a + Y r_b / b of the a + Y items are expected to be
+relevant. The expected number of relevant items among the first K is therefore the sum over e of the mean of
+M (r_a + Y r_b / b) / (a + Y) over X and Y.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +25,11 @@ from protocol.ranking import Relevance
 
 _BLOCK = 1 << 14  # items whose distances are computed at once
 _NEGLIGIBLE = 1e-20
-"""Probabilities below it are left out: together they are less than the rounding of float64."""
+"""Smaller probabilities are ignored: their sum is below the precision of float64."""
 
 
 class CodePair(NamedTuple):
-    """Packed codes of queries and database, and their number of bits; or outputs in place of the queries' codes."""
+    """Packed codes of queries and database, and the code length; or real-valued outputs instead of the query codes."""
 
     query: NDArray[Any]
     database: NDArray[np.uint8]
@@ -35,10 +37,10 @@ class CodePair(NamedTuple):
 
 
 class _Tie(NamedTuple):
-    """The retrieved items of a query by their distance in the second code, (n_bits + 1,) each.
+    """The numbers of retrieved items of a query by distance in the second code, (n_bits + 1,) each.
 
-    `sure` items are retrieved, `sure_relevant` of them relevant; `drawn` of the items that `tied` counts are retrieved
-    as well, of which `tied_relevant` are relevant.
+    `sure` items are certainly retrieved, `sure_relevant` of them are relevant. In addition, `drawn` of the items that
+    `tied` counts are retrieved; `tied_relevant` of the tied items are relevant.
     """
 
     sure: NDArray[np.int64]
@@ -56,27 +58,27 @@ def second_stage(
     *,
     progress: Callable[[int], object] | None = None,
 ) -> dict[tuple[int, int], NDArray[np.float64]]:
-    """Return the share of the K nearest items that remain: worst, expected and best over the ties of both codes.
+    """Return the share of the K nearest items after re-ranking: worst, expected and best over the ties of both codes.
 
     Parameters
     ----------
     first, second : CodePair
-        Of the same items.
+        Two codes of the same items.
     relevances : mapping of int to Relevance
-        By K, the K nearest items of each query.
+        For each K, the K nearest items of each query.
     retrieved : mapping of int to sequence of int
-        By K, the numbers N of items that the first code retrieves: from K to the size of the database.
+        For each K, the numbers N of items that the first code retrieves, from K to the size of the database.
     progress : callable, optional
-        Called with the number of queries just done.
+        Called with the number of queries that were just processed.
 
     Returns
     -------
     dict of (int, int) to ndarray of float64, shape (3, n_queries)
-        By K and N.
+        The values for each pair of K and N.
 
     Notes
     -----
-    A query at a time: memory grows with the database, not with queries x database.
+    Queries are processed one at a time, so memory grows with the database, not with queries x database.
     """
     n_queries = len(first.query)
     shares = {(number, top): np.empty((3, n_queries)) for number, tops in retrieved.items() for top in tops}
@@ -104,7 +106,7 @@ def second_stage(
 
 
 def _distances(query: NDArray[np.uint64], items: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """Return the Hamming distance of every item, some at a time; `query` is (n_words,), `items` (n_words, n_items)."""
+    """Return the Hamming distance of every item, in blocks; `query` is (n_words,), `items` is (n_words, n_items)."""
     distance = np.zeros(items.shape[1], dtype=np.uint16)
     for start in range(0, distance.size, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -116,7 +118,7 @@ def _distances(query: NDArray[np.uint64], items: NDArray[np.uint64]) -> NDArray[
 def _counted(
     distance: NDArray[np.int64], relevant: NDArray[np.bool_], before: int, within: int, top: int, n_bits: int
 ) -> _Tie:
-    """Return the counts of candidates in the order of the first code: those before the cut, and those tied at it."""
+    """Count candidates in the order of the first code: those before the cutoff, and those tied at it."""
 
     def counted(part: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         items, are_relevant = distance[part], relevant[part]
@@ -126,11 +128,12 @@ def _counted(
 
 
 def _extreme(tie: _Tie, number: int, *, best: bool) -> int:
-    """Return how many relevant items are kept in the best or the worst order of the ties of both codes.
+    """Return the number of relevant items among the first K in the best or the worst order of the ties of both codes.
 
-    In the best order, the tie at the first cut gives as many relevant items as it can, those nearest by the second
-    code, and fills up with the farthest others: a relevant item never does worse than another one, nor by being
-    nearer, and another one never does better by being nearer. The worst order is the opposite.
+    In the best order, the items drawn from the tie at the first cutoff are the relevant ones that are nearest by the
+    second code, as many as possible, and then the non-relevant ones that are farthest. No other choice can be better:
+    a relevant item is never worse than a non-relevant one, a relevant item is never worse for being nearer, and a
+    non-relevant one is never better for being nearer. The worst order is the opposite.
     """
     other = tie.tied - tie.tied_relevant
     favoured, rest = (tie.tied_relevant, other) if best else (other, tie.tied_relevant)
@@ -143,7 +146,7 @@ def _extreme(tie: _Tie, number: int, *, best: bool) -> int:
 
 
 def _expected(tie: _Tie, number: int) -> float:
-    """Return the expected number of relevant items that are kept."""
+    """Return the expected number of relevant items among the first K."""
     sure, sure_relevant, tied, tied_relevant, drawn = tie
     n_tied = int(tied.sum())
     sure_before, tied_before = np.cumsum(sure) - sure, np.cumsum(tied) - tied
@@ -169,15 +172,15 @@ def _expected(tie: _Tie, number: int) -> float:
 def _expected_at(
     a: int, relevant_a: int, b: int, relevant_b: int, *, drawn: int, tied: int, tied_before: int, places: int
 ) -> float:
-    """Return the expected number of relevant items that are kept at one distance of the second code.
+    """Return the expected number of relevant items among the first K at one distance of the second code.
 
-    `places` are left after the sure items that are nearer. Letters as at the top of this module.
+    `places` of the K remain after the certain items that are nearer. The letters are those of the module's docstring.
     """
     x = np.arange(max(0, drawn - (tied - tied_before)), min(tied_before, drawn) + 1)
     chance_x = hypergeometric(x[None], np.array([[tied]]), np.array([[tied_before]]), np.array([[drawn]]))[0]
     likely = (x < places) & (chance_x > _NEGLIGIBLE)
     x, chance_x = x[likely, None], chance_x[likely]
-    behind, left = tied - tied_before, drawn - x  # items of the tie at e or farther, and how many of them are drawn
+    behind, left = tied - tied_before, drawn - x  # items of the tie at e or farther, and how many are drawn
     lowest, highest = np.maximum(0, left - (behind - b)), np.minimum(b, left)
     y = lowest + np.arange((highest - lowest).max(initial=0) + 1)
     chance = hypergeometric(y, behind, b, left)

@@ -1,4 +1,4 @@
-"""The values that are called mAP: one set of codes under every convention in use."""
+"""The spread of mAP: the values of the same codes under all conventions that call a value mAP."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _METRICS = (
 
 
 class SpreadRow(NamedTuple):
-    """One value: its metric, whether undefined queries are 0 or left out, and the conventions that call it mAP."""
+    """One value: its metric, the treatment of undefined queries, and the conventions that call it mAP."""
 
     value: float
     metric: str
@@ -33,7 +33,7 @@ class SpreadRow(NamedTuple):
 
 
 def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
-    """Return the rows of `spread_rows` of a Hamming ranking, from its counts with ``index_order``."""
+    """Return the rows of `spread_rows` for a Hamming ranking, from its counts with ``index_order``."""
     pairs = [(name, empty) for name in spread_metrics(counts.n_database, "hamming") for empty in ("zero", "drop")]
     return spread_rows({(name, empty): metrics.evaluate(counts, [name], empty=empty)[name] for name, empty in pairs})
 
@@ -41,23 +41,23 @@ def spread_of(counts: HammingCounts) -> tuple[SpreadRow, ...]:
 def spread_metrics(n_database: int, ranking: str) -> list[str]:
     """Return the variants of mAP of a ranking.
 
-    Cutoffs that the database does not reach are left out: the value is that of the complete ranking. So is the area
-    over the Hamming radius where the ranking has none.
+    Cutoffs beyond the size of the database are omitted, because the value is that of the complete ranking. The area
+    under the curve over the Hamming radius is omitted if the ranking has no radius.
     """
     defined = [name for name in _METRICS if ranking == "hamming" or entry("metric", name).defined_on == "ranking"]
     return [name for name in defined if metrics.keywords(name).get("cutoff", 0) < n_database]
 
 
 def spread_rows(values: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[SpreadRow, ...]:
-    """Return the mean of every variant of mAP, with undefined values as 0 and left out, the largest first.
+    """Return the mean of every variant of mAP, largest first, once with undefined values as 0 and once without them.
 
-    A variant that no convention calls mAP has no ``conventions``. Where undefined values make no difference there is
+    A variant that no convention calls mAP has no ``conventions``. If undefined values make no difference, there is only
     one row.
 
     Parameters
     ----------
     values : mapping of (str, str) to ndarray of float64
-        The values per query by metric and by what an undefined value is, ``zero`` and ``drop``.
+        The values per query for each metric and each treatment of undefined values, ``zero`` and ``drop``.
     """
     rows = []
     for name in dict.fromkeys(name for name, _ in values):

@@ -1,4 +1,4 @@
-"""What is scored: the codes and the ground truths, read or made, and the counts of a ranking under each of them."""
+"""The inputs of scoring: codes and ground truths, read or computed, and the counts of a ranking for each of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,22 +23,22 @@ from protocol.ranking import (
 )
 
 _READ: Mapping[str, Callable[..., tuple[Any, Any, int]]] = {"hamming": code_pair, "asymmetric": outputs_and_codes}
-"""What reads the queries and the database for each ranking."""
+"""For each ranking, the function that reads queries and database."""
 
 
 class Task(NamedTuple):
-    """What is scored.
+    """The codes to be scored, and their ground truths.
 
     Parameters
     ----------
     codes : CodePair
-        Of queries and database; the queries' real-valued outputs for the asymmetric ranking.
+        The codes of queries and database; for the asymmetric ranking, the queries' real-valued outputs.
     truths : mapping of int to Relevance
-        By number of nearest items; one, by 0, without vectors.
+        The ground truth for each number of nearest items; without vectors, a single one under the key 0.
     scored : int
-        Which of them the metrics of any relevance read.
+        The key of the ground truth for metrics that are not about the nearest items.
     lacking : tuple of int or str, or None
-        Which labels of queries the database lacks; None without labels.
+        The labels of queries that the database lacks; None without labels.
     nearest : NearestItems or None
         None without vectors.
     """
@@ -61,28 +61,28 @@ def task_of(
     threads: int,
     progress: Progress,
 ) -> Task:
-    """Return what is scored.
+    """Read or compute the codes and the ground truths.
 
     Parameters
     ----------
     codes : tuple
-        Of queries and database, as the user gave them, or None each.
+        The codes of queries and database, as the user gave them, or twice None.
     truths : mapping of str to the user's values
         ``query labels``, ``database labels`` and ``relevance``, None where not given.
     inputs : VectorInputs or None
-        In place of labels and relevance.
+        The vectors, instead of labels and relevance.
     ranking : str
     form : mapping
-        Keywords of `protocol.evaluation.inputs.code_pair`.
+        Keyword arguments of `protocol.evaluation.inputs.code_pair`.
     metrics : sequence of str
-        Those that the user chose.
+        The metrics that the user requested.
     threads : int
     progress : callable, optional
 
     Raises
     ------
     ProtocolError
-        If an input can't be used, or there is no ground truth or more than one.
+        If an input is unusable, or there is no ground truth or more than one.
     """
     if inputs is None:
         return _of_relevance(_read(*codes, ranking, form), truths)
@@ -93,9 +93,9 @@ def task_of(
 def counted(
     task: Task, metrics: Sequence[str], *, ranking: str, spread: bool, threads: int, progress: Progress
 ) -> dict[int, Iterable[HammingCounts]]:
-    """Return the counts of blocks of queries by ground truth; a single block for the Hamming ranking.
+    """Return the counts of blocks of queries for each ground truth; a single block for the Hamming ranking.
 
-    `metrics` are those to compute, `spread` is whether all values that are called mAP are requested.
+    `metrics` are the metrics to compute; `spread` is true if all values that are called mAP are requested.
     """
     needed = scoring.needs(metrics)
     index_order = spread or "index_average_precision" in needed
@@ -111,7 +111,7 @@ def counted(
         database,
         n_bits,
         {str(number): truth for number, truth in task.truths.items()},
-        shard_items=None if index_order else SHARD_ITEMS,  # ties in the order of the database don't add up over shards
+        shard_items=None if index_order else SHARD_ITEMS,  # ties in database order can't be added up over shards
         bucket_sizes="bucket_sizes" in needed,
         largest_bucket="largest_bucket" in needed,
         index_order=index_order,
@@ -122,7 +122,7 @@ def counted(
 
 
 def joined(blocks: Iterable[HammingCounts]) -> HammingCounts:
-    """Return the counts of all queries; the last axis is padded with empty distances."""
+    """Return the counts of all queries, with the last axis padded by empty distances."""
     parts = list(blocks)
     if len(parts) == 1:
         return parts[0]
@@ -145,12 +145,12 @@ def _read(query: Any, database: Any, ranking: str, form: Mapping[str, Any]) -> C
     """Return the codes that were given."""
     missing = [role for role, values in (("query codes", query), ("database codes", database)) if values is None]
     if missing:
-        raise ProtocolError(f"{missing[0]}: expected an array or a file, got none. Only vectors can do without codes.")
+        raise ProtocolError(f"{missing[0]}: expected an array or a file, got none. Only vectors make codes optional.")
     return CodePair(*_READ[ranking](query, database, **form))
 
 
 def _of_relevance(codes: CodePair, truths: Mapping[str, Any]) -> Task:
-    """Return codes to be scored by labels or by relevance."""
+    """Return codes with labels or relevance as the ground truth."""
     _check_truth(truths)
     sizes = len(codes.query), len(codes.database)
     of_query, of_database, relevance = truths.values()
@@ -170,15 +170,15 @@ def _of_vectors(
     threads: int,
     progress: Progress,
 ) -> Task:
-    """Return codes, made of the vectors where none are given, to be scored by the items nearest by the vectors."""
+    """Return codes, computed from the vectors if none are given, with the nearest items as the ground truth."""
     made = None
     if inputs.hashing is None:
         pair = _read(*codes, ranking, form)
         check_n_codes(pair, len(inputs.query), len(inputs.database))
     elif ranking != "hamming":
         raise ProtocolError(
-            f"ranking {ranking!r}: expected outputs of the queries as query codes, and database codes, got vectors "
-            "alone."
+            f"ranking {ranking!r}: expected outputs of the queries as query codes, and database codes, got only "
+            "vectors."
         )
     chosen = [name for name in metrics if of_nearest(name)]
     numbers, scored, relevances = nearest_of(inputs, chosen, threads=threads, progress=progress)

@@ -1,4 +1,4 @@
-"""A ranking as the run and qrels files of TREC, and what trec_eval's order of ties does to its mAP."""
+"""A ranking as run and qrels files of TREC, and the effect of trec_eval's order of ties on its mAP."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from protocol.storage import check_writable, replacing
 
 TIES = ("expected", "shuffled", "distance")
 DEPTH = 1000
-_EXACT = 1 << 24  # trec_eval keeps scores in single precision, which has all integers up to here
+_EXACT = 1 << 24  # trec_eval stores scores in single precision, which is exact for integers up to this one
 _OFFSETS = (np.arange(16) + 0.5) / 16  # where the first of evenly spread items may be, in units of their distance
 
 
@@ -26,21 +26,21 @@ class TrecOptions:
     Parameters
     ----------
     folder : str or Path
-        Gets the files ``run`` and ``qrels``; made if it is missing.
+        The folder for the files ``run`` and ``qrels``; created if it is missing.
     depth : int, optional
-        Items of each query in the run. 1,000, or the whole database if None and smaller.
+        The number of items of each query in the run. If None, 1,000, or the size of the database if that is smaller.
     ties : {"expected", "shuffled", "distance"}, default="expected"
-        The order of items at one distance. ``expected``: relevant items are spread evenly over the tie, so that the
-        average precision of the order is close to its expected value over all orders. ``shuffled``: at random. Both
-        have scores that fall strictly, because trec_eval ignores ranks and sorts by score. ``distance``: tied items
-        have the same score, n_bits - distance, and trec_eval sorts them by document id, the largest first.
+        The order of items at equal distance. ``expected``: relevant items are spread evenly over the tie, so that the
+        average precision is close to its expected value over all orders. ``shuffled``: the order is random. Both give
+        strictly decreasing scores, because trec_eval ignores ranks and sorts by score. ``distance``: tied items have
+        equal scores, n_bits - distance, and trec_eval sorts them by document id, largest first.
     seed : int, default=0
-        For ``shuffled``.
+        The seed for ``shuffled``.
 
     Raises
     ------
     ProtocolError
-        If an option is out of its range, or the folder can't be written.
+        If an option is out of range, or the folder is not writable.
     """
 
     folder: str | Path
@@ -63,22 +63,22 @@ class Trec:
     Parameters
     ----------
     run, qrels : str
-        The files.
+        The names of the files.
     depth : int
-        Items of each query in the run.
+        The number of items of each query in the run.
     ties : str
-        The order of items at one distance in the run, as in `TrecOptions`.
+        The order of items at equal distance in the run, as in `TrecOptions`.
     seed : int or None
-        Of ``shuffled``.
+        The seed of ``shuffled``.
     metric : str
-        The metric that trec_eval's ``map`` of the run is: mAP, or mAP@K[all] where the run is cut at K.
+        The metric to which trec_eval's ``map`` corresponds: mAP, or mAP@K[all] if the run is cut off at K.
     expected : float
-        Its mean, expected over ties.
+        Its mean, as the expected value over ties.
     by_document_id : float
-        Its mean with trec_eval's order of ties, by document id, the largest first: what trec_eval computes from scores
-        that are distances.
+        Its mean with trec_eval's order of ties, by document id, largest first, which trec_eval computes if scores are
+        distances.
     of_run : float
-        Its mean in the order of the run: what trec_eval computes from the files.
+        Its mean in the order of the run, which trec_eval computes from the files.
     """
 
     run: str
@@ -93,7 +93,7 @@ class Trec:
 
     @property
     def moved(self) -> float:
-        """By how much trec_eval's order of ties moves the mean from its expected value."""
+        """The difference that trec_eval's order of ties makes to the mean, compared with the expected value."""
         return self.by_document_id - self.expected
 
 
@@ -107,21 +107,21 @@ def write_trec(
     empty: str = "zero",
     tag: str | None = None,
 ) -> Trec:
-    """Write the run and qrels files of a Hamming ranking; both appear when they are complete.
+    """Write the run and qrels files of a Hamming ranking; both appear only when they are complete.
 
     Parameters
     ----------
     query, database : ndarray of uint8, shape (n, ceil(n_bits / 8))
         Packed codes.
     counts : HammingCounts
-        Of these codes and this ground truth.
+        The counts of these codes with this ground truth.
     truth : Relevance
     options : TrecOptions
     empty : {"zero", "drop"}, default="zero"
-        A query without relevant items: judged by one line of level 0, so that trec_eval counts it as 0; or not in
-        qrels, so that trec_eval leaves it out.
+        The treatment of queries without relevant items: ``zero`` writes one judgement of level 0, so that trec_eval
+        counts the query as 0; ``drop`` omits the query from qrels, so that trec_eval leaves it out.
     tag : str, optional
-        The last column of the run; blanks become underscores. ``protocol`` if None.
+        The last column of the run, with blanks replaced by underscores; ``protocol`` if None.
 
     Returns
     -------
@@ -130,19 +130,19 @@ def write_trec(
     Raises
     ------
     ProtocolError
-        If a file can't be written, or the run has more than 2^24 items for each query with scores that fall strictly:
-        trec_eval keeps scores in single precision.
+        If a file can't be written, or a run with strictly decreasing scores has more than 2^24 items for each query,
+        because trec_eval stores scores in single precision.
 
     Notes
     -----
-    Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros, so that they sort as the numbers do. Files are
-    written query by query: memory grows with the database only.
+    Ids are ``q`` or ``d`` and the row number, from 0, padded with zeros so that they sort in numerical order. Files are
+    written query by query, so memory grows only with the database.
     """
     size, n_queries = len(database), len(query)
     depth = min(DEPTH if options.depth is None else options.depth, size)
     if options.ties != "distance" and depth > _EXACT:
         raise ProtocolError(
-            f"trec_depth: expected an integer <= {_EXACT}, the scores that trec_eval can tell apart, got {depth}."
+            f"trec_depth: expected an integer <= {_EXACT}, the scores that trec_eval can distinguish, got {depth}."
         )
     items = np.array(_ids("d", 7, size))
     run, qrels = (Path(options.folder) / name for name in ("run", "qrels"))
@@ -184,7 +184,7 @@ def write_trec(
 
 
 def _ids(letter: str, width: int, n: int) -> list[str]:
-    """Return the ids of n rows, as wide as the last needs."""
+    """Return the ids of n rows, padded to equal width."""
     width = max(width, len(str(n - 1)))
     return [f"{letter}{row:0{width}d}" for row in range(n)]
 
@@ -192,14 +192,14 @@ def _ids(letter: str, width: int, n: int) -> list[str]:
 def _rankings(
     query: NDArray[np.uint8], database: NDArray[np.uint8], truth: Relevance, options: TrecOptions, depth: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield for each query its order of the top items, that by document id, and all distances and levels."""
+    """Yield, for each query, the top items in its order and in that of document ids, and all distances and levels."""
     words, of_queries, size = codes.words(database), codes.words(query), len(database)
     for row, code in enumerate(of_queries):
         distances = np.bitwise_count(words ^ code).sum(axis=1, dtype=np.int64)
         levels = np.zeros(size, dtype=np.int64)
         positions, found = truth.row(row)
         levels[positions] = found
-        keys = distances.astype(np.uint16)  # which a stable sort sorts by digits
+        keys = distances.astype(np.uint16)  # NumPy uses radix sort for a stable sort of this type
         by_id = size - 1 - np.argsort(keys[::-1], kind="stable")[:depth]
         if options.ties == "distance":
             order = by_id
@@ -212,16 +212,16 @@ def _rankings(
 
 
 def _gained(levels: NDArray[np.int64]) -> float:
-    """Return the sum of the precisions at the relevant items of a ranking."""
+    """Return the sum of the precisions at the ranks of the relevant items."""
     ranks = np.flatnonzero(levels) + 1
     return float((np.arange(1, ranks.size + 1) / ranks).sum())
 
 
 def _spread(distances: NDArray[np.uint16], relevant: NDArray[np.bool_], depth: int) -> NDArray[np.int64]:
-    """Return the top items by distance, the relevant ones of each tie spread evenly over it.
+    """Return the top items by distance, with the relevant items of each tie spread evenly over it.
 
-    Evenly spread items are n / m places apart, and the first may be anywhere in the first n / m places. Of some such
-    places, that one is taken that brings the sum of precisions of the ties so far closest to its expected value.
+    Evenly spread items are n / m places apart, and the first may be anywhere in the first n / m places. Of several such
+    places, we choose the one for which the sum of precisions up to this tie is closest to its expected value.
     """
     order = np.argsort(distances, kind="stable")
     ends = np.cumsum(np.bincount(distances))
@@ -245,7 +245,7 @@ def _spread(distances: NDArray[np.uint16], relevant: NDArray[np.bool_], depth: i
 
 
 def _expected(n: int, m: int, before: int, relevant_before: int, depth: int) -> float:
-    """Return what a tie is expected to add to the sum of precisions, as in `protocol.metrics.average_precision`."""
+    """Return the expected sum of precisions in a tie, as in `protocol.metrics.average_precision`."""
     inside = np.arange(min(n, depth - before))
     slope = (m - 1) / max(n - 1, 1)
     return float((m / n * (relevant_before + 1 + slope * inside) / (before + 1 + inside)).sum())

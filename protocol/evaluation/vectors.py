@@ -1,4 +1,4 @@
-"""Vectors in place of labels: the items whose vectors are nearest to a query's are its relevant items."""
+"""Relevance from vectors: the items whose vectors are nearest to that of a query are relevant to it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from protocol.metrics import ORDERS, keywords, neighbours_found
 from protocol.ranking import HammingCounts, NeighbourRelevance, Relevance
 
 NEIGHBOURS = (1, 10, 100)
-"""The numbers of nearest items by default, as far as the database has so many."""
+"""The default numbers of nearest items; those that exceed the size of the database are omitted."""
 
 
 @dataclass(frozen=True)
 class VectorOptions:
-    """Which items are the nearest ones.
+    """The definition of the nearest items.
 
     Parameters
     ----------
     distance : {"cosine", "euclidean", "dot"}, default="cosine"
     neighbours : sequence of int, optional
-        The numbers K of nearest items to look for; `NEIGHBOURS` if None.
+        The numbers K of nearest items; `NEIGHBOURS` if None.
     relevant : int, optional
-        The number of nearest items that are relevant in all other metrics; the largest of `neighbours` if None.
+        The number of nearest items that are relevant for all other metrics; the largest of `neighbours` if None.
 
     Raises
     ------
@@ -54,12 +54,12 @@ class VectorOptions:
             integer(self.relevant, "relevant_neighbours")
 
     def numbers(self, n_database: int, metrics: Sequence[str]) -> tuple[int, ...]:
-        """Return the numbers of nearest items, ascending, those in the names of metrics included.
+        """Return the numbers of nearest items, including those in the names of metrics, ascending.
 
         Raises
         ------
         ProtocolError
-            If one is above the size of the database.
+            If one exceeds the size of the database.
         """
         default = [number for number in NEIGHBOURS if number <= n_database]
         chosen = default if self.neighbours is None else list(self.neighbours)
@@ -73,24 +73,24 @@ class VectorOptions:
 
 @dataclass(frozen=True)
 class NearestItems:
-    """What the nearest items of an evaluation are.
+    """A record of the nearest items of an evaluation.
 
     Parameters
     ----------
     distance : str
-        By which they are the nearest.
+        The distance that defines them.
     n_features : int
         The dimension of the vectors.
     dtype : str
-        Of the vectors.
+        The dtype of the vectors.
     numbers : tuple of int
         The numbers K for which ``neighbours@K`` and ``1-recall@K`` were computed.
     relevant : int
-        The number of nearest items that are relevant in all other metrics.
+        The number of nearest items that are relevant for all other metrics.
     codes : HashedBy or None
-        How the codes were made of the vectors; None if codes were given.
+        How the codes were computed from the vectors; None if codes were given.
     constant_bits : int
-        Bits of the codes that have one value in the whole database.
+        The number of bits that have the same value in all database codes.
     """
 
     distance: Distance
@@ -103,22 +103,22 @@ class NearestItems:
 
     @property
     def ground_truth(self) -> str:
-        """What the ground truth is called, unless the user names it."""
+        """The default name of the ground truth."""
         return f"{self.relevant} nearest by {self.distance}"
 
 
 def vector_pair(query: Any, database: Any) -> tuple[NDArray, NDArray]:
-    """Return the vectors of queries and database; those in a file that can be mapped stay on the disk.
+    """Return the vectors of queries and database, memory-mapped where the file allows it.
 
     Parameters
     ----------
     query, database : array_like, str or Path
-        Matrices of numbers of the same width, or their files.
+        Matrices of numbers (n, d) with the same d, or their files.
 
     Raises
     ------
     ProtocolError
-        If one is missing, is no matrix of numbers, or their dimensions differ.
+        If one is missing or is not a matrix of numbers, or their dimensions differ.
     """
     given = {"query vectors": query, "database vectors": database}
     missing = [role for role, values in given.items() if values is None]
@@ -130,18 +130,18 @@ def vector_pair(query: Any, database: Any) -> tuple[NDArray, NDArray]:
 
 
 def vectors_from(values: Any, role: str) -> NDArray:
-    """Return a matrix of vectors, mapped where it is a file that can be."""
+    """Return a matrix of vectors, memory-mapped where it is a file that allows it."""
     name = named(values, role)
     array = map_array(values) if isinstance(values, (str, Path)) else as_numpy(values, name)
     if array.dtype.kind not in "biuf":
         raise ProtocolError(f"{name}: expected numbers, got dtype {array.dtype}.")
     if array.ndim != 2 or 0 in array.shape:
-        raise ProtocolError(f"{name}: expected a 2-D array (n, dimension) that is not empty, got shape {array.shape}.")
+        raise ProtocolError(f"{name}: expected a non-empty 2-D array (n, dimension), got shape {array.shape}.")
     return array
 
 
 def check_dimension(vectors: NDArray, n_features: int, name: str) -> None:
-    """Raise ProtocolError unless vectors have a dimension."""
+    """Raise ProtocolError unless vectors have `n_features` dimensions."""
     if vectors.shape[1] != n_features:
         raise ProtocolError(f"{name}: expected dimension {n_features} as in the query vectors, got {vectors.shape[1]}.")
 
@@ -156,21 +156,21 @@ def nearest_relevance(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[int, NeighbourRelevance]:
-    """Return for each number K the relevance of the items no farther from a query than its K-th nearest one.
+    """Return, for each number K, the relevance in which the items up to the distance of the K-th nearest are relevant.
 
     Parameters
     ----------
     query, database : ndarray, shape (n, d)
     names : tuple of str
-        What errors call the two.
+        Their names in error messages.
     numbers : sequence of int
     distance, threads, progress
-        As of `protocol.groundtruth.nearest`.
+        As for `protocol.groundtruth.nearest`.
 
     Raises
     ------
     ProtocolError
-        If a vector is not finite, or has no direction where that is needed.
+        If a vector is not finite, or is zero although the distance requires a direction.
     """
     try:
         found = nearest(query, database, max(numbers), distance=distance, threads=threads, progress=progress)
@@ -182,14 +182,14 @@ def nearest_relevance(
 
 
 def of_nearest(metric: str) -> bool:
-    """Return whether a metric, or "all" of them, is about the nearest items."""
+    """Return whether a metric, or one of "all", is about the nearest items."""
     return metric != "all" and bool(registry.entry("metric", metric).relevant)
 
 
 def check_lists(metric: str, relevance: Relevance) -> None:
-    """Raise ProtocolError if relevance is not known to list the nearest items that a metric is about.
+    """Raise ProtocolError if it is not certain that relevance lists the nearest items that a metric requires.
 
-    Counts can't tell: with equally near items, each query may have more than K nearest ones.
+    This can't be seen from the counts: with equally near items, each query may have more than K nearest ones.
     """
     number = keywords(metric)["cutoff"] if registry.entry("metric", metric).relevant == "the K nearest" else 1
     sizes = [len(relevance.row(query)[0]) for query in range(relevance.n_queries)]
@@ -207,9 +207,9 @@ def neighbour_metrics(by_number: dict[int, HammingCounts], numbers: Sequence[int
     Parameters
     ----------
     by_number : dict of int to HammingCounts
-        By number of nearest items, the counts with those relevant, of 1 and of all `numbers`.
+        The counts for each number of nearest items: for 1 and all `numbers`.
     numbers : sequence of int
-        K.
+        The numbers K.
     """
     values = {}
     for name, nearest_of in (("neighbours", lambda k: k), ("1-recall", lambda k: 1)):
@@ -222,7 +222,7 @@ def neighbour_metrics(by_number: dict[int, HammingCounts], numbers: Sequence[int
 
 
 def constant_bits(codes: NDArray[np.uint8], n_bits: int) -> int:
-    """Return how many bits have one value in all packed codes."""
+    """Return the number of bits that have the same value in all packed codes."""
     any_set, all_set = np.bitwise_or.reduce(codes, axis=0), np.bitwise_and.reduce(codes, axis=0)
     return n_bits - int(np.bitwise_count(any_set ^ all_set).sum())
 

@@ -1,4 +1,4 @@
-"""Features: one file each, images in, float32 vectors out; and the preprocessing fitted on the training set."""
+"""Features: one module for each, from images to float32 vectors, and preprocessing fitted on the training set."""
 
 from protocol.features._feature import Feature
 from protocol.features._items import Extracted, Rows, extract, extracted, items_of, join

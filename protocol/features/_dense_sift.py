@@ -1,4 +1,4 @@
-"""SIFT descriptors on a regular grid, of many images at once: what `dense_sift` and `bow` share."""
+"""SIFT descriptors on a regular grid for many images at once, used by `dense_sift` and `bow`."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from protocol.formats.images import squares
 
 
 def check_grid(*, grid: int, patch: int, image_size: int) -> None:
-    """Raise ProtocolError unless the options are integers, and a patch no larger than the image."""
+    """Raise ProtocolError unless the options are integers and a patch is no larger than the image."""
     integer(grid, "grid")
     integer(image_size, "image_size", minimum=8)
     integer(patch, "patch", minimum=4)
@@ -21,7 +21,7 @@ def check_grid(*, grid: int, patch: int, image_size: int) -> None:
 
 
 def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:
-    """Return where the patches' centres lie along a side, in pixels (0 is the middle of the first pixel).
+    """Return the positions of the patches' centres along a side, in pixels (0 is the middle of the first pixel).
 
     Examples
     --------
@@ -35,8 +35,8 @@ def centres(grid: int, patch: int, image_size: int) -> NDArray[np.float64]:
 def _pooling(at: NDArray[np.float64], patch: int, size: int) -> NDArray[np.float32]:
     """Return the matrix (4 * number of patches, size) that sums pixels into the cells of each patch along one side.
 
-    A pixel u cell widths from the patch's centre counts max(0, 1 - |u - c|) in the cell centred at c, times the
-    Gaussian window exp(-u^2 / 8), whose standard deviation is half a patch.
+    A pixel at u cell widths from the patch's centre has the weight max(0, 1 - |u - c|) in the cell centred at c, times
+    the Gaussian window exp(-u^2 / 8), whose standard deviation is half a patch.
     """
     u = (np.arange(size) - at[:, None, None]) / (patch / CELLS)
     cell = np.arange(CELLS)[:, None] - (CELLS - 1) / 2
@@ -53,10 +53,10 @@ def _gradient(grey: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[n
 
 
 def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np.uint8]], NDArray[np.uint8]]:
-    """Return what maps images to the descriptors of every patch of a grid.
+    """Return a function that maps images to the descriptors of all patches of a grid.
 
-    Its result is uint8 (n, grid^2, 128): 512 times a vector of unit length, or zero where the patch is flat. Patches
-    run along the rows; in each, the cells along the rows; in each cell, the orientations.
+    Its result is uint8, shape (n, grid^2, 128): 512 times a vector of unit length, or zero for a flat patch. Patches
+    are ordered row by row; in each patch, the cells row by row; in each cell, by orientation.
     """
     pool = _pooling(centres(grid, patch, image_size), patch, image_size)
 
@@ -66,7 +66,7 @@ def describer(*, grid: int, patch: int, image_size: int) -> Callable[[NDArray[np
         grey = squares(channels(images, "luma"), image_size)[:, 0]
         shared = np.empty((len(grey), image_size, ORIENTATIONS, image_size), dtype=np.float32)
         _kernels.share(*_gradient(grey), shared)
-        # Two products of fixed shape per image, so that a value doesn't depend on the images beside it.
+        # Two products of fixed shape per image, so that a value doesn't depend on the other images in the block.
         in_columns = shared.reshape(len(grey), -1, image_size) @ pool.T
         cells = pool @ in_columns.reshape(len(grey), image_size, -1)
         cells = cells.reshape(-1, grid, CELLS, ORIENTATIONS, grid, CELLS)

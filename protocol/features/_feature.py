@@ -1,4 +1,4 @@
-"""What the features of this room share: the form of a plug-in, the checks of its options, the walk in blocks."""
+"""The base class of features: the interface of a plug-in, the checks of its options, and extraction in blocks."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ from protocol.checks import ProtocolError
 
 
 class Sliceable(Protocol):
-    """An array that need not be in memory: it has a shape and a dtype, and gives rows by slices."""
+    """An array that need not be in memory: it has a shape and a dtype, and returns rows for slices."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -28,83 +28,85 @@ Describe = Callable[[NDArray], tuple[NDArray, NDArray[np.int64]]]
 
 
 def one_each(describe: Callable[[NDArray], NDArray]) -> Describe:
-    """Return what describes a block of images, each of which is one item."""
+    """Return a function that describes a block of images, each of which is one item."""
     return lambda block: (describe(block), np.arange(len(block), dtype=np.int64))
 
 
 class Feature(ABC):
-    """A descriptor: `extract` looks at images once, `fit` and `encode` turn what it saw into vectors.
+    """A descriptor: `extract` reads the images once; `fit` and `encode` turn the raw descriptors into vectors.
 
-    A plug-in checks and stores its keyword-only options in the constructor, no more, since loading a configuration
-    builds every feature that it names. It knows the length of its vectors from them (`dimension`) and says how one
-    block of images is described (`_describer`). A learned feature also has `fit` and `encode`; what is learned comes
-    from training rows only, so it can differ from run to run while `extract` need not be repeated.
+    A plug-in's constructor only checks and stores its keyword-only options, because loading a configuration constructs
+    every feature that it names. The options determine the length of the vectors (`dimension`) and the function that
+    describes a block of images (`_describer`). A learned feature also has `fit` and `encode`. It learns only from
+    training rows, so it can differ between runs without repeating `extract`.
     """
 
-    block = 256  # images described at once
+    block = 256  # images per block
     images_per_job: ClassVar[int | None] = 25_000
-    """How many images one job of the pipeline describes, if there are more; None: all, as they are only copied."""
+    """Maximum number of images per job of the pipeline; None: all, because they are only copied."""
+    unchanged: ClassVar[bool] = False
+    """Whether `extract` yields the rows of the array that `reads` names as they are."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
     @property
     def options(self) -> dict[str, Any]:
-        """The constructor's options by name, as they are now."""
+        """The current values of the constructor's options, by name."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     @property
     def reads(self) -> str:
-        """Name of the array of the dataset's content that is described; a group's name if it holds only one."""
+        """Name of the array in the dataset's content to describe; or of a group that contains a single array."""
         return "images"
 
     @property
     def modalities(self) -> dict[str, "Feature"]:
-        """What describes items: this feature, under ``""``, and perhaps another modality, of the database.
+        """The features that describe items: this one, under ``""``, and possibly one for the database's modality.
 
-        The latter is under ``"database/"``. The keys are where a modality's arrays stand in files.
+        The latter is under ``"database/"``. The keys are the prefixes of a modality's arrays in files.
         """
         return {"": self}
 
     @property
     @abstractmethod
     def dimension(self) -> int | None:
-        """Length d of the final vectors; None where only the data can tell."""
+        """Length d of the final vectors; None if it depends on the data."""
 
     def _check(self, images: Sliceable) -> None:
-        """Raise ProtocolError unless this feature can describe what `reads` names."""
+        """Raise ProtocolError if this feature can't describe the array that `reads` names."""
         checks.images(images)
 
     @abstractmethod
     def _describer(self, images: Sliceable) -> Describe:
-        """Return what maps a block of the images to (rows, image of each row), given their shape and dtype."""
+        """Return the function that maps a block of images to (rows, image of each row), given their shape and dtype."""
 
     def extract(
         self, images: Sliceable, progress: Progress | None = None
     ) -> Iterator[tuple[NDArray, NDArray[np.int64]]]:
-        """Describe images block by block, so that no more than one block need be in memory.
+        """Describe images block by block, so that only one block need be in memory.
 
         The values don't depend on the blocks.
 
         Parameters
         ----------
         images : uint8, shape (n, height, width) or (n, height, width, 3)
-            Grey, or red, green, blue; an ndarray, or anything else that gives rows by slices (an HDF5 dataset, a memory
-            map). What `reads` names, so a feature may also take vectors.
+            The array that `reads` names, grey or RGB: an ndarray, or any object that returns rows for slices (an HDF5
+            dataset, a memory map). Some features read vectors instead.
         progress : callable or None
-            Called with the number of images just done, after each block.
+            Called after each block with its number of images.
 
         Yields
         ------
         X : ndarray, shape (n_items, ...)
-            Raw descriptors of one block's items; all blocks have one dtype and width. A block may have no item.
+            Raw descriptors of one block's items; all blocks have the same dtype and width. A block may have no items.
         image : ndarray of int64, shape (n_items,)
-            The image each item is of.
+            The image of each item.
 
         Raises
         ------
         ProtocolError
-            If the images have another shape or dtype, or a descriptor is not finite.
+            If the images have the wrong shape or dtype, or a descriptor is not finite.
         """
         self._check(images)
         describe = self._describer(images)
@@ -113,13 +115,15 @@ class Feature(ABC):
             rows, owner = describe(block)
             bad = owner[~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))]
             if bad.size:
-                raise ProtocolError(f"{self}: row {bad[0] + start} of {self.reads} gives NaN or infinity")
+                raise ProtocolError(
+                    f"{self}: row {bad[0] + start} of {self.reads}: expected finite values, got NaN or infinity."
+                )
             yield rows, owner + start
             if progress is not None:
                 progress(len(block))
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
-        """Return what is learned from the training items' raw descriptors, as named arrays; by default nothing."""
+        """Learn from the training items' raw descriptors and return named arrays; by default, learn nothing."""
         return {}
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:

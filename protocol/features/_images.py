@@ -1,4 +1,4 @@
-"""The channels of images: grey, luma, or red, green and blue."""
+"""Convert images to channels: mean grey, luma, or RGB."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,19 @@ _LUMA = (0.299, 0.587, 0.114)  # of red, green and blue: ITU-R BT.601
 
 
 def channels(images: NDArray[np.uint8], colour: str) -> NDArray[np.float32]:
-    """Return the channels that `colour` names, float32 (n, n_channels, height, width), 0 to 255.
+    """Return the channels given by `colour`: float32, shape (n, n_channels, height, width), 0 to 255.
 
     Parameters
     ----------
     images : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
     colour : {"mean", "luma", "rgb"}
-        One channel, the mean of red, green and blue or 0.299 R + 0.587 G + 0.114 B, and a grey image as it is; or the
-        three of a colour image.
+        One channel, the mean of R, G and B or 0.299 R + 0.587 G + 0.114 B, where grey images are unchanged; or the
+        three channels of colour images.
 
     Raises
     ------
     ProtocolError
-        If "rgb" is wanted of grey images.
+        If `colour` is "rgb" and the images are grey.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From a partition's images to its items: what was extracted from them, read no further than it is asked for."""
+"""Extracted descriptors as files: write them for a dataset, and read those of a partition's items on demand."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from protocol.features._feature import Feature, Sliceable
 def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of the items that come from a partition's images.
 
-    Splits divide images, so that all items of one image (SIFT1M's local descriptors) fall in the same partition.
+    Splits divide images, so all items of an image (such as local descriptors) are in the same partition.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def items_of(images: NDArray[np.int64], image: NDArray[np.int64]) -> NDArray[np.
 
 
 class Rows:
-    """Some rows of an array that is read by slices: read when they are sliced, and few at a time.
+    """Some rows of a sliceable array, which are read on demand, in small blocks.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Rows:
     (3, array([44, 77]))
     """
 
-    block = 4096  # rows read at once
+    block = 4096  # rows per read
 
     def __init__(self, array: Sliceable, rows: NDArray[np.int64]) -> None:
         self._array = array
@@ -77,7 +77,7 @@ class Rows:
 
 
 class Extracted:
-    """What a feature extracted from all images of a dataset. Made by `extracted`.
+    """The raw descriptors that a feature extracted from all images of a dataset. Created by `extracted`.
 
     Parameters
     ----------
@@ -92,41 +92,55 @@ class Extracted:
         self.image = image
 
     def raw(self, images: NDArray[np.int64]) -> Rows:
-        """Return the raw descriptors (n_items, ...) of the items that come from a partition's images, unread."""
+        """Return the raw descriptors (n_items, ...) of a partition's items, to be read on demand."""
         return Rows(self.X, items_of(images, self.image))
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
-        """Return what each of those items has from its image, for example its class label."""
+        """Return, for each of a partition's items, the value of its image, for example the class label."""
         return values[self.image[items_of(images, self.image)]]
 
 
-def extract(file: storage.Writer, feature: Feature, content: str | Path, *, part: int = 0, n_parts: int = 1) -> None:
-    """Write what a feature extracts from the images of a dataset, or from one of several parts of them.
+def extract(
+    file: storage.Writer,
+    feature: Feature,
+    content: str | Path,
+    *,
+    part: int = 0,
+    n_parts: int = 1,
+    by_reference: bool = False,
+) -> None:
+    """Extract a feature from the images of a dataset, or from one of several parts of them, and write the result.
 
     Parameters
     ----------
     file : Writer
-        It gets ``X`` and ``image`` for each modality of the feature, as `extracted` reads them.
+        The output: ``X`` and ``image`` for each modality of the feature, as `extracted` reads them.
     feature : Feature
     content : path
         The dataset's arrays.
     part, n_parts : int
-        Which part of how many; parts have the same number of images, within one.
+        Index and number of parts; parts have the same number of images, within one.
+    by_reference : bool
+        Whether `file` refers to the file that has the vectors, where they stay unchanged, instead of copying them.
     """
     from tqdm import tqdm
 
     for place, modality in feature.modalities.items():
+        span = storage.span(content, modality.reads) if by_reference and modality.unchanged else None
+        if span is not None:
+            file.refer(f"{place}X", span)
         with storage.streamed(content, modality.reads) as images:
             first, last = len(images) * part // n_parts, len(images) * (part + 1) // n_parts
             chosen = Rows(images, np.arange(first, last))
             with tqdm(total=len(chosen), desc=f"{feature}: {modality.reads}", unit="image", disable=None) as bar:
                 for rows, image in modality.extract(chosen, progress=bar.update):
-                    file.append(f"{place}X", rows)
+                    if span is None:
+                        file.append(f"{place}X", rows)
                     file.append(f"{place}image", image + first)
 
 
 def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) -> None:
-    """Write what several jobs extracted from the parts of a dataset, in order: the same as `extract` of the whole."""
+    """Concatenate the outputs of `extract` for all parts of a dataset, which equals its output for the whole."""
     for place in feature.modalities:
         for path in parts:
             with extracted(path, place) as found:
@@ -137,9 +151,10 @@ def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) ->
 
 @contextlib.contextmanager
 def extracted(path: str | Path, modality: str = "") -> Iterator[Extracted]:
-    """Give what was extracted, from the file that holds it, which stays open until the block ends.
+    """Open a file with extracted descriptors until the block ends.
 
-    `modality` is a key of `Feature.modalities`: "database/" is what describes the database, where that is another one.
+    `modality` is a key of `Feature.modalities`: "database/" is the modality of the database if it differs from that of
+    the queries.
 
     Raises
     ------

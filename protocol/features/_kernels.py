@@ -1,7 +1,6 @@
-"""Compiled loops of dense SIFT. Imported inside the function that needs it: numba takes long to load.
+"""Compiled loops of dense SIFT, imported only inside the function that needs them, because numba loads slowly.
 
-Sums may be taken in another order than written, or they would not run on whole vector registers; for that the lengths
-of the loops are constants, too.
+The compiler may reorder sums, which vectorisation requires; for the same reason, the lengths of loops are constants.
 """
 
 from typing import Any
@@ -27,7 +26,7 @@ def share(angle: Any, magnitude: Any, shared: Any) -> None:
         In eighths of a turn, -4 to 4.
     magnitude : ndarray of float32, shape (n, height, width)
     shared : ndarray of float32, shape (n, height, 8, width)
-        Filled.
+        Output.
     """
     n, height, width = angle.shape
     for image in range(n):
@@ -58,7 +57,7 @@ def normalise(cells: Any, descriptors: Any) -> None:
     cells : ndarray of float32, shape (n, grid, 4, 8, grid, 4)
         By the patch's row, the cell's row, orientation, the patch's column, the cell's column.
     descriptors : ndarray of uint8, shape (n, grid * grid, 128)
-        Filled, by cell and orientation; a histogram of zeros stays one.
+        Output, by cell and orientation; a zero histogram gives zeros.
     """
     n, grid = cells.shape[:2]
     histogram = np.empty(LENGTH, dtype=np.float32)

@@ -23,6 +23,7 @@ class OwnVectors(Feature):
 
     block = 4096
     images_per_job = None
+    unchanged = True
 
     def __init__(self, *, name: str | None, n_components: int | None) -> None:
         if name is not None and (not isinstance(name, str) or not name):

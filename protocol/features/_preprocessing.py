@@ -1,4 +1,4 @@
-"""What happens to vectors after extraction: unit length and centring, learned from the training rows only."""
+"""Preprocessing of vectors after extraction: unit length and centring, learned only from the training rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
@@ -16,12 +16,12 @@ _MODEL = "model/"
 
 
 class Preprocessing:
-    """Raw descriptors to float32 vectors: the feature's encoding, then the steps in the order given.
+    """Map raw descriptors to float32 vectors: the feature's encoding, then the steps in the given order.
 
     ``l2`` divides a row by its Euclidean length; a zero row stays zero. ``centre`` subtracts the mean (float64) of the
-    training rows as they are at that point, so ("l2", "centre") centres rows of unit length. ``grand_mean`` subtracts
-    one number, the mean of all values of those rows, so that the mean of a dimension stays where it was relative to the
-    others.
+    training rows after the preceding steps, so ("l2", "centre") centres rows of unit length. ``grand_mean`` subtracts
+    a single number, the mean of all values of those rows, so the means of the dimensions do not change relative to each
+    other.
 
     Examples
     --------
@@ -49,19 +49,19 @@ class Preprocessing:
         ----------
         feature : Feature
         raw_train : ndarray, shape (n_train, ...)
-            Raw descriptors of the training items, as the feature's `extract` gave them.
+            Raw descriptors of the training items, as returned by the feature's `extract`.
         steps : sequence of {"l2", "centre", "grand_mean"}
-            In the order they are done, each at most once and at most one that subtracts a mean; may be empty.
+            In order of application; each at most once, and at most one that subtracts a mean. May be empty.
         seed : int, in [0, 2**32)
-            For the feature's `fit`.
+            Seed of the feature's `fit`.
         block : int, default 4096
-            Items encoded at once.
+            Items encoded at a time.
 
         Raises
         ------
         ProtocolError
-            If a step is unknown or comes twice, two steps subtract a mean, or the vectors are not finite (the rows are
-            counted, the first named).
+            If a step is unknown or repeated, two steps subtract a mean, or vectors are not finite; the message then
+            gives the number of such rows and the first of them.
         """
         _check_steps(steps)
         made = cls(feature, steps, feature.fit(raw_train, seed), None)
@@ -76,12 +76,12 @@ class Preprocessing:
         return made
 
     def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
-        """Return the vectors, float32 (n, d), of raw descriptors (n, ...), of which `block` are read at once.
+        """Return the vectors, float32 (n, d), of raw descriptors (n, ...), which are read in blocks of `block` items.
 
         Raises
         ------
         ProtocolError
-            If a vector is not finite, or not d long, or not as long as the mean.
+            If a vector is not finite, or its length is not d or not that of the mean.
         """
         X = self._encode(raw, block)
         if self.mean is not None and self.mean.shape != X.shape[1:]:
@@ -95,27 +95,27 @@ class Preprocessing:
                 if step == "l2":
                     _to_unit_length(rows)
                 elif self.mean is not None:
-                    rows[:] = rows - self.mean  # in float64, rounded once
+                    rows[:] = rows - self.mean  # in float64, so that it is rounded only once
         return X
 
     def blocks(self, raw: Sliceable, *, block: int = BLOCK) -> Iterator[NDArray[np.float32]]:
-        """Yield the vectors of `transform`, a block of items at a time."""
+        """Yield the vectors of `transform` in blocks of items."""
         for start in range(0, len(raw), block):
             yield self.transform(raw[start : start + block])
 
     def to_arrays(self) -> dict[str, NDArray]:
-        """Return what was learned, as named arrays to keep in a file."""
+        """Return the learned values as named arrays, to store in a file."""
         arrays = {_MODEL + name: values for name, values in self.model.items()}
         return arrays if self.mean is None else arrays | {"mean": self.mean}
 
     @classmethod
     def from_arrays(cls, feature: Feature, steps: Sequence[str], arrays: Mapping[str, NDArray]) -> Self:
-        """Return the preprocessing that `to_arrays` described, for the same feature and steps.
+        """Restore the preprocessing from the result of `to_arrays`, for the same feature and steps.
 
         Raises
         ------
         ProtocolError
-            If a step is unknown or comes twice, two steps subtract a mean, or the mean is missing.
+            If a step is unknown or repeated, two steps subtract a mean, or the mean is missing.
         """
         _check_steps(steps)
         centring = _centring(steps)
@@ -133,7 +133,7 @@ class Preprocessing:
             rows = X[start : start + block]
             encoded = self.feature.encode(raw[start : start + block], self.model)
             if encoded.shape != rows.shape:
-                raise ProtocolError(f"{self.feature}: wanted vectors of shape {rows.shape}, came {encoded.shape}")
+                raise ProtocolError(f"{self.feature}: expected vectors of shape {rows.shape}, got {encoded.shape}.")
             rows[:] = encoded
         return matrix(X, "features")
 
@@ -153,6 +153,6 @@ def _centring(steps: Sequence[str]) -> str | None:
 
 
 def _to_unit_length(X: NDArray[np.float32]) -> None:
-    """Divide each row by its Euclidean length, in place; lengths in float64, so that none overflows or vanishes."""
+    """Divide each row by its Euclidean length, in place; float64 prevents overflow and underflow of lengths."""
     length = np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
     np.divide(X, length[:, None], out=X, where=length[:, None] > 0, casting="same_kind")

@@ -1,10 +1,10 @@
-"""The layout of a SIFT descriptor: the constants that `sift`, `dense_sift`, `bow` and the compiled loops share."""
+"""The layout of a SIFT descriptor: constants shared by `sift`, `dense_sift`, `bow` and the compiled loops."""
 
 CELLS = 4
 """Cells along each side of a patch."""
 ORIENTATIONS = 8
 LENGTH = CELLS**2 * ORIENTATIONS
 CLIP = 0.2
-"""Largest component of the unit vector, which is then scaled again."""
+"""Upper bound on the components of the unit vector, which is rescaled after clipping."""
 STEPS = 512
-"""Integers per unit of a descriptor's component, as in Lowe's code and OpenCV."""
+"""Scale from components to integers, as in Lowe's code and OpenCV."""

@@ -1,4 +1,4 @@
-"""Bag of visual words: which of the vocabulary's gradient patterns an image is made of, and how often."""
+"""Bag of visual words: the frequencies of a learned vocabulary's gradient patterns in an image."""
 
 from collections.abc import Mapping
 
@@ -23,21 +23,22 @@ class BagOfWords(Feature):
     """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
 
     With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
-    ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. Equally near words: the first counts.
+    ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. Of equally near words, the first is
+    counted.
 
     Parameters
     ----------
     n_words : int, at least 1, default 500
-        Size k of the vocabulary, and length of a vector.
+        Size k of the vocabulary, and length of the vectors.
     grid, patch, image_size : int
-        Which descriptors an image has, as for `dense_sift`; by default 5 x 5, of 16 pixels a side in 32 x 32.
+        The grid of descriptors, as for `dense_sift`; by default, 5 x 5 patches of 16 x 16 pixels in 32 x 32 pixels.
     n_sample : int, at least `n_words`, default 50000
-        At most so many training descriptors enter k-means, drawn without replacement.
+        Maximum number of training descriptors for k-means, drawn without replacement.
 
     Notes
     -----
-    Raw descriptors are those of `dense_sift`, uint8 (n, grid^2, 128). Only the vocabulary is learned, and from training
-    images only. Distances are compared as ``x.v - |v|^2 / 2`` in float32.
+    Raw descriptors are those of `dense_sift`, uint8, shape (n, grid^2, 128). Only the vocabulary is learned, from
+    training images. Distances are compared as ``x.v - |v|^2 / 2`` in float32.
 
     References
     ----------
@@ -92,7 +93,7 @@ class BagOfWords(Feature):
         Raises
         ------
         ProtocolError
-            If there are fewer different descriptors than words.
+            If there are fewer distinct descriptors than words.
         """
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -101,13 +102,13 @@ class BagOfWords(Feature):
         if len(descriptors) > self.n_sample:
             chosen = np.random.default_rng(seed).choice(len(descriptors), self.n_sample, replace=False)
             descriptors = descriptors[np.sort(chosen)]
-        different = len(np.unique(descriptors, axis=0))
-        if different < self.n_words:
+        distinct = len(np.unique(descriptors, axis=0))
+        if distinct < self.n_words:
             raise ProtocolError(
-                f"bow: {self.n_words} words need as many different training descriptors, came {different} "
-                f"({len(descriptors)} in all)"
+                f"bow: expected at least {self.n_words} distinct training descriptors, one for each word, got "
+                f"{distinct} ({len(descriptors)} in total)."
             )
-        with threadpool_limits(1):  # sums in another order would move the centres
+        with threadpool_limits(1):  # with more threads, sums are taken in another order and the centres differ
             means = KMeans(self.n_words, n_init=1, max_iter=100, random_state=seed).fit(descriptors.astype(np.float32))
         return {"vocabulary": means.cluster_centers_.astype(np.float32)}
 
@@ -130,7 +131,7 @@ class BagOfWords(Feature):
         half_squares = (vocabulary**2).sum(axis=1) / 2
         counts = np.empty((len(raw), len(vocabulary)), dtype=np.float32)
         for start in range(0, len(raw), self.block):
-            # one product per image, always of the same shape: a near tie can't fall differently in another block
+            # one product of fixed shape per image, so that near ties do not depend on the block
             products = np.asarray(raw[start : start + self.block], dtype=np.float32) @ vocabulary.T
             words = (products - half_squares).argmax(axis=2)
             first = np.arange(len(words))[:, None] * len(vocabulary)

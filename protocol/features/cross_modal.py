@@ -1,4 +1,4 @@
-"""Cross-modal retrieval: queries are described by one of an item's modalities, the database by another."""
+"""Cross-modal retrieval: queries are described by one modality of an item, the database by the other."""
 
 from protocol.features._feature import Feature
 from protocol.features._own_vectors import OwnVectors
@@ -6,24 +6,24 @@ from protocol.registry import FeatureRecord
 
 _SOURCE = "Moran 2016, thesis section 3.2.2; Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval"
 _DEVIATIONS = (
-    "principal components, which the thesis takes of all items, are learned from the training rows; values are rounded "
-    "to float32"
+    "principal components are learned from the training rows (in the thesis: from all items); values are rounded to "
+    "float32"
 )
 
 
 class CrossModal(OwnVectors):
-    """Two of the dataset's own vectors per item, one of queries and one of the database; a subclass says which.
+    """Two of the dataset's own vectors per item, one for queries and one for the database, chosen by the subclass.
 
     Parameters
     ----------
     name : str
-        What the dataset calls the queries' vectors.
+        Name of the queries' vectors in the dataset.
     n_components : int or None, default None
-        How many principal components, of the training rows, stand for them. None: the vectors as they are.
+        Number of principal components, fitted on the training rows, that replace them. None: the unchanged vectors.
     database_name : str
-        What the dataset calls the database's vectors.
+        Name of the database's vectors in the dataset.
     database_n_components : int or None, default None
-        How many principal components stand for these.
+        Number of principal components that replace these.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class CrossModal(OwnVectors):
         super().__init__(name=name, n_components=n_components)
         self.database_name = database_name
         self.database_n_components = database_n_components
-        self.modalities  # noqa: B018 - refuses odd options of the database
+        self.modalities  # noqa: B018 - checks the options for the database
 
     @property
     def modalities(self) -> dict[str, Feature]:
-        """As of `Feature`: of queries, and of the database."""
+        """As for `Feature`: one for queries and one for the database."""
         return {"": self, "database/": OwnVectors(name=self.database_name, n_components=self.database_n_components)}
 
 
 @FeatureRecord("image_to_text", source=_SOURCE, deviations=_DEVIATIONS)
 class ImageToText(CrossModal):
-    """Image to text: queries are vectors of images, the database is vectors of texts, both the dataset's own.
+    """Image to text: queries are image vectors, and the database consists of text vectors, both from the dataset.
 
     Parameters are those of `CrossModal`.
 
@@ -70,7 +70,7 @@ class ImageToText(CrossModal):
 
 @FeatureRecord("text_to_image", source=_SOURCE, deviations=_DEVIATIONS)
 class TextToImage(CrossModal):
-    """Text to image: queries are vectors of texts, the database is vectors of images, both the dataset's own.
+    """Text to image: queries are text vectors, and the database consists of image vectors, both from the dataset.
 
     Parameters are those of `CrossModal`.
 

@@ -1,4 +1,4 @@
-"""Dense SIFT: SIFT descriptors on a regular grid, joined to one vector per image."""
+"""Dense SIFT: SIFT descriptors on a regular grid, concatenated to one vector per image."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,40 +13,40 @@ from protocol.registry import FeatureRecord
     "dense_sift",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; on a grid as "
     "in Lazebnik, Schmid, Ponce 2006, Beyond Bags of Features, CVPR, section 4",
-    deviations="upright patches of one size, wherever they lie; gradients of the image itself, without Gaussian "
+    deviations="upright patches of one size at all positions; gradients of the image itself, without Gaussian "
     "smoothing",
 )
 class DenseSift(Feature):
-    r"""Dense SIFT: the descriptors of grid x grid overlapping square patches of an image, one after the other.
+    r"""Dense SIFT: the concatenated descriptors of grid x grid overlapping square patches of an image.
 
-    A pixel's gradient has the magnitude m and the angle t. In a patch with 4 x 4 cells, each w pixels wide, a pixel
-    lies u = (x - x_0) / w and v = (y - y_0) / w from the centre. It adds to the cell at (a, b), a and b from -1.5 to
-    1.5, and to the orientation o = 0 ... 7
+    Let m and t be the magnitude and the angle of a pixel's gradient. In a patch with 4 x 4 cells, each w pixels wide,
+    the pixel is at u = (x - x_0) / w, v = (y - y_0) / w from the centre. Its contribution to the cell at (a, b), with a
+    and b from -1.5 to 1.5, and to the orientation o = 0 ... 7 is
 
     .. math:: m \; T(u - a) \; T(v - b) \; T(4 t / \pi - o) \; e^{-(u^2 + v^2) / 8}, \quad T(z) = \max(0, 1 - |z|),
 
-    the last difference taken round the circle. The 128 sums are scaled to unit length, clipped at 0.2, scaled again.
+    where the last difference is circular. The 128 sums are scaled to unit length, clipped at 0.2, and rescaled.
 
     Parameters
     ----------
     grid : int, at least 1, default 3
-        Descriptors a side; an image has grid^2, equally spaced, the outer ones at the image's edge.
+        Number of descriptors per side; an image has grid^2, equally spaced, with the outer ones at the image's edge.
     patch : int, at least 4, at most `image_size`, default 16
-        Side in pixels of the square that one descriptor covers; its outer cells reach half a cell further.
+        Side in pixels of the square that a descriptor covers; its outer cells extend half a cell beyond it.
     image_size : int, at least 8, default 32
-        Side in pixels that images are cropped to (their central square) and resized to, bilinearly, in grey (luma).
+        Side in pixels; images are converted to luma, cropped to their central square and resized bilinearly.
 
     Notes
     -----
-    Central differences, edge pixels repeated. Raw descriptors are uint8, 512 times the unit vector, at most 255.
-    Patches run along the rows, in each the cells, in each the orientations: 0 brightens to the right, 2 upwards, as
-    OpenCV's.
+    Gradients are central differences with repeated edge pixels. Raw descriptors are uint8, 512 times the unit vector,
+    at most 255. Patches are ordered row by row, then by cell, then by orientation: 0 is brightening to the right, 2
+    upwards, as in OpenCV.
 
-    OpenCV smooths by 1.6 pixels first, rounds centres to pixels, and leaves out the pixels at the edge. On equal grids
-    of 5 x 5 its descriptors correlate with these by 0.85 (200 images of CIFAR-10) and 0.96 (100 digits), and by 0.999
-    (both) if these are taken from images smoothed as it does.
+    OpenCV smooths by 1.6 pixels first, rounds centres to pixels, and ignores the pixels at the edge. On the same 5 x 5
+    grid, the correlation of its descriptors with these is 0.85 (200 images of CIFAR-10) and 0.96 (100 digits), or 0.999
+    (both) if these are computed from images smoothed in the same way.
 
-    The sums are products of the orientations' gradient images with one small matrix on either side: a row of it holds
+    The sums are products of the orientations' gradient images with a small matrix on either side, whose rows contain
     T(u - a) exp(-u^2 / 8) for one cell of one patch.
 
     References

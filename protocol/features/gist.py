@@ -1,4 +1,4 @@
-"""GIST: how strongly each part of a picture is textured, at each scale and in each orientation."""
+"""GIST: the energy of an image's texture by region, scale and orientation."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,11 +15,11 @@ Step = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 _PREFILTER_BORDER = 5
 _CONTRAST_FLOOR = 0.2
-_NEGLIGIBLE = 1e-6  # a transfer below this is taken for zero
+_NEGLIGIBLE = 1e-6  # smaller values of a transfer function count as zero
 
 
 def _reflected(n: int, border: int) -> NDArray[np.int64]:
-    """Return which of n pixels stands at each place of a line padded by its own mirror image (edge pixel repeated)."""
+    """Return the indices that pad a line of n pixels with its mirror image (edge pixels repeated)."""
     return np.pad(np.arange(n), border, mode="symmetric")
 
 
@@ -37,7 +37,7 @@ def _blurring(n: int, cycles: float) -> NDArray[np.float32]:
 
 
 def _transfers(n: int, orientations: Sequence[int]) -> NDArray[np.float64]:
-    """Return the Gabor transfer functions, scale by scale, (sum of orientations, n, n); by frequency along both."""
+    """Return the Gabor transfer functions, ordered by scale: (sum of orientations, n, n), by frequency on both axes."""
     fy, fx = np.meshgrid(_frequencies(n), _frequencies(n), indexing="ij")
     radius, angle = np.hypot(fx, fy) / n, np.arctan2(fy, fx)
     bank = []
@@ -51,13 +51,13 @@ def _transfers(n: int, orientations: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _support(transfer: NDArray) -> tuple[slice, slice]:
-    """Return the smallest box that holds every transfer that matters."""
+    """Return the smallest box that contains all non-negligible values of a transfer function."""
     rows, columns = (np.flatnonzero((transfer > _NEGLIGIBLE).any(axis=axis)) for axis in (1, 0))
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
 
 def _averaging(n: int, grid: int) -> NDArray[np.float32]:
-    """Return the matrix (grid, n) that averages n pixels in `grid` runs as equal as whole pixels allow."""
+    """Return the matrix (grid, n) that averages n pixels in `grid` runs of equal length, within one pixel."""
     edges = np.linspace(0, n, grid + 1).astype(int)
     pixel = np.arange(n)
     inside = (pixel >= edges[:-1, None]) & (pixel < edges[1:, None])
@@ -74,46 +74,48 @@ def _averaging(n: int, grid: int) -> NDArray[np.float32]:
 class Gist(Feature):
     r"""GIST: mean magnitude of Gabor filter responses in a coarse grid over a contrast-normalised image.
 
-    The image is stretched to 0...255 and its local contrast evened out: with L = log(1 + I) and a Gaussian low-pass g,
-    P = (L - g*L) / (0.2 + sqrt(g*(L - g*L)^2)). A filter of scale s and orientation o has the transfer function
+    The image is stretched to 0...255 and its local contrast is normalised: with L = log(1 + I) and a Gaussian low-pass
+    g, P = (L - g*L) / (0.2 + sqrt(g*(L - g*L)^2)). A filter of scale s and orientation o has the transfer function
 
     .. math:: G(f, t) = \exp(-3.5 (f / (0.3 / 1.85^s) - 1)^2 - 2 \pi (16 n_o^2 / 32^2) (t + \pi o / n_o)^2),
 
-    f in cycles per pixel, t the angle of the frequency in [-pi, pi]. A component is the mean of abs(P filtered by G) in
-    one cell of the grid.
+    with f in cycles per pixel and t the angle of the frequency in [-pi, pi]. A component is the mean of abs(P filtered
+    by G) in one cell of the grid.
 
     Parameters
     ----------
     image_size : int, even, at least `grid`, default 32
-        Side in pixels; images of another size are cropped to their central square and resized bilinearly to it (8 x 8
-        digits are enlarged).
+        Side in pixels; images of another size are cropped to their central square and resized bilinearly (8 x 8 digits
+        are enlarged).
     border : int, at least 0, default 32
-        Pixels of mirror image added on each side before the filters, against the wrap-around of the Fourier transform.
+        Pixels of mirror image added on each side before filtering, against the wrap-around of the Fourier transform.
     scales : int, at least 1, default 4
-        From fine to coarse, each 1.85 times coarser than the one before; the finest lies at 0.3 cycles per pixel.
+        Number of scales, from fine to coarse, each 1.85 times coarser than the one before; the finest is at 0.3 cycles
+        per pixel.
     orientations : int or list of int, each at least 1, default 8
-        At every scale, or at each: ``[8, 8, 4]`` with three scales is the 320 components of tiny images, 960 in colour.
+        Number of orientations, for all scales or for each: ``[8, 8, 4]`` with three scales gives the 320 components of
+        Tiny Images, 960 in colour.
     grid : int, at least 1, default 4
-        Cells a side.
+        Cells per side.
     contrast_cycles : float, above 0, default 4.0
-        Frequency in cycles per (padded) image at which the contrast low-pass is down to one half.
+        Frequency in cycles per (padded) image at which the low-pass for contrast normalisation falls to one half.
     colour : {"mean", "luma", "rgb"}, default "mean"
-        Grey as the mean of the three channels (as LMgist) or as 0.299 R + 0.587 G + 0.114 B; or red, green and blue
-        described one by one, their vectors joined: three times as long, for colour images only.
+        Grey as the mean of the three channels (as in LMgist) or as 0.299 R + 0.587 G + 0.114 B; or a vector for each of
+        R, G and B, concatenated: three times as long, for colour images only.
 
     Notes
     -----
-    Components are ordered as LMgist orders them: scale, orientation, then the cells down the columns. Orientation 0
-    answers to vertical stripes. On square images of `image_size` pixels nothing but rounding and the gains taken for
-    zero sets them apart from LMgist's formulas, 1e-4 relative; other images also differ by their resizing. In colour,
-    which LMgist averages away, each channel is stretched and evened out by itself.
+    Components are ordered as in LMgist: by scale, by orientation, then by cell, column by column. Orientation 0
+    responds to vertical stripes. On square images of `image_size` pixels, they differ from LMgist's formulas only by
+    rounding and by the negligible gains, 1e-4 relative; on other images, also by the resizing. In colour, which LMgist
+    averages away, each channel is stretched and normalised separately.
 
-    Every step but log, division and magnitude is linear along rows and along columns, so it is a product with a small
-    matrix on either side. Padding and the Fourier transform make one such matrix, the inverse transform and the crop
-    another, and only the box of frequencies that a filter lets through takes part, about a quarter of them. At 32 x 32
-    pixels that is 2 to 3 times as fast as the inverse fast Fourier transforms of the padded responses alone; only from
-    about 256 x 256 on would those be faster. Each image goes through products of the same shape whatever its block, so
-    a value does not depend on its neighbours.
+    Every step except log, division and magnitude is linear along rows and along columns, so it is a product with a
+    small matrix on either side. Padding and the Fourier transform are one such matrix, the inverse transform and the
+    crop another, and only the box of frequencies that pass a filter takes part, about a quarter of all. At 32 x 32
+    pixels, this is 2 to 3 times as fast as the inverse fast Fourier transforms of the padded responses alone; those
+    would only be faster from about 256 x 256 pixels on. For every image, the products have the same shape, whatever the
+    block, so a value does not depend on the other images.
 
     References
     ----------
@@ -131,7 +133,7 @@ class Gist(Feature):
     (0, 0)
     """
 
-    block = 16  # fastest for 32 x 32 images: more of them overflow the cache
+    block = 16  # fastest for 32 x 32 images: larger blocks overflow the cache
 
     def __init__(
         self,
@@ -166,7 +168,7 @@ class Gist(Feature):
 
     @property
     def _orientations(self) -> Sequence[int]:
-        """How many at each scale."""
+        """Number of orientations at each scale."""
         return self.orientations if isinstance(self.orientations, Sequence) else [self.orientations] * self.scales
 
     @property
@@ -184,7 +186,7 @@ class Gist(Feature):
         return one_each(describe)
 
     def _contrast(self) -> Step:
-        """Return what maps channels (n, size, size) to P of the class's docstring."""
+        """Return a function that maps channels (n, size, size) to P (see the class)."""
         size, border = self.image_size, _PREFILTER_BORDER
         blur = _blurring(size + 2 * border, self.contrast_cycles)
         place = _reflected(size, border)
@@ -200,7 +202,7 @@ class Gist(Feature):
         return evened
 
     def _filters(self) -> Step:
-        """Return what maps images (n, size, size) to vectors (n, d)."""
+        """Return a function that maps images (n, size, size) to vectors (n, d)."""
         size, n = self.image_size, self.image_size + 2 * self.border
         wave = np.exp(2j * np.pi * np.outer(np.arange(n), _frequencies(n)) / n)
         mirror = np.eye(size)[_reflected(size, self.border)]
@@ -211,7 +213,7 @@ class Gist(Feature):
         for transfer in _transfers(n, self._orientations):
             rows, columns = _support(transfer)
             left, right = np.ascontiguousarray(to_image[:, rows]), np.ascontiguousarray(to_image[:, columns].T)
-            # Numpy would make complex numbers of the gains, so they multiply real and imaginary parts, side by side.
+            # Gains multiply interleaved real and imaginary parts, because NumPy would convert them to complex numbers.
             parts = slice(2 * columns.start, 2 * columns.stop)
             bank.append((rows, parts, transfer[rows, columns].astype(np.float32).repeat(2, axis=1), left, right))
 

@@ -1,4 +1,4 @@
-"""Pixels: an image's values as they are, for baselines and for methods that learn their own features."""
+"""Pixels: the unchanged values of an image, for baselines and for methods that learn their own features."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,23 @@ from protocol.registry import FeatureRecord
 @FeatureRecord(
     "pixels",
     source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
-    deviations="values are not normalised: preprocessing steps do that",
+    deviations="values are not normalised; use preprocessing steps for that",
 )
 class Pixels(Feature):
-    """Pixels: the values of an image, 0 to 255, row by row, the channels of a pixel side by side.
+    """Pixels: the values of an image, 0 to 255, row by row, with interleaved channels.
 
     Parameters
     ----------
     image_size : int, at least 1, or None, default None
-        Side in pixels that images are cropped to (their central square) and resized to, bilinearly. None: as they are.
+        Side in pixels; images are cropped to their central square and resized bilinearly. None: unchanged images.
     colour : {"mean", "luma", "rgb"} or None, default None
-        Grey as the mean of the channels or as 0.299 R + 0.587 G + 0.114 B; or the channels of colour images. None: grey
-        where the images are grey, else their channels.
+        Grey as the mean of the channels or as 0.299 R + 0.587 G + 0.114 B; or the channels of colour images. None: all
+        channels that the images have.
 
     Notes
     -----
-    Raw values are uint8 where nothing is computed, else float32. With either option None, only the data tell the length
-    of a vector.
+    Raw values are uint8 if nothing is computed, otherwise float32. If either option is None, the length of a vector
+    depends on the data.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Pixels(Feature):
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector: image_size^2 times the channels; None where an option is."""
+        """Length of a vector: image_size^2 times the number of channels; None if an option is None."""
         if self.image_size is None or self.colour is None:
             return None
         return self.image_size**2 * (3 if self.colour == "rgb" else 1)

@@ -1,4 +1,4 @@
-"""SIFT: histograms of gradient orientations around a point, through OpenCV."""
+"""SIFT: histograms of gradient orientations around a point, computed by OpenCV."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from protocol.features._sift_layout import LENGTH
 from protocol.formats.images import squares
 from protocol.registry import FeatureRecord
 
-_SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a side
+_SIDE_PER_SIZE = 6  # a side of OpenCV's descriptor has 4 cells of 1.5 keypoint sizes
 
 
 @FeatureRecord(
@@ -21,22 +21,22 @@ _SIDE_PER_SIZE = 6  # OpenCV's descriptor has 4 cells of 1.5 keypoint sizes a si
     "image) and computes gradients at OpenCV's base blur of 1.6 pixels, not at the keypoint's own scale",
 )
 class Sift(Feature):
-    """SIFT: 128 counts, 4 x 4 cells of 8 gradient orientations, for a whole image or for each detected keypoint.
+    """SIFT: histograms of 8 gradient orientations in 4 x 4 cells, for a whole image or for each detected keypoint.
 
     Parameters
     ----------
     items : {"image", "local"}, default "image"
-        ``image``: one upright descriptor of the whole picture. ``local``: one per keypoint that Lowe's detector finds,
-        turned and scaled with it, as in SIFT1M; then an item is a keypoint, an image may have any number of items, and
-        a flat one has none.
+        ``image``: one upright descriptor of the whole image. ``local``: one for each keypoint that Lowe's detector
+        finds, with its orientation and scale, as in SIFT1M. An item is then a keypoint; an image may have any number of
+        items, and a flat one has none.
     image_size : int, at least 16, default 64
-        Side in pixels that images are cropped to (their central square) and resized to, bilinearly, in grey (luma). The
-        base blur of 1.6 pixels would wipe out most of an 8 x 8 or 32 x 32 image.
+        Side in pixels; images are converted to luma, cropped to their central square and resized bilinearly. OpenCV's
+        base blur of 1.6 pixels would remove most detail of an 8 x 8 or 32 x 32 image.
 
     Notes
     -----
-    Raw descriptors are uint8: OpenCV rounds to whole numbers 0 to 255 (512 times the clipped, normalised vector). The
-    keypoints of ``local`` come in the order of OpenCV's detector.
+    Raw descriptors are uint8: OpenCV rounds 512 times the clipped, normalised vector to integers from 0 to 255. The
+    keypoints of ``local`` are in the order of OpenCV's detector.
 
     References
     ----------

@@ -1,1 +1,1 @@
-"""File formats: what others' files hold, read without believing them; nothing in them is ever run or unpickled."""
+"""Readers for untrusted files in several formats. They verify headers and never execute or unpickle content."""

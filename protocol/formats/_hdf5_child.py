@@ -1,10 +1,10 @@
-"""The process that opens HDF5 files of others: HDF5 may crash, or never return, on a damaged file.
+"""Script of the process that reads untrusted HDF5 files, because HDF5 may crash or hang on a damaged file.
 
-Run as a script by `protocol.formats.hdf5`; it imports NumPy and h5py only. Each line of the standard input is a request
-as JSON: ``path``, ``key`` (or null), ``limit`` (bytes of the array) and ``data`` (whether to send the numbers). The
-reply is a line of JSON: ``shape`` and ``dtype``; or ``keys``, those that the file has, if the request names none of
-them; or ``error``. Numbers follow as blocks, each after its length as int64; a negative length announces a line with
-an ``error``.
+`protocol.formats.hdf5` runs it; it imports only NumPy and h5py. Each line of the standard input is a request as JSON:
+``path``, ``key`` (or null), ``limit`` (maximum size of the array in bytes) and ``data`` (whether to send the numbers).
+The reply is a line of JSON with ``shape`` and ``dtype``; or with ``keys``, the keys in the file, if the requested key
+is not one of them; or with ``error``. The numbers follow in blocks, each preceded by its length as int64; a negative
+length announces a line with an ``error``.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK_BYTES = 32 << 20
-_MEMORY = 3  # times the limit of an array: a chunk of it may be packed, unpacked and copied
+_MEMORY = 3  # times the limit of an array: a chunk may be in memory compressed, decompressed and as a copy
 _MOST_KEYS = 1000
 
 
 class RefusedError(Exception):
-    """A file, or a dataset in it, that is not read; the message says what was expected and what it is instead."""
+    """The file, or a dataset in it, is refused; the message states the expected and the actual content."""
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def _line(out: IO[bytes], **values: Any) -> None:
 
 
 def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
-    """Return the dataset that a key names, or the only one; the names of all datasets if there is no such one."""
+    """Return the dataset with the given key, or the only one; if there is none, the names of all datasets."""
     if key is None:
         names, links = _names(file)
         if not names and links:
@@ -92,7 +92,7 @@ def _dataset(file: h5py.File, key: str | None) -> h5py.Dataset | list[str]:
 
 
 def _names(file: h5py.File) -> tuple[list[str], list[str]]:
-    """Return the names of the datasets, each once, and what else the file links to."""
+    """Return the names of the datasets, each once, and the links in the file."""
     names: list[str] = []
     links: list[str] = []
     groups, seen = [("", file["/"])], {_address(file["/"])}
@@ -126,7 +126,7 @@ def _link(name: str, link: h5py.SoftLink | h5py.ExternalLink) -> str:
 
 
 def _check(dataset: h5py.Dataset, limit: int) -> None:
-    """Refuse a dataset that is no array of numbers, or whose numbers are not all in its own file."""
+    """Refuse a dataset that is not an array of numbers, or whose numbers are not all in its own file."""
     if dataset.dtype.kind not in "biuf":
         raise RefusedError(f"expected an array of numbers, got dtype {dataset.dtype}.")
     if dataset.shape is None or not dataset.size:
@@ -139,7 +139,7 @@ def _check(dataset: h5py.Dataset, limit: int) -> None:
     chunk = prod(dataset.chunks or ()) * dataset.dtype.itemsize
     if max(n_bytes, chunk) > limit:
         raise RefusedError(
-            f"expected at most {limit / 2**30:.3g} GiB unpacked, got {max(n_bytes, chunk) / 2**30:.3g} GiB. "
+            f"expected at most {limit / 2**30:.3g} GiB uncompressed, got {max(n_bytes, chunk) / 2**30:.3g} GiB. "
             "Save a larger array as .npy."
         )
     if not _is_written(dataset):
@@ -154,7 +154,7 @@ def _is_written(dataset: h5py.Dataset) -> bool:
 
 
 def _blocks(dataset: h5py.Dataset) -> Iterator[NDArray]:
-    """Yield the numbers in order, some megabytes at a time, but never a part of a row of chunks."""
+    """Yield the numbers in order, in blocks of some megabytes that contain complete rows of chunks."""
     if not dataset.shape:
         yield np.asarray(dataset[()])
         return
@@ -167,8 +167,8 @@ def _blocks(dataset: h5py.Dataset) -> Iterator[NDArray]:
 
 
 def _limit_memory(n_bytes: int) -> None:
-    """Let a file that makes HDF5 ask for absurd amounts of memory fail here, and not take the machine's memory."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on every system
+    """Limit the memory of this process, because a damaged file can make HDF5 allocate absurd amounts."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # not available on every system
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -179,4 +179,4 @@ def _limit_memory(n_bytes: int) -> None:
 if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
         main()
-    os._exit(0)  # what HDF5 does at its end may crash after a damaged file, when everything has been sent
+    os._exit(0)  # skip HDF5's cleanup, which may crash after a damaged file; everything has been sent

@@ -1,7 +1,7 @@
-"""Named members of tar and zip archives, read as they stream by: nothing is extracted, so nothing can land elsewhere.
+"""Read selected members of untrusted tar and zip archives as streams, without extracting files to disk.
 
-An archive may come from anywhere. A member is read if it is a plain file that stays inside the archive's folder; what
-it unpacks to is held against a limit, as is the whole archive: a few kilobytes can unpack to terabytes.
+A member is read only if it is a regular file inside the archive's folder. The decompressed sizes of a member and of the
+whole archive are limited, because a few kilobytes can decompress to terabytes.
 """
 
 import contextlib
@@ -16,10 +16,10 @@ from typing import IO, Any
 from protocol.checks import ProtocolError
 
 MEMBER_LIMIT = 1 << 30
-"""Bytes that one member may unpack to."""
+"""Maximum decompressed size of one member, in bytes."""
 
 LIMIT = 4 << 30
-"""Bytes that an archive, or what is read of it, may unpack to."""
+"""Maximum decompressed size of an archive, or of the part that is read, in bytes."""
 
 _DAMAGE = (
     tarfile.TarError,
@@ -36,10 +36,10 @@ _CHUNK_BYTES = 1 << 20
 def members(
     path: str | Path, names: Iterable[str], *, limit: int = MEMBER_LIMIT
 ) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
-    """Give an iterator over members of an archive, in the archive's order, each with a stream of its bytes.
+    """Open an archive and return an iterator over some of its members, in their order: each name and a stream.
 
-    A stream is to be read before the next one is asked for. Checksums are checked to the archive's end, so what was
-    read is whole once the block has ended without an error.
+    Each stream must be read before the next one is requested. Checksums are verified to the end of the archive, so the
+    content is complete if the block ends without an error.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def members(
     names : iterable of str
         Paths of the members inside the archive, or the ends of their paths: ``b/c.txt`` is found as ``a/b/c.txt``.
     limit : int, default=MEMBER_LIMIT
-        Bytes that one of them may unpack to.
+        Maximum decompressed size of each member, in bytes.
 
     Raises
     ------
     ProtocolError
-        If the archive is missing, damaged or cut short; lacks a member or has it twice; a member is a link or leaves
-        the archive's folder; or more comes out than the limits say. All errors in the block that come from reading a
-        damaged archive are told so, in one line.
+        If the archive is missing, damaged or truncated; a member is missing, duplicated, a link or outside the
+        archive's folder; or a size limit is exceeded. All errors that a damaged archive causes in the block are
+        converted to this one.
 
     Examples
     --------
@@ -69,85 +69,86 @@ def members(
     """
     path = Path(path)
     if not path.is_file():
-        raise ProtocolError(f"{path}: no such file; wanted an archive")
-    wanted = _Wanted(path, names, limit)
+        raise ProtocolError(f"{path}: expected an archive, got no such file.")
+    selection = _Selection(path, names, limit)
     try:
-        with contextlib.closing((_zip if path.suffix == ".zip" else _tar)(path, wanted)) as found:
+        with contextlib.closing((_zip if path.suffix == ".zip" else _tar)(path, selection)) as found:
             yield found
-            for _ in found:  # to the archive's end, where its checksum is
+            for _ in found:  # read to the end, where the checksum is
                 pass
     except _DAMAGE as error:
         raise ProtocolError(
-            f"{path}: wanted a whole {path.suffix.lstrip('.')} archive, but it is cut short or damaged ({error}); "
-            "fetch it again"
+            f"{path}: expected a complete {path.suffix.lstrip('.')} archive, got a truncated or damaged one ({error}). "
+            "Download it again."
         ) from error
-    if wanted.missing:
-        raise ProtocolError(f"{path}: the archive lacks {', '.join(sorted(wanted.missing))}")
+    if selection.missing:
+        raise ProtocolError(f"{path}: expected {', '.join(sorted(selection.missing))} in the archive, got none.")
 
 
-class _Wanted:
-    """The members that are asked for, and what they and the archive may be."""
+class _Selection:
+    """The members to read, and the checks that they must pass."""
 
     def __init__(self, path: Path, names: Iterable[str], limit: int) -> None:
         self._path, self._names, self._limit = path, tuple(names), limit
         self.missing = set(self._names)
 
     def name_of(self, member: str, size: int, *, plain: bool) -> str | None:
-        """Return the name under which a member is asked for, or None; refuse one that is not to be read."""
+        """Return the requested name of a member, or None if it was not requested; refuse members that are unsafe."""
         name = next((name for name in self._names if member == name or member.endswith(f"/{name}")), None)
         if name is None:
             return None
         if not plain:
-            raise ProtocolError(f"{self._path}: {member}: wanted a plain file, came a link or a folder")
+            raise ProtocolError(f"{self._path}: {member}: expected a regular file, got a link or a folder.")
         if PurePosixPath(member).is_absolute() or ".." in PurePosixPath(member).parts:
-            raise ProtocolError(f"{self._path}: {member}: wanted a path inside the archive's folder")
+            raise ProtocolError(f"{self._path}: expected paths inside the archive's folder, got {member}.")
         if name not in self.missing:
-            raise ProtocolError(f"{self._path}: {member}: the archive has {name} twice")
-        self.check(size, self._limit, f"{member} unpacks to")
+            raise ProtocolError(f"{self._path}: expected {name} once, got it again as {member}.")
+        _check_size(f"{self._path}: {member}", size, self._limit)
         self.missing.remove(name)
         return name
 
-    def check(self, size: int, limit: int, what: str) -> None:
-        if size > limit:
-            raise ProtocolError(f"{self._path}: {what} {size:,} bytes or more; wanted at most {limit:,}")
+
+def _check_size(where: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise ProtocolError(f"{where}: expected at most {limit:,} bytes uncompressed, got {size:,} or more.")
 
 
 class _Counted:
-    """A stream that counts what is read of it, and refuses to give more than an archive may unpack to."""
+    """A stream that counts the bytes read and refuses to exceed the limit of an archive."""
 
-    def __init__(self, stream: Any, wanted: _Wanted) -> None:
-        self._stream, self._wanted, self._n_read = stream, wanted, 0
+    def __init__(self, stream: Any, path: Path) -> None:
+        self._stream, self._path, self._n_read = stream, path, 0
 
     def read(self, size: int = -1) -> bytes:
         content = self._stream.read(size)
         self._n_read += len(content)
-        self._wanted.check(self._n_read, LIMIT, "the archive unpacks to")
+        _check_size(str(self._path), self._n_read, LIMIT)
         return content
 
 
-def _tar(path: Path, wanted: _Wanted) -> Generator[tuple[str, IO[bytes]]]:
+def _tar(path: Path, selection: _Selection) -> Generator[tuple[str, IO[bytes]]]:
     with (gzip.open if path.suffix in (".gz", ".tgz") else open)(path, "rb") as plain:
-        stream: Any = _Counted(plain, wanted)
+        stream: Any = _Counted(plain, path)
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for member in archive:
-                name = wanted.name_of(member.name, member.size, plain=member.isreg())
+                name = selection.name_of(member.name, member.size, plain=member.isreg())
                 file = None if name is None else archive.extractfile(member)
                 if name is not None and file is not None:
                     yield name, file
-        while stream.read(_CHUNK_BYTES):  # up to gzip's checksum, which tells of a damaged byte
+        while stream.read(_CHUNK_BYTES):  # up to gzip's checksum, which detects damaged bytes
             pass
 
 
-def _zip(path: Path, wanted: _Wanted) -> Generator[tuple[str, IO[bytes]]]:
+def _zip(path: Path, selection: _Selection) -> Generator[tuple[str, IO[bytes]]]:
     n_bytes = 0
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
-            plain = not member.is_dir() and (member.external_attr >> 28) in (0, 8)  # Unix's kind of file: none, regular
-            name = wanted.name_of(member.filename, member.file_size, plain=plain)
+            plain = not member.is_dir() and (member.external_attr >> 28) in (0, 8)  # Unix file type: none, regular
+            name = selection.name_of(member.filename, member.file_size, plain=plain)
             if name is None:
                 continue
             n_bytes += member.file_size
-            wanted.check(n_bytes, LIMIT, "the archive unpacks to")
+            _check_size(str(path), n_bytes, LIMIT)
             with archive.open(member) as stream:
                 yield name, stream
                 while stream.read(_CHUNK_BYTES):  # up to the member's checksum

@@ -1,7 +1,7 @@
-"""Arrays from a user's files: refused if they are not what they declare, and nothing in them is ever run.
+"""Read arrays from untrusted files of users in several formats, without executing anything in them.
 
-A file may come from anywhere. So nothing is unpickled, HDF5 is read by another process, and the declared size is
-compared with a limit and with the file before any memory is allocated: a few kilobytes can unpack to terabytes.
+Nothing is unpickled, HDF5 is read by another process, and the declared size is compared with a limit and with the file
+before any memory is allocated, because a few kilobytes can decompress to terabytes.
 """
 
 import contextlib
@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from protocol.checks import ProtocolError
+from protocol.external import Span
 from protocol.formats import big_ann, fvecs, hdf5, matlab, text
 
 LIMIT = 4 << 30
-"""Bytes that a packed array may unpack to; larger ones are for ``.npy``, which can't grow on reading."""
+"""Maximum decompressed size of an array in bytes; larger ones must be ``.npy``, which is not compressed."""
 
 _LARGEST_INTEGER = 2**53
 _MOST_KEYS = 20
-_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # where MATLAB has HDF5 start, and with what
+_USER_BLOCK, _HDF5 = 512, b"\x89HDF"  # offset and magic number of HDF5 in a .mat file
 _WITH_KEY = re.compile(r"(.+?\.(?:npz|h5|hdf5|mat)):(.+)", re.IGNORECASE)
 
 
@@ -40,28 +41,28 @@ def read_array(file: str | Path) -> NDArray:
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
         ``F.tsv``, ``F.txt``, ``F.fbin`` and its like (`protocol.formats.big_ann`), or ``F.fvecs``, ``F.ivecs`` and
-        ``F.bvecs``. The key may be left out where the file holds one array only.
-        Text has a row a line, its numbers between commas, semicolons or blanks.
+        ``F.bvecs``. The key may be omitted if the file contains a single array.
+        Text has one row per line, with numbers separated by commas, semicolons or blanks.
 
     Returns
     -------
     ndarray
-        Not empty; from text a matrix, int64 where every number is whole and float64 otherwise.
+        Not empty. From text a matrix: int64 if every number is an integer, otherwise float64.
 
     Raises
     ------
     ProtocolError
-        If there is no such file or key (the known ones are listed), the file is damaged, larger than `LIMIT` once
-        unpacked, or holds something other than an array of numbers. The message names the file.
+        If the file or key does not exist (the message lists the existing keys), or the file is damaged, larger than
+        `LIMIT` when decompressed, or not an array of numbers. The message names the file.
     """
     path, key = path_and_key(file)
     return _numbers(_reader(path)(path, key), file)
 
 
 def read_labels(file: str | Path) -> NDArray:
-    """Read class labels: an array of numbers as `map_array`, or strings.
+    """Read class labels: an array of numbers, as by `map_array`, or strings.
 
-    Strings come from ``F.npy``, ``F.npz:key`` and text with a label a line, which may be quoted as in CSV.
+    Strings are read from ``F.npy``, ``F.npz:key`` and text with one label per line, which may be quoted as in CSV.
 
     Raises
     ------
@@ -80,11 +81,13 @@ def read_labels(file: str | Path) -> NDArray:
 
 
 def _strings(array: NDArray, file: str | Path) -> NDArray:
-    """Return strings, or raise ProtocolError if they hold a character that does not exist, which NumPy lets pass."""
+    """Return strings, or raise ProtocolError for code points that don't exist, which NumPy does not check."""
     if array.dtype.kind == "U":
         points = np.ascontiguousarray(array).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if points.size and points.max() > sys.maxunicode:
-            raise ProtocolError(f"{file}: expected strings, got a character U+{points.max():X}, which does not exist.")
+            raise ProtocolError(
+                f"{file}: expected strings, got the code point U+{points.max():X}, which does not exist."
+            )
     return array
 
 
@@ -94,13 +97,13 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
     Returns
     -------
     arrays : dict of str to ndarray
-        ``indptr`` and ``indices``, and ``data`` where the file has it.
+        ``indptr`` and ``indices``, and ``data`` if the file has it.
     shape : tuple of int
 
     Raises
     ------
     ProtocolError
-        As `read_array`; if ``indptr``, ``indices`` or ``shape`` is missing, or the format is another one.
+        As `read_array`; if ``indptr``, ``indices`` or ``shape`` is missing, or the format is not CSR.
     """
     path = _existing(Path(file))
     with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
@@ -121,12 +124,12 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
 
 
 def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
-    """Read lists of database positions from text, a query a line; an empty line is a query without neighbours.
+    """Read lists of database positions from text, one line per query; an empty line is a query without neighbours.
 
     Raises
     ------
     ProtocolError
-        If there is no such file, it is empty, or a line holds something else than whole numbers.
+        If the file does not exist or is empty, or a line contains anything but integers.
     """
     path = _existing(Path(file))
     lists = []
@@ -142,16 +145,16 @@ def read_lists(file: str | Path) -> list[NDArray[np.int64]]:
 
 
 def map_array(file: str | Path) -> NDArray:
-    """Read an array of numbers as `read_array`, but leave it on the disk until it is looked at, if it can be mapped.
+    """Read an array of numbers as by `read_array`, memory-mapped if possible.
 
-    The formats that can are ``.npy``, ``.fbin`` and its like, and ``.fvecs`` and its like.
+    ``.npy``, ``.fbin`` and related formats, and ``.fvecs`` and related formats can be mapped.
     """
     path, key = path_and_key(file)
     return _numbers(_mapped(path, key), file)
 
 
 def _mapped(path: Path, key: str | None) -> NDArray:
-    """Return an array in a file, mapped if it can be."""
+    """Return an array in a file, mapped if possible."""
     suffix = path.suffix.lower()
     if suffix in big_ann.TYPES:
         with _reading(_existing(path), f"vectors of {suffix}"):
@@ -168,13 +171,26 @@ def _mapped(path: Path, key: str | None) -> NDArray:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
+def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
+    """Return where a file has the array that `map_array` returned, to be read as `values`; None if not as it is.
+
+    As it is means that its rows follow one another and its numbers are integers or floats of at most eight bytes.
+    """
+    mapped = array.base
+    if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
+        return None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return None
+    return Span(path_of(file), mapped.offset, array.shape, array.dtype, values)
+
+
 def array_shape(file: str | Path) -> tuple[int, ...] | None:
     """Return the shape of an array from the header of its file, or None for formats without one (text and ``.mat``).
 
     Raises
     ------
     ProtocolError
-        If there is no such file or key, or the file is damaged.
+        If the file or key does not exist, or the file is damaged.
     """
     path, key = path_and_key(file)
     match path.suffix.lower():
@@ -199,32 +215,32 @@ def array_shape(file: str | Path) -> tuple[int, ...] | None:
 
 
 def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
-    """Read a matrix of whole numbers from text, blanks between, whatever the file's extension.
+    """Read a matrix of integers, separated by blanks, from a text file with any extension.
 
     Parameters
     ----------
     file : str or Path
     dtype : integer dtype
-        Of the result, and of what is in memory while it is read.
+        dtype of the result, which is also used while reading.
 
     Raises
     ------
     ProtocolError
-        If there is no such file, or it holds something else than whole numbers in the range of `dtype`.
+        If the file does not exist, or contains anything but integers in the range of `dtype`.
     """
     path = _existing(Path(file))
-    with _reading(path, f"whole numbers of {np.dtype(dtype)} as text"):
+    with _reading(path, f"integers of {np.dtype(dtype)} as text"):
         return np.loadtxt(path, dtype=dtype, comments=None, ndmin=2)
 
 
 def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
-    """Return integers as int64, also if they are stored as floats, as in MATLAB.
+    """Return integers as int64, even if they are stored as floats, as in MATLAB.
 
     Raises
     ------
     ProtocolError
-        If one is not an integer, or so large that its float type may have rounded it: above 2,047 as float16, or
-        16,777,215 as float32, neighbouring integers become equal.
+        If a number is not an integer, or is so large that its float type may have rounded it: neighbouring integers
+        become equal above 2,047 in float16 and above 16,777,215 in float32.
     """
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # a signalling NaN
@@ -235,14 +251,14 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():
             raise ProtocolError(
-                f"{name}: expected integers up to {exact - 1:,}, since {array.dtype} merges larger ones by rounding, "
+                f"{name}: expected integers up to {exact - 1:,}, because {array.dtype} rounds larger ones, "
                 f"got {float(array[rounded][0])}. Pass them with an integer dtype."
             )
     return array.astype(np.int64)
 
 
 def path_of(file: str | Path) -> Path:
-    """Return the path of the file in ``F.npz:key`` or the like."""
+    """Return the path of the file, without the key, in ``F.npz:key`` or similar."""
     return path_and_key(file)[0]
 
 
@@ -254,7 +270,7 @@ def npz_keys(file: str | Path) -> list[str]:
 
 
 def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
-    """Return which numbers are integers, and small enough for a float64 to distinguish them from their neighbours."""
+    """Return which numbers are integers, and small enough to be represented exactly by float64."""
     wide = numbers.astype(np.promote_types(numbers.dtype, np.float64), copy=False)
     return (np.abs(wide) < _LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
@@ -270,7 +286,7 @@ def _numbers(array: NDArray, file: str | Path) -> NDArray:
 
 
 def path_and_key(file: str | Path) -> tuple[Path, str | None]:
-    """Return a file's path and, where one is given, the key of an array in it, as in ``F.npz:key``."""
+    """Return a file's path and, if given, the key of an array in it, as in ``F.npz:key``."""
     parts = _WITH_KEY.fullmatch(str(file))
     return (Path(parts[1]), parts[2]) if parts else (Path(file), None)
 
@@ -296,7 +312,7 @@ def _reader(path: Path) -> Callable[[Path, str | None], NDArray]:
 
 @contextlib.contextmanager
 def _reading(path: Path, expected: str) -> Iterator[None]:
-    """Turn any error of a reader into one line, and suppress its warnings."""
+    """Convert any error of a reader into a ProtocolError of one line, and suppress warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -306,18 +322,18 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
     except Exception as error:  # a parser may raise anything on a damaged file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160) or type(error).__name__
-        raise ProtocolError(f"{path}: expected {expected}, got one that can't be read: {reason}") from error
+        raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({reason}).") from error
 
 
 def _listed(keys: Iterable[str]) -> str:
-    """Return the first keys in a line, whatever characters they are made of."""
+    """Return the first keys on one line, even if they contain unusual characters."""
     ordered = [key if key.isprintable() else ascii(key) for key in sorted(keys)]
     more = len(ordered) - _MOST_KEYS
     return ", ".join(ordered[:_MOST_KEYS]) + (f" and {more} more" if more > 0 else "") or "nothing"
 
 
 def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
-    """Return the key of the array to read: the one asked for, or the only one."""
+    """Return the key of the array to read: the requested one, or the only one."""
     if key is None and len(keys) == 1:
         return keys[0]
     if key is None:
@@ -330,13 +346,13 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
 def _within_limit(path: Path, n_bytes: int) -> None:
     if n_bytes > LIMIT:
         raise ProtocolError(
-            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB unpacked, got {n_bytes / 2**30:.3g} GiB. "
+            f"{path}: expected at most {LIMIT / 2**30:.3g} GiB uncompressed, got {n_bytes / 2**30:.3g} GiB. "
             "Save a larger array as .npy."
         )
 
 
 def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
-    """Refuse an array in numpy's format, in a stream of `n_bytes`, unless its header asks for just as many."""
+    """Refuse an array in NumPy's format unless the size in its header equals the `n_bytes` of the stream."""
     shape, dtype = _header(stream, path)
     if dtype.hasobject:
         raise ProtocolError(
@@ -349,7 +365,7 @@ def _check_header(stream: IO[bytes], path: Path, n_bytes: int) -> None:
 
 
 def _header(stream: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and dtype of an array in numpy's format."""
+    """Return the shape and dtype of an array in NumPy's format."""
     version = np.lib.format.read_magic(stream)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
@@ -377,12 +393,12 @@ def _npz_array(archive: zipfile.ZipFile, path: Path, key: str) -> NDArray:
     _within_limit(path, member.file_size)
     with archive.open(member) as stream:
         array = _numpy_array(stream, path, member.file_size)
-        stream.read(1)  # its checksum is checked at its end
+        stream.read(1)  # at the end of the stream, its checksum is verified
         return array
 
 
 def _npz_member(archive: zipfile.ZipFile, path: Path, key: str) -> zipfile.ZipInfo:
-    """Return the member of an archive that holds an array; refuse what NumPy doesn't write."""
+    """Return the member of an archive that contains an array; refuse members that NumPy does not write."""
     found = [member for member in archive.infolist() if member.filename in (key, f"{key}.npy")]
     if len(found) > 1:
         raise ProtocolError(f"{path}: expected one array {key!r}, got {len(found)}.")
@@ -403,7 +419,7 @@ def _hdf5(path: Path, key: str | None) -> NDArray:
 
 
 def _from_hdf5(ask: Callable[..., Any], path: Path, key: str | None) -> Any:
-    """Return what another process reads of an HDF5 file; name the arrays that the file has where the key is wrong."""
+    """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
     with _reading(path, "an HDF5 file"):
         try:
             return ask(path, key, limit=LIMIT)
@@ -416,7 +432,7 @@ def _matlab(path: Path, key: str | None) -> NDArray:
         stream.seek(_USER_BLOCK)
         if stream.read(len(_HDF5)) == _HDF5:
             return _hdf5(path, key).T  # version 7.3 is HDF5 and stores columns first
-        # Mapped, so that a large variable beside the one that is asked for takes no memory.
+        # Mapped, so that other large variables in the file take no memory.
         variables = matlab.variables(np.memmap(path, dtype=np.uint8, mode="r").data)
         variable = variables[_chosen(path, key, list(variables))]
         _within_limit(path, variable.n_bytes)
@@ -435,7 +451,7 @@ def _text(path: Path, key: str | None) -> NDArray:
 
 
 def _words(path: Path) -> list[str]:
-    """Return the labels of a text with one a line, or [] if it is something else."""
+    """Return the labels of a text with one label per line, or [] if it is not such a text."""
     with _reading(path, "labels as text"):
         lines = text.lines(path, "a label on each line")
         rows = [row for row in csv.reader(lines) if row and any(map(str.strip, row))]

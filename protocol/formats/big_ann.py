@@ -1,7 +1,7 @@
-"""Vectors as big-ann-benchmarks stores them: .fbin, .f16bin, .u8bin, .i8bin and .ibin, little-endian.
+"""Vectors in the formats of big-ann-benchmarks: .fbin, .f16bin, .u8bin, .i8bin and .ibin, little-endian.
 
-The number of vectors and their dimension as uint32, then all values, a vector after another. A file of nearest
-neighbours (.ibin) may go on with their distances as float32.
+A file contains the number of vectors and their dimension as uint32, followed by the values, one vector after another.
+In a file of nearest neighbours (.ibin), their distances may follow as float32.
 """
 
 from pathlib import Path
@@ -22,26 +22,26 @@ TYPES: MappingProxyType[str, np.dtype[Any]] = MappingProxyType(
         ".ibin": np.dtype("<i4"),
     }
 )
-"""The type of the values by the file's extension."""
+"""The type of the values, by file extension."""
 
 _HEADER = np.dtype("<u4")
 _DISTANCE = np.dtype("<f4")
 
 
 def read(path: Path, *, mapped: bool = False) -> NDArray:
-    """Return the vectors of a file, (n, d); of nearest neighbours with their distances, the neighbours alone.
+    """Return the vectors in a file, (n, d); if they are neighbours followed by distances, only the neighbours.
 
     Parameters
     ----------
     path : Path
-        Its extension is one of `TYPES`.
+        A file with an extension in `TYPES`.
     mapped : bool, default=False
-        Leave the vectors on the disk until they are looked at.
+        Whether to return a memory map.
 
     Raises
     ------
     ProtocolError
-        If the file is shorter or longer than its first eight bytes say.
+        If the size of the file does not match its header.
 
     References
     ----------
@@ -63,7 +63,7 @@ def read(path: Path, *, mapped: bool = False) -> NDArray:
 
 
 def shape(path: Path) -> tuple[int, int]:
-    """Return the number of vectors and their dimension from the header of a file."""
+    """Return the number of vectors and their dimension, from the header of a file."""
     header = np.fromfile(path, _HEADER, 2)
     if header.size < 2:
         raise ProtocolError(f"{path}: expected a header of 8 bytes, got {path.stat().st_size}.")

@@ -1,6 +1,6 @@
-"""Vectors as the TEXMEX corpus stores them: .fvecs (float32), .ivecs (int32) and .bvecs (uint8), little-endian.
+"""Vectors in the formats of the TEXMEX corpus: .fvecs (float32), .ivecs (int32), .bvecs (uint8), little-endian.
 
-A record is the dimension as int32, then that many values; every record of a file has the same dimension.
+A record contains the dimension as int32 and then as many values; all records of a file have the same dimension.
 """
 
 from collections.abc import Iterator
@@ -16,20 +16,20 @@ from protocol.checks import ProtocolError, one_of
 TYPES: MappingProxyType[str, np.dtype[Any]] = MappingProxyType(
     {".fvecs": np.dtype("<f4"), ".ivecs": np.dtype("<i4"), ".bvecs": np.dtype("u1")}
 )
-"""The type of the values by the file's extension."""
+"""The type of the values, by file extension."""
 _BLOCK_BYTES = 16 << 20
-_LARGEST = 1 << 20  # dimensions; what isn't such a file has an absurd one
+_LARGEST = 1 << 20  # dimensions; files in other formats appear to have absurd ones
 
 
 def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
-    """Yield the vectors of a file block by block, in order; memory stays at some megabytes.
+    """Yield the vectors of a file in order, in blocks of some megabytes.
 
     Parameters
     ----------
     stream : binary file
-        At the file's start.
+        A stream at the start of the file.
     name : str
-        The file's name: its extension says what the values are, errors name it.
+        The file's name, for its extension, which determines the type of the values, and for error messages.
 
     Yields
     ------
@@ -39,7 +39,7 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
     Raises
     ------
     ProtocolError
-        If the file is empty, ends inside a record, or a record has another dimension than the first.
+        If the file is empty or ends inside a record, or the dimension of a record differs from that of the first.
 
     Examples
     --------
@@ -76,17 +76,17 @@ def read_blocks(stream: IO[bytes], name: str) -> Iterator[NDArray]:
 
 
 def mapped(path: Path) -> NDArray:
-    """Return the vectors of a file, (n, d), left on the disk until they are looked at.
+    """Return the vectors of a file, (n, d), as a memory map.
 
     Parameters
     ----------
     path : Path
-        Its extension is one of `TYPES`.
+        A file with an extension in `TYPES`.
 
     Raises
     ------
     ProtocolError
-        If the file is not a number of records, or a record has another dimension than the first.
+        If the file does not consist of complete records, or the dimension of a record differs from that of the first.
     """
     size, d = path.stat().st_size, shape(path)[1]
     record = np.dtype([("dimension", "<i4"), ("vector", TYPES[path.suffix.lower()], (d,))])

@@ -1,7 +1,7 @@
-"""Arrays from HDF5 files of others, read by a process of its own: a damaged file may crash HDF5 or make it loop.
+"""Read arrays from untrusted HDF5 files in a separate process, because a damaged file may crash or hang HDF5.
 
-A crash, a hang and an error are one line each. Nothing outside the file is read: external links, external storage and
-virtual datasets are refused, and so is storage that was never written, which HDF5 reads as zeros.
+Crashes, hangs and errors are reported on one line. Nothing outside the file is read: external links, external storage
+and virtual datasets are refused, and so is storage that was never written, which HDF5 reads as zeros.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError, need
 
 SECONDS = 60.0
-"""What a reply may take, in addition to the time for the bytes of the file or of the array at `BYTES_PER_SECOND`."""
+"""Seconds allowed for a reply, in addition to the size of the file or of the array over `BYTES_PER_SECOND`."""
 
 BYTES_PER_SECOND = 10 << 20
 
@@ -32,7 +32,7 @@ _LENGTH = struct.Struct("<q")
 
 
 class UnknownKeyError(Exception):
-    """The datasets of a file, where a request names none of them."""
+    """The requested key does not exist; `keys` are those in the file."""
 
     def __init__(self, keys: list[str]) -> None:
         super().__init__(keys)
@@ -48,14 +48,14 @@ def read(path: Path, key: str | None, *, limit: int) -> NDArray:
     key : str or None
         None: the only dataset of the file.
     limit : int
-        Bytes that the array may have.
+        Maximum size of the array in bytes.
 
     Raises
     ------
     UnknownKeyError
         If the file has no such dataset, or several and no key is given.
     ProtocolError
-        If it is not read: damaged, too large, no array of numbers, or not wholly in this file.
+        If the dataset is damaged, too large, not an array of numbers, or not entirely in this file.
     """
     with Reader() as reader:
         return reader.read(path, key, limit=limit)
@@ -68,7 +68,7 @@ def shape(path: Path, key: str | None, *, limit: int) -> tuple[int, ...]:
 
 
 class Reader:
-    """The process that reads; it may read several files, one after another, until one of them ends it."""
+    """A reading process; it can read several files, one after another, until one of them crashes it."""
 
     def __init__(self) -> None:
         need("h5py", "hdf5")
@@ -92,7 +92,7 @@ class Reader:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can read another file."""
+        """Whether the process can read another file."""
         return self._process.poll() is None
 
     def read(self, path: Path, key: str | None, *, limit: int) -> NDArray:
@@ -153,7 +153,7 @@ class Reader:
 
     @contextlib.contextmanager
     def _watched(self, path: Path, n_bytes: int) -> Iterator[None]:
-        """Kill the process if it takes too long; turn its end into an error of one line."""
+        """Kill the process if it takes too long; convert its end into an error of one line."""
         seconds = SECONDS + n_bytes / BYTES_PER_SECOND
         late = threading.Event()
 
@@ -175,7 +175,7 @@ class Reader:
 
 
 def _ended(code: int) -> str:
-    """Return how the process that reads ended."""
+    """Return a description of how the reading process ended."""
     if code >= 0:
         return f"ends the process that reads it (exit code {code})"
     return f"crashes the HDF5 library ({signal.Signals(-code).name})"

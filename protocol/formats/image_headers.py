@@ -1,6 +1,6 @@
-"""Width and height of an image from the first bytes of its file, before anything is decoded.
+"""Read the width and height of an image from its header, without decoding the image.
 
-OpenCV has no function that reads a header alone, and reads its own limit of pixels only when it is imported.
+OpenCV has no function that reads only the header, and its own limit on pixels is read once, on import.
 """
 
 import re
@@ -20,7 +20,7 @@ def image_size(content: bytes | memoryview) -> tuple[int, int] | None:
     Parameters
     ----------
     content : bytes-like
-        The whole file; only its headers are looked at.
+        The complete file, of which only headers are read.
     """
     view = memoryview(content)
     for start, read in _READERS:

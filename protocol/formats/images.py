@@ -1,4 +1,4 @@
-"""Images from files, and the central square that stands for one where all must have the same size."""
+"""Read images from files, and crop and resize them to squares of the same size."""
 
 import functools
 import os
@@ -15,17 +15,17 @@ EXTENSIONS = frozenset((".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp
 OTHER_EXTENSIONS = frozenset(
     (".gif", ".heic", ".heif", ".avif", ".jp2", ".jxl", ".jfif", ".jpe", ".svg", ".psd", ".exr")
 )
-"""Of images that are not read."""
+"""Extensions of unsupported image formats."""
 
 MOST_PIXELS = 100_000_000
-"""An image with more is refused before it is decoded: a few kilobytes of PNG can unpack to gigabytes."""
+"""Images with more pixels are refused before decoding, because a few kilobytes of PNG can expand to gigabytes."""
 
 
 def read_image(path: str | Path) -> NDArray[np.uint8]:
-    """Return an image file as red, green and blue, (height, width, 3).
+    """Return an image file as RGB, (height, width, 3).
 
-    Grey becomes three equal channels, 16 bits become 8, transparency is dropped, and what the camera noted of its
-    orientation is followed.
+    Grey images get three equal channels, 16 bits are reduced to 8, transparency is dropped, and the orientation in the
+    EXIF data is applied.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
             raise ProtocolError(
                 f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}."
             )
-        # From memory: then OpenCV refuses a file that is cut short, where it would give what there is of it else.
+        # Decoded from memory, because OpenCV refuses truncated images there but returns what it can of truncated files.
         decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
     except (OSError, MemoryError, cv2.error) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -52,7 +52,7 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
 
 
 def _content(path: Path) -> NDArray[np.uint8]:
-    """Return the bytes of a regular file; opening a pipe or a device may wait for ever."""
+    """Return the bytes of a regular file; opening a pipe or a device could block forever."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise ProtocolError(
@@ -63,7 +63,7 @@ def _content(path: Path) -> NDArray[np.uint8]:
 
 @functools.lru_cache(maxsize=64)
 def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
-    """Return the matrix (n_out, n_in) of bilinear resizing: triangles as wide as the coarser of the two pixels."""
+    """Return the matrix (n_out, n_in) of bilinear resizing, with triangles as wide as the coarser of the two pixels."""
     ratio = n_in / n_out
     centres = (np.arange(n_out) + 0.5) * ratio - 0.5
     weights = np.maximum(0, 1 - np.abs(centres[:, None] - np.arange(n_in)) / max(ratio, 1))
@@ -71,9 +71,9 @@ def resizing(n_in: int, n_out: int) -> NDArray[np.float32]:
 
 
 def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Return the central squares of (n, n_channels, height, width), resized to `size` pixels a side.
+    """Crop images (n, n_channels, height, width) to their central squares and resize these to `size` x `size` pixels.
 
-    The features look at images through this, and folders of images are read through it.
+    Both the features and the readers of image folders use this function.
     """
     height, width = planes.shape[2:]
     side = min(height, width)
@@ -86,6 +86,6 @@ def squares(planes: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 
 def square(image: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return the central square of an image (height, width, 3), resized as `squares` does and rounded."""
+    """Return the central square of an image (height, width, 3), resized as by `squares` and rounded."""
     planes = squares(image.transpose(2, 0, 1)[None].astype(np.float32, order="C"), size)[0]
     return np.rint(planes).astype(np.uint8).transpose(1, 2, 0)

@@ -1,6 +1,6 @@
-"""Arrays of numbers from MATLAB's files of version 5 to 7.
+"""Read arrays of numbers from MATLAB files of versions 5 to 7.
 
-scipy reads far more of the format and believes what a file says: a damaged type tag crashes the interpreter.
+scipy supports far more of the format, but trusts the file: a damaged type tag crashes the interpreter.
 """
 
 import struct
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 _HEADER = 128
 _TAG, _ALIGNMENT = 8, 8
-_HEAD = 4096  # bytes that hold a variable's class, shape and name: MATLAB's names have 63 characters
+_HEAD = 4096  # bytes, enough for a variable's class, shape and name, which has at most 63 characters
 _MATRIX, _COMPRESSED, _OPAQUE = 14, 15, 17
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
@@ -22,7 +22,7 @@ _COMPLEX = 0x800
 
 
 class Variable(NamedTuple):
-    """A variable that is not yet read: `content` starts with its head of `head` bytes, and may be compressed."""
+    """A variable before its numbers are read; `content` starts with a head of `head` bytes, and may be compressed."""
 
     shape: tuple[int, ...]
     flags: int
@@ -33,7 +33,7 @@ class Variable(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """What its numbers may take, at most."""
+        """Upper bound on the size of its numbers in bytes."""
         return 8 * prod(self.shape)
 
     def read(self) -> NDArray:
@@ -42,7 +42,7 @@ class Variable(NamedTuple):
         Raises
         ------
         ValueError
-            If it has none: of another class, complex, or damaged.
+            If the variable is not numeric, complex or damaged.
         """
         kind = self.flags & 0xFF
         if kind not in _CLASSES or self.flags & _COMPLEX:
@@ -53,13 +53,13 @@ class Variable(NamedTuple):
         stored, part, end = _element(content, self.head, self.order)
         if stored not in _STORED:
             raise ValueError(f"numbers of unknown type {stored}")
-        if not 0 <= end - len(content) < _ALIGNMENT:  # a last element may be without its padding
+        if not 0 <= end - len(content) < _ALIGNMENT:  # the last element may lack its padding
             raise ValueError(f"the variable has {len(content) - end} bytes after its numbers")
         numbers = np.frombuffer(part, dtype=self.order + _STORED[stored])
         return numbers.reshape(self.shape, order="F").astype(_CLASSES[kind])
 
     def _unpacked(self) -> memoryview:
-        """Return the bytes of a compressed matrix with its tag, to the end, where its checksum is."""
+        """Decompress a matrix with its tag completely, because the checksum is at the end."""
         kind, size = struct.unpack_from(f"{self.order}II", _inflated(self.content, _TAG))
         if kind != _MATRIX or size > self.head + self.n_bytes + _TAG + _ALIGNMENT:
             raise ValueError(f"a variable of {size} bytes for {prod(self.shape)} numbers")
@@ -77,16 +77,16 @@ def variables(content: memoryview) -> dict[str, Variable]:
     Parameters
     ----------
     content : memoryview
-        The bytes of the whole file; no more than the heads of variables is looked at, until they are read.
+        The bytes of the complete file; only the heads of variables are read here.
 
     Raises
     ------
     ValueError, struct.error, zlib.error
-        If it is none of these versions, or damaged.
+        If the file has another version or is damaged.
     """
     order = {b"IM": "<", b"MI": ">"}.get(bytes(content[_HEADER - 2 : _HEADER]))
     if order is None:
-        raise ValueError("no file of version 5 to 7.3")
+        raise ValueError("not a file of version 5 to 7.3")
     found, at = {}, _HEADER
     while at < len(content):
         kind, body, at = _element(content, at, order)
@@ -100,9 +100,9 @@ def variables(content: memoryview) -> dict[str, Variable]:
 
 
 def _element(content: memoryview, at: int, order: str) -> tuple[int, memoryview, int]:
-    """Return the type and the bytes of the element at a place, and the place of the next one."""
+    """Return the type and the bytes of the element at an offset, and the offset of the next one."""
     kind, size = struct.unpack_from(f"{order}II", content, at)
-    if kind >> 16:  # up to four bytes stand in the tag itself
+    if kind >> 16:  # up to four bytes are stored in the tag itself
         return kind & 0xFFFF, content[at + 4 : at + 4 + min(kind >> 16, 4)], at + 8
     end = at + 8 + size
     if end > len(content):
@@ -115,7 +115,7 @@ def _head(body: memoryview, order: str, compressed: bool) -> tuple[str, Variable
     start, at = (_inflated(body, _HEAD), 8) if compressed else (body, 0)
     _, flags, at = _element(start, at, order)
     (word,) = struct.unpack_from(f"{order}I", flags)
-    if word & 0xFF == _OPAQUE:  # has no shape
+    if word & 0xFF == _OPAQUE:  # a class without a shape
         return "", Variable((), word, order, at, body, compressed)
     _, dimensions, at = _element(start, at, order)
     _, name, at = _element(start, at, order)
@@ -126,5 +126,5 @@ def _head(body: memoryview, order: str, compressed: bool) -> tuple[str, Variable
 
 
 def _inflated(content: memoryview, most: int) -> memoryview:
-    """Return no more than the first `most` bytes of what was compressed."""
+    """Return at most the first `most` decompressed bytes."""
     return memoryview(zlib.decompressobj().decompress(content, most))

@@ -1,4 +1,4 @@
-"""Lines of text from others' files, also packed with gzip: a megabyte can unpack to gigabytes, so both have limits."""
+"""Read lines from untrusted text files, plain or gzip, with limits, as a megabyte can decompress to gigabytes."""
 
 import gzip
 import os
@@ -14,31 +14,31 @@ from numpy.typing import NDArray
 from protocol.checks import ProtocolError
 
 BYTES = 1 << 30
-"""Bytes of text that a file may have, unpacked."""
+"""Maximum decompressed size of a file in bytes."""
 
 LINES = 10_000_000
 LINE_BYTES = 64 << 20
 STRINGS_BYTES = 4 << 30
-"""Bytes of an array of strings, which NumPy stores at four bytes for each character of the longest one."""
+"""Maximum size in bytes of an array of strings; NumPy uses four bytes for each character of the longest one."""
 
 _ENDS = "\r\n"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def lines(path: Path, what: str) -> Iterator[str]:
-    """Yield the lines of a text in UTF-8, with their ends.
+    """Yield the lines of a text in UTF-8, including their line ends.
 
     Parameters
     ----------
     path : Path
-        If its name ends with ``.gz``, it is unpacked as it is read.
+        A file; it is decompressed while it is read if its name ends with ``.gz``.
     what : str
-        What the file is expected to be, for errors: "a list of items".
+        Description of the expected content, for error messages: "a list of items".
 
     Raises
     ------
     ProtocolError
-        If it is no regular file, can't be read, or has more than `BYTES`, `LINES` or `LINE_BYTES` in a line.
+        If it is not a regular file, can't be read, or exceeds `BYTES`, `LINES`, or `LINE_BYTES` in a line.
     """
     number = 0
     try:
@@ -50,9 +50,9 @@ def lines(path: Path, what: str) -> Iterator[str]:
 
 
 def raw_lines(path: Path, what: str) -> Iterator[bytes]:
-    """Yield the bytes of each line, with the end that it has: as on Unix, on Windows, or on an old Mac.
+    """Yield the bytes of each line including its line end: Unix, Windows or classic Mac.
 
-    Parameters and errors as of `lines`.
+    Parameters and errors are those of `lines`.
     """
     n_bytes = number = 0
     try:
@@ -75,9 +75,9 @@ def raw_lines(path: Path, what: str) -> Iterator[bytes]:
 
 
 def check_regular(path: Path, what: str) -> None:
-    """Raise ProtocolError if a path leads to anything but a regular file; OSError if there is nothing.
+    """Raise ProtocolError if a path is not a regular file, OSError if it does not exist.
 
-    Opening a pipe or a device may wait for ever.
+    Opening a pipe or a device could block forever.
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
@@ -86,7 +86,7 @@ def check_regular(path: Path, what: str) -> None:
 
 
 def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
-    """Return strings as an array; ProtocolError if one long string makes an array of many of them too large."""
+    """Return strings as an array; ProtocolError if a single long string would make the array too large."""
     longest = max(map(len, strings), default=0)
     if 4 * longest * len(strings) > STRINGS_BYTES:
         raise ProtocolError(

@@ -1,8 +1,8 @@
-"""Ground truths: rules that say which database items are relevant to a query.
+"""Ground truths: rules that determine which database items are relevant to a query.
 
 A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dict of arrays``. The arrays are either
-``query_labels`` and ``database_labels`` (relevant: a shared label), or ``indptr`` and ``indices`` (relevant: the
-listed database positions); never a query x database matrix.
+``query_labels`` and ``database_labels`` (items that share a label are relevant), or ``indptr`` and ``indices`` (the
+listed database positions are relevant); never a query x database matrix.
 """
 
 from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances

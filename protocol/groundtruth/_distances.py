@@ -1,11 +1,11 @@
-"""The three distances between vectors, each by one formula in float64 that decides what is nearer and what is a tie.
+"""The three distances between vectors, each defined by a formula in float64, which determines order and ties.
 
-The formulas, for vectors whose numbers are taken to float64 as they are:
+The formulas, for vectors converted to float64:
 
 - ``euclidean``: ``sqrt(sum((a - b)**2))``
-- ``cosine``: ``1 - sum(a * b) / sqrt(sum(a * a) * sum(b * b))``, so that equal vectors are exactly 0 apart. Vectors in
-  float64 are scaled by powers of two before, which changes nothing but prevents overflow.
-- ``dot``: ``-sum(a * b)``: the larger the product, the nearer.
+- ``cosine``: ``1 - sum(a * b) / sqrt(sum(a * a) * sum(b * b))``, so the distance of equal vectors is exactly 0. Vectors
+  in float64 are first scaled by powers of two, which prevents overflow and changes nothing else.
+- ``dot``: ``-sum(a * b)``: the larger the product, the nearer the item.
 
 Sums are NumPy's, along the rows of an array in C order.
 """
@@ -22,30 +22,30 @@ from protocol.checks import one_of
 Distance = Literal["euclidean", "cosine", "dot"]
 DISTANCES: tuple[str, ...] = get_args(Distance)
 CHUNK = 1 << 15
-"""Numbers at a time in float64: 256 KB, so that they stay in cache."""
+"""Numbers converted to float64 at a time: 256 KB, which fit into the cache."""
 
 
 def euclidean(A: NDArray, B: NDArray) -> NDArray[np.float64]:
-    """Return the Euclidean distance of each row of `A` to that of `B`, or to `B` if it is a single item: (n,)."""
+    """Return the Euclidean distance of each row of `A` to the same row of `B`, or to a single item `B`: (n,)."""
     return np.sqrt(((A.astype(np.float64) - B) ** 2).sum(axis=1))
 
 
 def cosine(A: NDArray, B: NDArray) -> NDArray[np.float64]:
-    """Return 1 - the cosine of the angle between each row of `A` and that of `B`, neither of them zero: (n,)."""
+    """Return 1 - the cosine of the angle between each row of `A` and the same row of `B`, which are not zero: (n,)."""
     A, B = balanced(A)[0], balanced(B)[0]
     return 1 - (A * B).sum(axis=1) / np.sqrt((A * A).sum(axis=1) * (B * B).sum(axis=1))
 
 
 def negative_dot(A: NDArray, B: NDArray) -> NDArray[np.float64]:
-    """Return minus the inner product of each row of `A` and that of `B`: (n,)."""
+    """Return minus the inner product of each row of `A` and the same row of `B`: (n,)."""
     return -(A.astype(np.float64) * B.astype(np.float64)).sum(axis=1)
 
 
 def balanced(A: NDArray) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Return rows in float64 and the exponents of the powers of two that they were divided by: (n, d), (n,).
+    """Return rows in float64, divided by powers of two, and the exponents of these: (n, d), (n,).
 
-    Only rows in float64 are divided, so that their largest magnitude is in [0.5, 1): the squares of others can be
-    neither too large nor too small for float64.
+    Only rows that are float64 originally are divided, so that their largest magnitude is in [0.5, 1); squares of
+    narrower types can neither overflow nor underflow float64.
     """
     A64 = A.astype(np.float64)
     if A.dtype != np.float64:
@@ -70,12 +70,13 @@ def pair_distances(
     distance: Distance = "euclidean",
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Return the distances of pairs of a query and a database item, as `nearest` decides by them: (n_pairs,).
+    """Return the distances between pairs of a query and a database item, by the formulas of `nearest`: (n_pairs,).
 
     Parameters
     ----------
     query, database : (n_queries, d) and (n_database, d)
-        Checked vectors, as by `nearest`; `database` may be memory-mapped, and its rows are read in the given order.
+        Vectors that have passed the checks of `nearest`; `database` may be memory-mapped, and its rows are read in the
+        given order.
     query_rows, database_rows : (n_pairs,) integers
     distance : {"euclidean", "cosine", "dot"}, default="euclidean"
     threads : int, default=1

@@ -1,50 +1,53 @@
-r"""Vectors folded so that one float32 inner product compares a pair's distance with a bound, and says how surely.
+r"""Fold vectors so that one float32 inner product compares a pair's distance with a bound, with a known error.
 
-A *key* stands for a distance: it grows with it, and is made of inner products.
+A *key* represents a distance: it increases with the distance and consists of inner products.
 
 - Euclidean: the squared distance, :math:`|a - b|^2 = \langle (-2a, |a|^2, 1), (b, 1, |b|^2) \rangle`.
 - Cosine and dot: minus the inner product of the query, of length about 1, and the item.
 
 Each query q has a bound :math:`s_q` on its keys. The inner product of a folded query and a folded item is the pair's
-key, less the bound, less an allowance for rounding errors. So it is not positive for any pair within the bound; and
-the key is larger than product + bound by no more than the *doubt* of the query and that of the item. Both hold for the
-key of the exact vectors and for that of the distance as `protocol.groundtruth._distances` computes it in float64.
+key minus the bound minus an allowance for rounding errors. So it is never positive for a pair within the bound, and
+the key exceeds product + bound by at most the sum of the *doubts* of the query and of the item. Both statements hold
+for the key of the exact vectors and for that of the distance which `protocol.groundtruth._distances` computes in
+float64.
 
-What float32 can't hold is left in doubt without limit: items more than a thousand times larger than anything in the
-queries and a sample of the database.
+Items that float32 can't represent, because they are more than a thousand times larger than the queries and a sample of
+the database, have an infinite doubt.
 
 The errors
 ----------
-Items are moved by the centre of a sample of the database, which makes norms, and with them rounding errors, small (for
-inner products this moves all keys of a query alike), and scaled by a power of two, so that float32 neither overflows
-nor underflows. Let :math:`\alpha, \beta` be two such items in exact arithmetic, `a`, `b` their float32 values,
-m = d + 2, u = 2^-24 the unit roundoff, and :math:`\gamma = mu / (1 - mu)`, with mu < 1/15. An inner product of m terms
+The centre of a sample of the database is subtracted from the items, which makes norms, and therefore rounding errors,
+small (for inner products, this shifts all keys of a query equally). Then items are scaled by a power of two, so that
+float32 neither overflows nor underflows. Let :math:`\alpha, \beta` be two such items in exact arithmetic, `a`, `b`
+their float32 values, m = d + 2, u = 2^-24 the unit roundoff, and :math:`\gamma = mu / (1 - mu)`, with mu < 1/15. An
+inner product of m terms
 :math:`\sum x_i y_i`, added in any order, with or without fused operations, is off by at most :math:`\gamma |x||y|`
-(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-126 a term where it
-underflows, even if underflow is flushed to zero. No norm of an item is above 2^32, so that the same underflow of a
-number of an item moves a key by less than 2^-90 m.
+(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-126 for each term that
+underflows, even if underflow is flushed to zero. No norm of an item is above 2^32, so the same underflow of an
+item's component changes a key by less than 2^-90 m.
 
-**Euclidean.** Let :math:`A = |a|^2 + |b|^2`. Between :math:`|\alpha - \beta|^2 - s` and the product lie
+**Euclidean.** Let :math:`A = |a|^2 + |b|^2`. The difference between :math:`|\alpha - \beta|^2 - s` and the product has
+these causes:
 
-- centring: :math:`|a - \alpha| \le u |\alpha|`, so the squared distance moves by less than 4.1 u A;
+- centring: :math:`|a - \alpha| \le u |\alpha|`, so the squared distance changes by less than 4.1 u A;
 - two norms in float32: :math:`u (A + |s|)`;
 - the product: :math:`\gamma (2|a||b| + A + |s|) \le \gamma (2 A + |s|)`;
-- float64 in norms and in the distances that decide: below u A / 1000 for few numbers, and below 0.1 mu A for many.
+- float64 in norms and in the reference distances: below u A / 1000 for few dimensions, and below 0.1 mu A for many.
 
-Together that is less than :math:`c (A + |s|) + t` with c = (3m + 8) u and t = 2^-89 m.
+The sum is less than :math:`c (A + |s|) + t` with c = (3m + 8) u and t = 2^-89 m.
 
 **Cosine and dot.** The query is divided by its length (cosine), or by a power of two so that its length is in [1/2, 1)
-(dot); the item b is divided by its length for the cosine. Let g be the centre, which is subtracted from the item alone.
-Between :math:`-\langle \alpha, \beta \rangle - s` and the product lie
+(dot); the item b is divided by its length for the cosine. Let g be the centre, which is subtracted only from the item.
+The difference between :math:`-\langle \alpha, \beta \rangle - s` and the product has these causes:
 
-- the query in float32: :math:`|a - \alpha| \le u`, so the key moves by less than 1.1 u |b|;
+- the query in float32: :math:`|a - \alpha| \le u`, so the key changes by less than 1.1 u |b|;
 - centring: 1.1 u |b|, and for the cosine the division by the length, two roundings of a unit vector: 2.1 u;
 - bound and allowance in float32: 1.1 u |s| + 0.1 u |b|;
 - the product: :math:`\gamma (|b| + 1.1 |s| + 0.1 |b|) \le 1.2\,mu\,(|b| + |s|)`;
-- float64, in the formula and in the inner product of query and centre: :math:`(d + 8) 2^{-52} (|b| + |g|)`; and where
+- float64, in the formula and in the inner product of query and centre: :math:`(d + 8) 2^{-52} (|b| + |g|)`; and if
   the formula of dot underflows in float64, 2^-1074 d times the factors by which query and item were scaled.
 
-Together that is less than :math:`c (|b| + |s|) + 2^{-52} (d + 8) (|b| + |g|) + t` with c = (1.2m + 6) u, and 3 u more
+The sum is less than :math:`c (|b| + |s|) + 2^{-52} (d + 8) (|b| + |g|) + t` with c = (1.2m + 6) u, and 3 u more
 for the cosine.
 """
 
@@ -59,37 +62,37 @@ from protocol.checks import ProtocolError
 from protocol.groundtruth._distances import balanced
 
 MOST_FEATURES = 1 << 20
-"""Up to here the bounds of the rounding errors hold."""
+"""The maximum number of features for which the bounds on rounding errors hold."""
 FARTHEST = 2.0**68
-"""More than the key of any pair that float32 holds. Larger keys are replaced by it, and bounds are never above it."""
+"""Larger than the key of any pair that float32 can represent; an upper limit on keys and bounds."""
 _LARGEST_NORM = 2.0**32
-_LARGEST_NUMBER = 2.0**500  # float64 can square and add a million of them
-_NUMBERS = 1 << 22  # of the sample that gives the centre and the scale, and at a time of checks
+_LARGEST_NUMBER = 2.0**500  # a million squares of it can be added in float64
+_NUMBERS = 1 << 22  # in the sample for the centre and the scale, and per block of checks
 _U = 2.0**-24
 _Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Folded(NamedTuple):
-    """Folded vectors (n, d + 2), and the doubt that each brings into the keys of its pairs (n,)."""
+    """Folded vectors (n, d + 2), and the doubt that each adds to the keys of its pairs (n,)."""
 
     vectors: NDArray[np.float32]
     doubt: NDArray[np.float64]
 
 
 class FoldedQueries(NamedTuple):
-    """Queries, folded but for their bounds.
+    """Folded queries without their bounds.
 
     Parameters
     ----------
     vectors : (n, d + 2) float32
-        The last column but one takes the bounds.
+        The second to last column is for the bounds.
     constant, error : (n,) float64
         The value of that column for a bound of 0, and the allowance for rounding errors.
     relative : float
-        The allowance for the errors due to a bound, as a share of the bound.
+        The allowance for errors caused by a bound, as a fraction of the bound.
     keys : callable
-        ``keys(distances, rows)`` returns the intervals, narrower by far than any doubt, that contain the keys of
-        distances from these rows of the queries. Equal distances from a row have equal intervals.
+        ``keys(distances, rows)`` returns intervals, far narrower than any doubt, that contain the keys of distances
+        from these rows of the queries. Equal distances from a row have equal intervals.
     """
 
     vectors: NDArray[np.float32]
@@ -99,7 +102,7 @@ class FoldedQueries(NamedTuple):
     keys: Callable[[NDArray[np.float64], NDArray[np.integer]], _Interval]
 
     def within(self, bound: NDArray[np.float64]) -> Folded:
-        """Return the left side of the product for bounds (n,), none of a magnitude above `FARTHEST`."""
+        """Return the left side of the product for bounds (n,) with magnitudes up to `FARTHEST`."""
         error = self.error + self.relative * np.abs(bound)
         vectors = self.vectors.copy()
         vectors[:, -2] = self.constant - bound - error
@@ -112,7 +115,7 @@ class SquaredFold:
     Parameters
     ----------
     query, database : (n, d)
-        `query` is checked; of `database` a sample is read.
+        Checked queries, and the database, of which only a sample is read.
     """
 
     def __init__(self, query: NDArray, database: NDArray) -> None:
@@ -133,7 +136,7 @@ class SquaredFold:
         return key * (1 - 2.0**-49), key * (1 + 2.0**-49)
 
     def queries(self, X: NDArray) -> FoldedQueries:
-        """Return checked queries, folded but for their bounds."""
+        """Return folded queries without their bounds; `X` must have passed the checks."""
         folded, squared = self._centred(X)
         folded[:, :-2] *= -2
         folded[:, -1] = 1
@@ -141,7 +144,7 @@ class SquaredFold:
         return FoldedQueries(folded, squared, error, self._relative, self._keys)
 
     def items(self, X: NDArray, first_row: int) -> Folded:
-        """Return the right side of the product of some items, and raise ProtocolError if one is not finite."""
+        """Return the right side of the product for some items; ProtocolError if one is not finite."""
         folded, squared = self._centred(X)
         error = self._relative * squared
         folded[:, -2] = 1
@@ -149,21 +152,21 @@ class SquaredFold:
         return _unlimited(Folded(folded, 2 * error), squared, X, first_row)
 
     def _centred(self, X: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the vectors moved and scaled, with two columns to fill, and their squared norms."""
+        """Return the centred and scaled vectors, with two more columns to be filled, and their squared norms."""
         folded = np.empty((len(X), self._m), dtype=np.float32)
         centred = self._frame.move(X, folded[:, :-2])
         return folded, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
 
 
 class InnerFold:
-    """Folds vectors for the distances that are made of an inner product.
+    """Folds vectors for the distances based on an inner product.
 
     Parameters
     ----------
     database : (n, d)
-        A sample of it is read.
+        Only a sample of it is read.
     unit : bool
-        Whether vectors are divided by their lengths: the cosine distance.
+        Whether vectors are divided by their lengths, as for the cosine distance.
     """
 
     def __init__(self, database: NDArray, *, unit: bool) -> None:
@@ -178,7 +181,7 @@ class InnerFold:
         self._float64 = (self._m + 6) * 2.0**-52
 
     def queries(self, X: NDArray) -> FoldedQueries:
-        """Return checked queries, folded but for their bounds."""
+        """Return folded queries without their bounds; `X` must have passed the checks."""
         directions, exponents = balanced(X)
         norms = np.linalg.norm(directions, axis=1)
         if self._unit:
@@ -202,14 +205,14 @@ class InnerFold:
         return FoldedQueries(folded, np.zeros(len(X)), self._absolute + underflow, self._relative, keys)
 
     def items(self, X: NDArray, first_row: int) -> Folded:
-        """Return the right side of the product of some items.
+        """Return the right side of the product for some items.
 
         Raises ProtocolError if one is not finite or, for the cosine distance, zero.
         """
         folded = np.empty((len(X), self._m), dtype=np.float32)
         centred = self._frame.move(_of_length_one(X, first_row) if self._unit else X, folded[:, :-2])
         squared = np.vecdot(centred, centred).astype(np.float64)
-        norm = 1.04 * np.sqrt(squared)  # float32 may be off by 8 % in the square
+        norm = 1.04 * np.sqrt(squared)  # the square may be off by 8 % in float32
         error = self._relative * norm + self._float64 * (norm + self._frame.centre_norm) + 3 * _U * self._unit
         folded[:, -2] = 1
         folded[:, -1] = -error
@@ -218,7 +221,7 @@ class InnerFold:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where vectors are moved: scaled by ``2**exponent``, and then moved by the centre."""
+    """A transformation of vectors: scaling by ``2**exponent``, and then subtraction of the centre."""
 
     exponent: int
     centre: NDArray[np.floating]
@@ -228,7 +231,7 @@ class _Frame:
     def around(cls, centre: NDArray[np.float64], reach: float, *, narrow: bool) -> "_Frame":
         """Return the frame in which vectors within `reach` of the centre have norms of about 2^20 or less.
 
-        The centre is float32 if the database is narrow. It is scaled so that its rounding adds little to any norm.
+        The centre is float32 if the database is narrow. The scale ensures that its rounding changes norms little.
         """
         exponent = min(100, 20 - int(np.frexp(reach)[1])) if reach else 0
         exponent = min(exponent, (36 if narrow else 64) - int(np.frexp(np.abs(centre).max())[1]))
@@ -240,7 +243,7 @@ class _Frame:
         return 2.0**self.exponent
 
     def move(self, X: NDArray, out: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Write the vectors, moved, to `out`; in float64 until then if float32 does not hold X and the centre."""
+        """Write the transformed vectors to `out`, using float64 if float32 can't represent X or the centre."""
         if _narrow(X) and _narrow(self.centre):
             np.multiply(X, np.float32(self.scale), out=out)
             out -= self.centre
@@ -256,9 +259,9 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
     ----------
     X : (n, d)
     name : str
-        Whose rows they are, for the message.
+        Name of the array, for the message.
     first_row : int, default=0
-        The number of the first one.
+        Number of the first row, for the message.
     unit : bool, default=False
     """
     size = max(1, _NUMBERS // X.shape[1])
@@ -279,7 +282,7 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
 
 
 def _unlimited(folded: Folded, squared: NDArray[np.float64], X: NDArray, first_row: int) -> Folded:
-    """Return folded items, where those too large for float32 are within every bound but never surely."""
+    """Return folded items in which those too large for float32 count as within every bound, but with infinite doubt."""
     large = ~(squared <= _LARGEST_NORM**2)
     if large.any():
         check_rows(X, "database", first_row)
@@ -290,7 +293,7 @@ def _unlimited(folded: Folded, squared: NDArray[np.float64], X: NDArray, first_r
 
 
 def _of_length_one(X: NDArray, first_row: int) -> NDArray[np.floating]:
-    """Return rows of the database divided by their lengths, in float32 if they are narrow and of usual lengths.
+    """Return rows of the database divided by their lengths, in float32 if their type is narrow and lengths are normal.
 
     Raises ProtocolError if one is not finite or zero.
     """
@@ -306,7 +309,7 @@ def _of_length_one(X: NDArray, first_row: int) -> NDArray[np.floating]:
 
 
 def _sample(database: NDArray) -> NDArray:
-    """Return up to 1,024 rows from all over the database, without those that are not finite."""
+    """Return up to 1,024 rows, evenly spaced in the database, without those that are not finite."""
     n_rows = max(1, min(1024, _NUMBERS // database.shape[1]))
     sample = database[:: len(database) // n_rows + 1]
     return sample[(np.abs(sample.astype(np.float64)) <= _LARGEST_NUMBER).all(axis=1)]
@@ -317,5 +320,5 @@ def _mean(sample: NDArray, d: int) -> NDArray[np.float64]:
 
 
 def _narrow(X: NDArray) -> bool:
-    """Return whether float32 holds every value of the array's type."""
+    """Return whether float32 can represent all values of the array's dtype."""
     return np.can_cast(X.dtype, np.float32)

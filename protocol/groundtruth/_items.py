@@ -1,4 +1,4 @@
-"""The items that a ground truth is built from, and a ground truth among the items of one set, written in blocks."""
+"""The input of ground truths, and a ground truth among the items of a single set, written in blocks."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from protocol.storage import Writer
 
 BLOCK = 1 << 26
-"""Pairs of items looked at at once; 5 % of them with a level take about 100 MB."""
+"""Pairs of items per block; if 5 % of them have a level, they take about 100 MB."""
 
 
 class Items(NamedTuple):
@@ -22,20 +22,20 @@ class Items(NamedTuple):
 def write_among(
     file: Writer, rule: Callable[..., dict[str, NDArray]], items: Items, *, block: int = BLOCK, **options: object
 ) -> None:
-    """Write what a ground truth says of one set of items, each the query once and the database for all.
+    """Write a ground truth for one set of items, in which each item is a query and the set is the database.
 
     Parameters
     ----------
     file : Writer
-        It gets the arrays of the rule, with ``indices`` and ``levels`` as int32.
+        The output: the arrays of the rule, with ``indices`` and ``levels`` as int32.
     rule : callable
-        A ground truth, by which a query's relevant items do not depend on the other queries.
+        A ground truth in which a query's relevant items do not depend on the other queries.
     items : Items
         Queries, database and training set.
     block : int, default=2**26
-        Pairs of items looked at at once, rounded to whole queries, at least one; the arrays are the same for any.
+        Pairs of items per block, rounded to whole queries; the result does not depend on it.
     **options
-        Of the rule, and its ``seed``.
+        Options of the rule, and its ``seed``.
     """
     n_queries, n_pairs = max(1, block // len(items.X)), 0
     for start in range(0, len(items.X), n_queries):

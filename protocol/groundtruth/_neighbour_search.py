@@ -1,15 +1,15 @@
-"""Exact search for neighbours, within a radius or the nearest ones, at the speed of a matrix product.
+"""Exact search for neighbours within a radius, or for the k nearest ones, at the speed of a matrix product.
 
-Vectors are folded (`protocol.groundtruth._folds`) so that the sign of one inner product tells whether a pair may be
-closer than a bound, and its value how much closer. So a float32 product of folded matrices, a tile at a time, leaves
-nothing to do but to look for signs. The tile is scanned while it is in cache. For a search within a radius the bound
-is the radius; for the nearest k it is the k-th smallest distance found so far, which decreases as the search proceeds.
-Rounding can turn the sign of pairs close to the bound only; how close is bounded pair by pair, and those pairs alone
-are computed again from the vectors as they came, in float64. So the result is that of the formulas in
-`protocol.groundtruth._distances`, whatever the tiles, the threads, and the order in which the product adds.
+Vectors are folded (`protocol.groundtruth._folds`) so that the sign of one inner product shows whether a pair may be
+closer than a bound, and its value by how much. So only signs must be scanned after a float32 product of folded
+matrices, one tile at a time, while the tile is in the cache. For a search within a radius, the bound is the radius; for
+the k nearest items, it is the k-th smallest distance found so far, which decreases as the search proceeds.
+Rounding can change the sign only for pairs close to the bound. The rounding error is bounded for each pair, and only
+the pairs in doubt are computed again in float64 from the original vectors. So the result is that of the formulas in
+`protocol.groundtruth._distances`, independent of tiles, threads and the order of additions in the product.
 
 Libraries considered: scikit-learn's brute-force search takes 1.6 to 1.7 times the CPU time, and faiss' flat index 3
-times (`tests/benchmarks/neighbours.py`), and neither returns all items that are as far as the k-th.
+times (`tests/benchmarks/neighbours.py`), and neither returns all items that tie with the k-th.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,13 +34,13 @@ from protocol.groundtruth._folds import (
 from protocol.parallel import in_order, workers
 
 TILE = 512
-"""Queries, and database items, of a tile: its product of 1 MB stays in cache."""
+"""Queries, and database items, per tile: its product of 1 MB fits into the cache."""
 _QUERIES = 4096
-"""Queries for which the nearest items are searched for in one pass over the database, or fewer for large k."""
+"""Queries searched in one pass over the database; fewer for large k."""
 _PAIRS = 1 << 22
-"""Pairs of a query and one of its nearest items in one pass; each takes up to 100 bytes."""
+"""Maximum number of pairs of a query and a nearest item per pass; each takes up to 100 bytes."""
 _CROWD = 1024
-"""Pairs above 2 k that a query may have in doubt before they are decided."""
+"""Number of candidates above 2 k per query after which the pairs in doubt are computed in float64."""
 _Rows = NDArray[np.int64]
 
 
@@ -52,19 +52,19 @@ def neighbours_within(
     strict: bool = False,
     threads: int = 1,
 ) -> tuple[_Rows, _Rows]:
-    """Return the database rows within `radius` of each query, exactly as Euclidean distances in float64 decide.
+    """Return the database rows within `radius` of each query, exactly as by Euclidean distances in float64.
 
     Parameters
     ----------
     query, database : (n_queries, d) and (n_database, d) numbers
-        Finite, of any real type. They are never rounded before they are compared; `database` may be memory-mapped.
+        Finite, of any real type, and compared without prior rounding; `database` may be memory-mapped.
     radius : float
         At least 0.
     strict : bool, default=False
-        Whether an item at distance `radius` is outside.
+        Whether items at distance `radius` are excluded.
     threads : int, default=1
-        For the products; the result is the same for any number. Without threadpoolctl there is one, and the products
-        use the threads of NumPy's BLAS.
+        For the products; the result does not depend on it. Without threadpoolctl, one thread is used here, and the
+        products use the threads of NumPy's BLAS.
 
     Returns
     -------
@@ -75,12 +75,13 @@ def neighbours_within(
     Raises
     ------
     ProtocolError
-        If an item is not finite, the numbers of features differ or are above a million, a side is empty, `radius` is
-        negative or NaN, or `threads` is below 1.
+        If an item is not finite, the numbers of features differ or are above a million, the queries or the database are
+        empty, `radius` is negative or NaN, or `threads` is below 1.
 
     Notes
     -----
-    Beside its input it holds a folded copy of the queries, the pairs found (twice), and a few tiles a thread.
+    In addition to the input, memory is used for a folded copy of the queries, two copies of the found pairs, and a few
+    tiles per thread.
 
     Examples
     --------
@@ -112,17 +113,17 @@ def neighbours_within(
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The database rows that are no farther from each query than its k-th nearest, with their distances.
+    """The database rows that are no farther from each query than its k-th nearest neighbour, with their distances.
 
     Parameters
     ----------
     k : int
-        The number of neighbours searched for. A query has more where several items are as far as the k-th.
+        The requested number of neighbours. A query has more if several items tie with the k-th.
     indptr : (n_queries + 1,) int64
     indices : int64
         Query i has the neighbours ``indices[indptr[i] : indptr[i + 1]]``, ascending.
     distances : float64
-        Those of `indices`, in the same order.
+        Distances of `indices`, in the same order.
     """
 
     k: int
@@ -136,7 +137,7 @@ class Neighbours:
         Parameters
         ----------
         k : int
-            From 1 to the number searched for.
+            From 1 to the requested number.
 
         Raises
         ------
@@ -163,22 +164,23 @@ def nearest(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Neighbours:
-    """Return the database rows that are no farther from each query than its k-th nearest, exactly as float64 decides.
+    """Return the database rows no farther from each query than its k-th nearest neighbour, exactly as by float64.
 
     Parameters
     ----------
     query, database : (n_queries, d) and (n_database, d) numbers
-        Finite, of any real type. They are never rounded before they are compared; `database` may be memory-mapped,
-        and is read from its beginning to its end, once for every 4,096 queries.
+        Finite, of any real type, and compared without prior rounding; `database` may be memory-mapped,
+        and is read sequentially, once for every 4,096 queries.
     k : int
-        From 1 to n_database. Where several items are as far as the k-th there are more than k.
+        From 1 to n_database. More than k rows are returned if several items tie with the k-th.
     distance : {"euclidean", "cosine", "dot"}, default="euclidean"
         The cosine distance is 1 - the cosine; "dot" is minus the inner product.
     threads : int, default=1
-        The result is the same for any number. Without threadpoolctl there is one, and the products use the threads of
-        NumPy's BLAS.
+        The result does not depend on it. Without threadpoolctl, one thread is used here, and the products use the
+        threads of NumPy's BLAS.
     progress : callable, optional
-        Called with the number of pairs just compared, from the calling thread; in all n_queries x n_database.
+        Called in the calling thread with the number of pairs compared since the last call; the total is
+        n_queries x n_database.
 
     Returns
     -------
@@ -187,17 +189,17 @@ def nearest(
     Raises
     ------
     ProtocolError
-        If an item is not finite or, for the cosine, zero (the first such row of the queries, else of the database, is
-        named), the numbers of features differ or are above a million, a side is empty, or an option is out of its
-        range.
+        If an item is not finite or, for the cosine, zero (the message names the first such row, of the queries if they
+        have one), the numbers of features differ or are above a million, the queries or the database are empty, or an
+        option is out of its range.
 
     Notes
     -----
-    Memory does not grow with the database. Beside its input the search holds a folded copy of up to 4,096 queries, a
-    few tiles for each thread, and the pairs that may be among the nearest: for each query about 3 k + 1,024 or fewer,
-    unless more items are as far as the k-th.
+    Memory does not grow with the database. In addition to the input, it is used for a folded copy of up to 4,096
+    queries, a few tiles per thread, and the candidate pairs: at most about 3 k + 1,024 per query, unless more items tie
+    with the k-th.
 
-    Where most distances differ by less than float32 can tell, nearly all pairs are computed in float64, without a
+    If most distances differ by less than the precision of float32, nearly all pairs are computed in float64 without a
     matrix product, which takes about a hundred times as long.
 
     Examples
@@ -235,7 +237,7 @@ def _ignore(pairs: int) -> None:
 
 
 def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
-    """Return queries and database as matrices of the same width."""
+    """Return queries and database as matrices with the same number of features."""
     query, database = _matrix(query, "query"), _matrix(database, "database")
     d = database.shape[1]
     if d > MOST_FEATURES:
@@ -246,7 +248,7 @@ def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _matrix(X: NDArray, name: str) -> NDArray:
-    """Return `X` as a matrix of real numbers; its values are checked later, when they are read."""
+    """Return `X` as a matrix of real numbers; the values are checked later, when they are read."""
     array = np.asarray(X)
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise ProtocolError(f"{name}: expected numbers of up to 64 bits, got dtype {array.dtype}.")
@@ -258,7 +260,7 @@ def _matrix(X: NDArray, name: str) -> NDArray:
 class _Pairs(NamedTuple):
     """Pairs of a query and an item, by their rows, and the intervals that contain their keys.
 
-    `decided` pairs have the interval of their distance in float64.
+    For `decided` pairs, the interval is that of their distance in float64.
     """
 
     rows: NDArray[np.int32]
@@ -269,19 +271,19 @@ class _Pairs(NamedTuple):
 
     @classmethod
     def none(cls) -> "_Pairs":
-        """Return no pairs."""
+        """Return an empty set of pairs."""
         nothing = np.empty(0)
         return cls(nothing.astype(np.int32), nothing.astype(np.int64), nothing, nothing, nothing.astype(bool))
 
     def where(self, kept: NDArray) -> "_Pairs":
-        """Return some of the pairs, by mask or position."""
+        """Return a subset of the pairs, by mask or position."""
         return _Pairs(*(column[kept] for column in self))
 
     @classmethod
     def joined(cls, parts: Sequence["_Pairs"], n_queries: int) -> tuple["_Pairs", _Rows]:
-        """Return the pairs of all parts in order of their rows, and of the parts, and the indptr of the rows."""
+        """Return the pairs of all parts, ordered by row and then by part, and the indptr of the rows."""
         pairs = cls(*map(np.concatenate, zip(*parts, strict=True)))
-        order = np.argsort(pairs.rows.astype(np.int16), kind="stable")  # 16 bits are sorted by counting
+        order = np.argsort(pairs.rows.astype(np.int16), kind="stable")  # NumPy sorts 16-bit integers by counting
         return pairs.where(order), _starts(np.bincount(pairs.rows, minlength=n_queries))
 
 
@@ -305,7 +307,7 @@ class _Search:
         pairs, pending, n_pending = _Pairs.none(), [], 0
 
         def search(start: int) -> _Pairs:
-            bound, left = state  # of the moment
+            bound, left = state  # the current values
             found = _within(left, self.fold.items(self.database[start : start + TILE], start))
             low = found.products + bound[found.rows]
             return _Pairs(
@@ -324,7 +326,7 @@ class _Search:
         return self._decided(pairs)
 
     def _first_bound(self, queries: FoldedQueries) -> NDArray[np.float64]:
-        """Return bounds within which the first items have at least k."""
+        """Return bounds within which each query has at least k of the first items."""
         left = queries.within(np.zeros(len(self.query)))
         n_first = min(len(self.database), -(-self.k // TILE) * TILE)
 
@@ -338,7 +340,7 @@ class _Search:
     def _closest(self, queries: FoldedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be among the nearest, and each query's bound on their keys.
 
-        Where these are too many, or can be anything, they are decided in float64.
+        If a query has too many of them, or their keys are unbounded, they are decided in float64.
         """
         pairs, indptr = joined
         pairs, indptr, bound = self._bounded(pairs, indptr)
@@ -354,20 +356,20 @@ class _Search:
         return pairs, bound
 
     def _bounded(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, _Rows, NDArray[np.float64]]:
-        """Return the pairs that can be as near as the k-th, their indptr, and the bounds."""
+        """Return the pairs that may be as near as the k-th, their indptr, and the bounds."""
         bound = np.minimum(_kth(indptr, pairs.high, self.k), FARTHEST)
         kept = pairs.low <= bound[pairs.rows]
         return pairs.where(kept), _starts(kept)[indptr], bound
 
     def _decided(self, pairs: _Pairs) -> Neighbours:
-        """Return the nearest among the pairs, which are in order of their rows and items."""
+        """Return the nearest among the pairs, which are ordered by row and item."""
         indptr = _starts(np.bincount(pairs.rows, minlength=len(self.query)))
         apart = self._distances(pairs.rows, pairs.items)
         kept = apart <= _kth(indptr, apart, self.k)[pairs.rows]
         return Neighbours(self.k, _starts(kept)[indptr], pairs.items[kept], apart[kept])
 
     def _distances(self, rows: NDArray[np.int32], items: _Rows) -> NDArray[np.float64]:
-        """Return the distances of pairs; the database is read in the order of its rows."""
+        """Return the distances of pairs; database rows are read in ascending order."""
         order = np.argsort(items, kind="stable")
         apart = np.empty(len(rows))
         apart[order] = pair_distances(
@@ -377,17 +379,17 @@ class _Search:
 
 
 def _starts(counts: NDArray) -> _Rows:
-    """Return where each part starts, and where the last one ends, from the sizes of the parts: (n + 1,)."""
+    """Return the start of each part and the end of the last one, from the sizes of the parts: (n + 1,)."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Return the k-th smallest value of each row, of which each has at least k: (n_rows,)."""
+    """Return the k-th smallest value of each row; all rows have at least k: (n_rows,)."""
     return np.array([np.partition(values[a:b], k - 1)[k - 1] for a, b in pairwise(indptr)])
 
 
 class _Found(NamedTuple):
-    """Pairs whose products are not positive, in order: rows of the queries and of the tile, products, and doubts."""
+    """Pairs with products <= 0, in order: rows of the queries and of the tile, products, and doubts."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -396,7 +398,7 @@ class _Found(NamedTuple):
 
 
 def _within(left: Folded, right: Folded) -> _Found:
-    """Return the pairs of a query and an item of one tile that may be within the query's bound."""
+    """Return the pairs of a query and an item in one tile that may be within the query's bound."""
     n_items = len(right.vectors)
     product = np.empty((min(TILE, len(left.vectors)), n_items), dtype=np.float32)
     found = []

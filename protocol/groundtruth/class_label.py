@@ -1,4 +1,4 @@
-"""Class-label ground truth: relevant items share at least one label with the query."""
+"""Class-label ground truth: items that share at least one class label with the query are relevant."""
 
 from numpy.typing import NDArray
 
@@ -9,12 +9,12 @@ from protocol.registry import GroundTruthRecord
 
 @GroundTruthRecord("class_label", source="Moran 2016, thesis section 3.3.2", across_modalities=True, needs_labels=True)
 def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -> dict[str, NDArray]:
-    """Relevant items share at least one class label with the query.
+    """Items that share at least one class label with the query are relevant.
 
     Parameters
     ----------
     query, database : Items
-        With labels: integers (n,), or a 0/1 matrix (n, n_classes) where an item may have several.
+        With labels: integers (n,), or a 0/1 matrix (n, n_classes) if items may have several.
     train : Items
         Not used: nothing is fitted.
     seed : int, default=0
@@ -31,5 +31,5 @@ def class_label(query: Items, database: Items, train: Items, *, seed: int = 0) -
         If the dataset has no labels.
     """
     if query.labels is None or database.labels is None:
-        raise ProtocolError("ground truth 'class_label': the dataset has no labels; use 'epsilon_ball'")
+        raise ProtocolError("ground truth 'class_label': expected a dataset with labels, got none. Use 'epsilon_ball'.")
     return {"query_labels": query.labels, "database_labels": database.labels}

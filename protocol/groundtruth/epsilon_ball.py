@@ -1,4 +1,4 @@
-"""Epsilon-ball ground truth: relevant items lie within one radius of the query in feature space."""
+"""Epsilon-ball ground truth: items within a fixed radius of the query in feature space are relevant."""
 
 import math
 from typing import Literal
@@ -23,7 +23,7 @@ def _check(
     n_train: int | None = None,
     n_database: int | None = None,
 ) -> None:
-    """Raise ProtocolError if an option is out of its range, or does not fit the numbers of items that are known."""
+    """Raise ProtocolError if an option is out of its range or incompatible with the known numbers of items."""
     one_of(reading, ("average_count", "mean_distance"), "reading")
     one_of(comparison, ("<=", "<"), "comparison")
     one_of(count_in, ("database", "train"), "count_in")
@@ -36,7 +36,7 @@ def _check(
     pool = n_database if count_in == "database" else others
     if pool is not None and n_neighbours >= pool:
         raise ProtocolError(
-            f"n_neighbours: expected less than the {pool:,} items to count in (count_in={count_in!r}), got "
+            f"n_neighbours: expected fewer than the {pool:,} items to count in (count_in={count_in!r}), got "
             f"{n_neighbours}."
         )
     if pool is not None and n_train is not None and reading == "mean_distance":
@@ -44,12 +44,12 @@ def _check(
 
 
 def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
-    """Raise ProtocolError if R neighbours in the pool are less than one among the training points."""
+    """Raise ProtocolError if R neighbours in the pool correspond to less than one training point."""
     share = n_neighbours / pool
     if int(share * (n_train - 1)) < 1:
         raise ProtocolError(
-            f"ground truth 'epsilon_ball': {n_train} training points are too few to judge so small a share of the "
-            f"database ({share:.2g}): expected at least {math.ceil(1 / share) + 1}, a larger n_neighbours, or "
+            f"ground truth 'epsilon_ball': expected at least {math.ceil(1 / share) + 1} training points to estimate "
+            f"the radius that contains {share:.2g} of the database, got {n_train}. Use more, a larger n_neighbours, or "
             "count_in='train'."
         )
 
@@ -58,8 +58,8 @@ def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
     "epsilon_ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "
-    "database, so that nothing but training data fits the radius; the author's released code counts them among all "
-    "non-test items, the point itself included, and compares with <.",
+    "database, so the radius is fitted on training data only; the author's released code counts them among all "
+    "non-test items, including the point itself, and compares with <.",
     check=_check,
 )
 def epsilon_ball(
@@ -74,31 +74,32 @@ def epsilon_ball(
     comparison: Literal["<=", "<"] = "<=",
     count_in: Literal["database", "train"] = "database",
 ) -> dict[str, NDArray]:
-    r"""Relevant items lie within one radius of the query: the mean distance of an item to its R-th neighbour.
+    r"""Items within a fixed radius of the query are relevant: the mean distance of an item to its R-th neighbour.
 
     .. math:: S_{ij} = 1 \iff \lVert x_i - x_j \rVert_2 \le \varepsilon
 
     Parameters
     ----------
     query, database, train : Items
-        Prepared features (n, d); only those of `train` fit the radius.
+        Prepared features (n, d); the radius is fitted only on those of `train`.
     seed : int, default=0
-        Draws the training points.
+        Seed of the draw of training points.
     n_neighbours : int, default=50
-        R of the thesis.
+        R in the thesis.
     n_sample : int, default=100
-        Training points that are drawn, all where there are fewer.
+        Number of training points to draw; all if there are fewer.
     reading : {"mean_distance", "average_count"}, default="mean_distance"
-        How to read "the Euclidean distance at which each data-point has R nearest neighbours on average": the mean of
-        the drawn points' distances to their R-th neighbour, which is what the author's code does, or the one radius at
-        which they have R neighbours on average. Where density varies they differ widely: on CIFAR-10 with GIST, over
-        ten standard splits, the first makes 448 items relevant to a query on average (median 23) and leaves 24 % of the
-        queries with none; the second some 50 (median 0), and leaves 60 % with none.
+        Interpretation of "the Euclidean distance at which each data-point has R nearest neighbours on average": the
+        mean of the drawn points' distances to their R-th neighbour, as in the author's code, or the radius at which
+        they have R neighbours on average. If density varies, the two differ widely: on CIFAR-10 with GIST, over ten
+        standard splits, a query has 448 relevant items on average (median 23) with the first, and 24 % of the queries
+        have none; with the second, it has some 50 (median 0), and 60 % have none.
     comparison : {"<=", "<"}, default="<="
-        As in the text, or as in the author's code.
+        Comparison with the radius: as in the text, or as in the author's code.
     count_in : {"database", "train"}, default="database"
-        R neighbours in a database of ``len(database.X)`` items, judged from the density of the training points (a rank
-        between two neighbours is interpolated); or R among the training points, whatever the size of the database.
+        Where R neighbours are counted: in a database of ``len(database.X)`` items, estimated from the density of the
+        training points (fractional ranks are interpolated); or among the training points, independent of the size of
+        the database.
 
     Returns
     -------
@@ -109,8 +110,8 @@ def epsilon_ball(
     Raises
     ------
     ProtocolError
-        If an option is unknown, there are fewer than two training points or not more items than `n_neighbours`, or so
-        few training points that R neighbours in the database are less than one of them.
+        If an option is invalid, there are fewer than two training points or not more items than `n_neighbours`, or R
+        neighbours in the database correspond to less than one training point.
 
     Notes
     -----
@@ -132,20 +133,20 @@ def epsilon_ball(
 
 
 def _radius(X: NDArray[np.float32], *, share: float, n_sample: int, reading: str, seed: int) -> float:
-    """Return the radius that holds a `share` of the other points, by either reading."""
+    """Return the radius that contains a `share` of the other points, by either interpretation."""
     drawn = np.random.default_rng(seed).permutation(len(X))[:n_sample]
     n_others = len(X) - 1
-    wanted = share * n_others
+    exact_rank = share * n_others
     if reading == "average_count":
-        rank = max(1, round(wanted * len(drawn)))
-        nearest = np.empty(0)  # pairs, of which never more than `rank` can matter
+        rank = max(1, round(exact_rank * len(drawn)))
+        nearest = np.empty(0)  # distances of pairs, of which only the `rank` smallest are kept
         for row in drawn:
             nearest = _smallest(np.concatenate([nearest, _distances_to_others(X, row)]), rank)
         return float(nearest.max())
-    rank = int(wanted)
+    rank = int(exact_rank)
     ranks = [rank - 1, min(rank, n_others - 1)]
     below, above = np.array([np.partition(_distances_to_others(X, row), ranks)[ranks] for row in drawn]).T
-    return float((below + (wanted - rank) * (above - below)).mean())
+    return float((below + (exact_rank - rank) * (above - below)).mean())
 
 
 def _distances_to_others(X: NDArray[np.float32], row: int) -> NDArray[np.float64]:
@@ -156,5 +157,5 @@ def _distances_to_others(X: NDArray[np.float32], row: int) -> NDArray[np.float64
 
 
 def _smallest(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the `n` smallest values in any order, or all where there are fewer."""
+    """Return the `n` smallest values in any order, or all if there are fewer."""
     return np.partition(values, n - 1)[:n] if values.size > n else values

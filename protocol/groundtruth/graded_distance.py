@@ -1,4 +1,4 @@
-"""Graded ground truth: the nearer an item is to the query in feature space, the higher its level of relevance."""
+"""Graded ground truth: the nearer an item is to the query in feature space, the higher its relevance level."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -52,20 +52,20 @@ def graded_distance(
     levels: Sequence[int] = (1, 2, 5, 10),
     n_sample: int = 1000,
 ) -> dict[str, NDArray]:
-    """Relevant items lie within a radius of the query, and the smaller the radius the higher the level.
+    """Items within a radius of the query are relevant; the smaller the radius, the higher the relevance level.
 
     Parameters
     ----------
     query, database, train : Items
-        Prepared features (n, d); only those of `train` fit the radii.
+        Prepared features (n, d); the radii are fitted only on those of `train`.
     seed : int, default=0
-        Draws the training points.
+        Seed of the draw of training points.
     percentiles : sequence of float, default=(5, 1, 0.2, 0.1)
-        Of the distances between the drawn training points: the radii. In (0, 100), descending.
+        The radii, as percentiles of the distances between the drawn training points, in (0, 100), descending.
     levels : sequence of int, default=(1, 2, 5, 10)
-        The level within each radius, from 1, ascending.
+        The relevance level within each radius, at least 1, ascending.
     n_sample : int, default=1000
-        Training points that are drawn, at least 2; all where there are fewer.
+        Number of training points to draw, at least 2; all if there are fewer.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def graded_distance(
     Raises
     ------
     ProtocolError
-        If percentiles and levels are not of one length, an option is out of its range, or there are fewer than two
+        If percentiles and levels have different lengths, an option is out of its range, or there are fewer than two
         training points.
     """
     _check(percentiles=percentiles, levels=levels, n_sample=n_sample, n_train=len(train.X))

@@ -1,4 +1,4 @@
-"""Nearest-neighbour ground truth: relevant items are the k nearest to the query in feature space."""
+"""Nearest-neighbour ground truth: the k items nearest to the query in feature space are relevant."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from protocol.registry import GroundTruthRecord
 
 
 def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_database: int | None = None) -> None:
-    """Raise ProtocolError for an unknown distance, and unless 1 <= `n_neighbours` <= `n_database`, if that is known."""
+    """Raise ProtocolError unless the distance is known and 1 <= `n_neighbours` <= `n_database` (if not None)."""
     one_of(distance, DISTANCES, "distance")
     if n_neighbours < 1 or (n_database is not None and n_neighbours > n_database):
         upper = "" if n_database is None else f" and <= {n_database:,}, the size of the database"
@@ -21,7 +21,7 @@ def _check(*, n_neighbours: int, distance: str, n_train: int | None = None, n_da
 @GroundTruthRecord(
     "nearest_neighbours",
     source="Jegou, Douze and Schmid 2011, Product Quantization for Nearest Neighbor Search, section V (SIFT1M)",
-    deviations="All items as far as the k-th are relevant, where published lists cut ties at k.",
+    deviations="All items that tie with the k-th are relevant; published lists are cut at k.",
     check=_check,
 )
 def nearest_neighbours(
@@ -33,7 +33,7 @@ def nearest_neighbours(
     n_neighbours: int = 100,
     distance: Distance = "euclidean",
 ) -> dict[str, NDArray[np.int64]]:
-    """Relevant items are no farther from the query than its k-th nearest neighbour, by one distance.
+    """Items that are no farther from the query than its k-th nearest neighbour are relevant.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def nearest_neighbours(
     Raises
     ------
     ProtocolError
-        If an option is out of its range, or an item is zero, for which the cosine is undefined.
+        If an option is out of its range, or a vector is zero and the distance is the cosine distance.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Hashers: one file each, features in, binary codes out."""
+"""Hashers, which map features to binary codes; one file for each hasher."""
 
 from protocol.hashers.base import Hasher, packed_codes
 from protocol.hashers.networks.base import NetworkHasher

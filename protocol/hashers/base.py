@@ -1,4 +1,4 @@
-"""The base class of every hasher: scikit-learn's conventions without importing it, checks, models as named arrays."""
+"""The base class of all hashers: the conventions of scikit-learn without its import, checks, and models as arrays."""
 
 import abc
 import inspect
@@ -15,45 +15,46 @@ from protocol.checks import ProtocolError, integer, matrix, one_of
 from protocol.hashers.training_set import TrainingSet
 
 SUPERVISION = ("labels", "affinities", "pairs")
-"""What a hasher may need besides the training rows, each a property of `TrainingSet`."""
+"""The kinds of supervision that a hasher may require; each is a property of `TrainingSet`."""
 Key = TypeVar("Key", bound=Hashable)
-_BLOCK = 1024  # rows encoded at once: bounds the memory, and is enough to keep the matrix product busy
+_BLOCK = 1024  # rows encoded at once: few enough to bound the memory, and enough for a fast matrix product
 
 
 class Hasher(abc.ABC):
     """A learned map from features (n, d) to binary codes (n, n_bits).
 
-    A subclass writes two methods and names in `learned` the attributes that it learns: ``_fit(training, rng)`` sets
-    them and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently of the others.
-    Options are keywords of its constructor, which only stores them and hands on ``**options`` to the base's. Where
-    they have ranges, ``_check()`` refuses values outside.
+    A subclass implements two methods, and lists in `learned` the attributes that it learns. ``_fit(training, rng)``
+    sets these attributes and returns the fit record, a dict; ``_encode(X)`` maps rows to bits, each row independently
+    of the others. Options are keyword arguments of its constructor, which only stores them and passes ``**options`` to
+    that of the base class. ``_check()`` raises an error if an option is out of range.
 
-    A supervised hasher names in `supervision` what it needs. ``fit(X, y)`` then provides it as ``training.labels``,
-    ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or refuses before any work. The pipeline makes
-    `y` from the training set alone, and refuses a configuration that can't provide it.
+    A supervised hasher declares its kind of supervision in `supervision`. ``fit(X, y)`` then provides it as
+    ``training.labels``, ``training.affinities`` or ``training.pairs`` (see `TrainingSet`), or raises an error before
+    any computation. The pipeline computes `y` from the training set alone, and rejects a configuration in which this is
+    impossible.
 
     Parameters
     ----------
     n_bits : int, default 32
         Code length, at least 1.
     seed : int, default 0
-        Seed of every random draw, at least 0.
+        Seed of all random draws, at least 0.
 
     Attributes
     ----------
     learned : mapping of str to tuple
-        Of the class: the learned arrays, as ``{"projection_": ("float32", "d", "n_bits")}``: dtype, then the shape. A
-        length is an integer or a name: d is `n_features_in_`, the name of a parameter its value, and any other name
-        one length wherever it occurs.
+        Class attribute: the learned arrays, as in ``{"projection_": ("float32", "d", "n_bits")}``, with dtype and
+        shape. A length is an integer or a name: d is `n_features_in_`, the name of a parameter is its value, and any
+        other name is the same length wherever it occurs.
     supervision : {None, "labels", "affinities", "pairs"}
-        Of the class: what a fit needs besides the rows, a property of `TrainingSet`.
+        Class attribute: the required supervision, a property of `TrainingSet`.
     checkpoints : bool
-        Of the class: whether a fit may take so long that it should resume after an interruption; ``_fit`` then takes
-        `checkpoint`.
+        Class attribute: whether a fit may take so long that it should be able to resume after an interruption; ``_fit``
+        then has the parameter `checkpoint`.
     n_features_in_ : int
-        Number of features seen in fit.
+        Number of features in fit.
     fit_record_ : dict
-        What the fit did, JSON-able; may be empty.
+        A record of the fit, serialisable as JSON; may be empty.
     """
 
     __signature__: ClassVar[inspect.Signature]
@@ -81,17 +82,17 @@ class Hasher(abc.ABC):
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return the bits of a block of rows."""
 
-    def _check(self) -> None:  # noqa: B027 - most hashers have no parameters of their own
-        """Raise ProtocolError if a parameter of the subclass is out of its range."""
+    def _check(self) -> None:  # noqa: B027 - most hashers have no further parameters
+        """Raise ProtocolError if a parameter of the subclass is out of range."""
 
     def check(self) -> None:
-        """Raise ProtocolError if a parameter is out of its range; fit does so too, but only once there is data."""
+        """Raise ProtocolError if a parameter is out of range; `fit` also does this, but it requires data."""
         integer(self.n_bits, "n_bits")
         integer(self.seed, "seed", minimum=0)
         self._check()
 
-    def check_features(self, n_features: int) -> None:  # noqa: B027 - most hashers take rows of any length
-        """Raise ProtocolError if the hasher can't learn from rows of `n_features`; fit calls it, too."""
+    def check_features(self, n_features: int) -> None:  # noqa: B027 - most hashers accept rows of any length
+        """Raise ProtocolError if the hasher can't learn from rows of `n_features`; also called by `fit`."""
 
     def fit(self, X: ArrayLike | TrainingSet, y: Any = None, *, checkpoint: str | Path | None = None) -> Self:
         """Learn the hash functions from the training rows.
@@ -99,14 +100,14 @@ class Hasher(abc.ABC):
         Parameters
         ----------
         X : array_like of float, shape (n, d), or TrainingSet
-            Training rows; float32 is used without a copy. A `TrainingSet` serves several fits: they learn the same from
-            it, and share what it has computed.
+            Training rows; float32 is used without a copy. Several fits may share a `TrainingSet` and the values that it
+            has computed; the results are the same as with separate ones.
         y : array_like or sparse matrix, optional
-            What supervises learning, as `TrainingSet` takes it; a `TrainingSet` brings its own, and what a hasher does
-            not need is ignored.
+            The supervision, in a form that `TrainingSet` accepts; not given if `X` is a `TrainingSet`. Supervision that
+            a hasher does not require is ignored.
         checkpoint : path, optional
-            Where a hasher with `checkpoints` saves its state as it trains, and from where it resumes a training that
-            was interrupted; the caller removes the file. Other hashers ignore it.
+            The file in which a hasher with `checkpoints` saves its state during training, and from which it resumes an
+            interrupted training. The caller removes the file. Other hashers ignore it.
 
         Returns
         -------
@@ -115,8 +116,8 @@ class Hasher(abc.ABC):
         Raises
         ------
         ProtocolError
-            If a parameter is out of its range, `X` is not a finite matrix, it can't serve `n_bits` bits, or what
-            supervises learning is missing or does not fit.
+            If a parameter is out of range, `X` is not a finite matrix or does not suffice for `n_bits` bits, or the
+            supervision is missing or does not fit.
         """
         self.check()
         training = X if isinstance(X, TrainingSet) else TrainingSet(X, y)
@@ -130,21 +131,21 @@ class Hasher(abc.ABC):
         return self
 
     def _check_learned(self, record: Any, n_features: int) -> None:
-        """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes as `learned` says."""
+        """Raise ProtocolError if ``_fit`` returned no record, or did not set the attributes declared in `learned`."""
         where = f"{type(self).__name__}._fit"
         if not isinstance(record, dict):
             raise ProtocolError(
-                f"{where}: expected it to return a dict (the fit record; {{}} if there is nothing to record), got "
-                f"{type(record).__name__}. Set what is learned as attributes, and name them in `learned`."
+                f"{where}: expected a dict (the fit record; {{}} if there is nothing to record) as its result, got "
+                f"{type(record).__name__}. Set learned arrays as attributes, and declare them in `learned`."
             )
         missing = [name for name in self.learned if not hasattr(self, name)]
         if missing:
             raise ProtocolError(
-                f"{where}: expected the attributes in `learned` to be set, got no {', '.join(missing)}."
+                f"{where}: expected all attributes in `learned` to be set, got no {', '.join(missing)}."
             )
         lengths = self._lengths(n_features)
         for name, declared in self.learned.items():
-            # In the memory order of a model from a file, so that products are rounded alike.
+            # The memory order of a model from a file, so that products are rounded equally.
             array = np.ascontiguousarray(getattr(self, name))
             _check_array(array, declared, lengths, f"{where}: {name}")
             setattr(self, name, array)
@@ -154,7 +155,7 @@ class Hasher(abc.ABC):
             try:
                 getattr(training, self.supervision)
             except ProtocolError as error:
-                raise ProtocolError(f"{type(self).__name__} needs {self.supervision}: {error}") from error
+                raise ProtocolError(f"{type(self).__name__} requires {self.supervision}: {error}") from error
 
     def transform(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Return the codes of rows.
@@ -170,13 +171,13 @@ class Hasher(abc.ABC):
         Raises
         ------
         ProtocolError
-            If fit has not been called, or `X` is not a finite matrix as wide as in fit.
+            If fit has not been called, or `X` is not a finite matrix with as many columns as in fit.
         """
         self._check_fitted("transform")
         return self._codes(X, self._encode, self.n_features_in_)
 
     def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Return the codes of database rows: those of `transform`, unless the database is of another modality."""
+        """Return the codes of database rows: those of `transform`, unless the database has a different modality."""
         return self.transform(X)
 
     def _codes(
@@ -196,10 +197,10 @@ class Hasher(abc.ABC):
         return found
 
     def to_arrays(self) -> dict[str, NDArray]:
-        """Return the fitted model as named arrays to store in a file: what was learned, and its description.
+        """Return the fitted model as named arrays for storage in a file: the learned arrays and a description.
 
-        The description, under ``model``, is JSON: the hasher's name, its parameters, the number of features and the
-        fit record. Unlike a pickle, nothing in it is ever executed when the model is read.
+        The description, under ``model``, is JSON with the name of the hasher, its parameters, the number of features
+        and the fit record. Unlike with a pickle, reading a model never executes code from the file.
 
         Raises
         ------
@@ -226,12 +227,12 @@ class Hasher(abc.ABC):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
-        """Return the fitted model that `to_arrays` described; it gives the same codes, bit for bit.
+        """Return the fitted model from the arrays of `to_arrays`; it gives exactly the same codes.
 
         Parameters
         ----------
         arrays : mapping of str to ndarray
-            Those of `to_arrays`, no more and no fewer; the description may be bytes, as it is read from a file.
+            Exactly the arrays of `to_arrays`; the description may be bytes, as in a file.
 
         Raises
         ------
@@ -247,7 +248,7 @@ class Hasher(abc.ABC):
             name, parameters = description["hasher"], dict(description["parameters"])
             n_features, fit_record = description["n_features"], dict(description["fit_record"])
         except (ValueError, TypeError, KeyError) as error:
-            raise ProtocolError(f"{where}: its description can't be read: {error}") from error
+            raise ProtocolError(f"{where}: expected a readable description, got an error: {error}") from error
         if name != cls.__name__:
             raise ProtocolError(f"{where}: expected the arrays of {cls.__name__}, got those of {name}.")
         hasher = cls().set_params(**parameters)
@@ -265,7 +266,7 @@ class Hasher(abc.ABC):
     def _checked(
         self, arrays: Mapping[str, NDArray], declared: Mapping[str, tuple[str | int, ...]], n_features: int
     ) -> dict[str, NDArray]:
-        """Return the arrays of a file, C-contiguous, if they are those that are declared."""
+        """Return the arrays of a file as C-contiguous arrays, if they are the declared ones."""
         where = f"model of {type(self).__name__}"
         if set(arrays) != set(declared):
             raise ProtocolError(
@@ -280,23 +281,25 @@ class Hasher(abc.ABC):
         return {name: np.require(array, requirements="C") for name, array in arrays.items()}
 
     def _lengths(self, n_features: int) -> dict[Any, Any]:
-        """Return the lengths that the names in `learned` stand for, if parameters or the features determine them."""
+        """Return the values of the names in `learned` that are determined by parameters or the number of features."""
         return {**self.get_params(), "d": n_features}
 
     def _check_fitted(self, method: str) -> None:
         if not hasattr(self, "n_features_in_"):
-            raise ProtocolError(f"{type(self).__name__}: {method} was called before fit; call fit(X) first.")
+            raise ProtocolError(
+                f"{type(self).__name__}.{method}: expected a fitted hasher, got an unfitted one. Call fit(X) first."
+            )
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's parameters by name; `deep` is for scikit-learn's sake and changes nothing."""
+        """Return the constructor's parameters by name; `deep` exists for scikit-learn and has no effect."""
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return self; ProtocolError, and nothing set, if a name is unknown."""
+        """Set parameters by name and return self; if a name is unknown, set none and raise ProtocolError."""
         for name in params:
             one_of(name, self._defaults(), f"parameter of {type(self).__name__}")
         for name, value in params.items():
@@ -304,7 +307,7 @@ class Hasher(abc.ABC):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn, which asks in pipelines, that this is a transformer, and whether it needs a target."""
+        """Return the tags that pipelines of scikit-learn read: a transformer, which may require a target."""
         from sklearn.utils import Tags, TargetTags, TransformerTags
 
         target = TargetTags(required=self.supervision is not None)
@@ -321,7 +324,7 @@ class Hasher(abc.ABC):
 
 
 def _constructor_of(cls: type) -> inspect.Signature:
-    """Return the signature of a hasher's constructor, with its base's parameters in place of ``**options``."""
+    """Return the signature of a hasher's constructor, with ``**options`` replaced by its base's parameters."""
     parameters: dict[str, inspect.Parameter] = {}
     for base in cls.__mro__:
         if "__init__" in vars(base):
@@ -333,7 +336,7 @@ def _constructor_of(cls: type) -> inspect.Signature:
 
 
 def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[Any, Any], where: str) -> None:
-    """Raise ProtocolError if an array is not as declared; the first array with a new name sets its length."""
+    """Raise ProtocolError if an array differs from its declaration; the first array with a new name sets the length."""
     dtype, *shape = declared
     if array.ndim == len(shape):
         for name, length in zip(shape, array.shape, strict=True):
@@ -347,20 +350,20 @@ def _check_array(array: NDArray, declared: tuple[str | int, ...], lengths: dict[
 def packed_codes(
     models: Mapping[Key, Hasher], blocks: Iterable[NDArray[np.float32]], *, of_database: bool = False
 ) -> dict[Key, NDArray[np.uint8]]:
-    """Return the packed codes of items by several models; each block of vectors is read once, and encoded by all.
+    """Return the packed codes of items by several models; each block of vectors is read once and encoded by all models.
 
     Parameters
     ----------
     models : mapping of any key to a fitted Hasher
     blocks : iterable of ndarray of float32, shape (n_block, d)
-        At least one.
+        Blocks of vectors, at least one.
     of_database : bool, default False
-        Whether these are database items, which may be of another modality than queries.
+        Whether these are database items, whose modality may differ from that of the queries.
 
     Returns
     -------
     dict of ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Each model's codes of all items, packed as by `protocol.codes.pack`.
+        The codes of all items by each model, packed by `protocol.codes.pack`.
     """
     packed: dict[Key, list[NDArray[np.uint8]]] = {key: [] for key in models}
     for block in blocks:

@@ -1,4 +1,4 @@
-"""DSH: density-sensitive hashing, planes halfway between neighbouring clusters."""
+"""DSH: density-sensitive hashing, with hyperplanes halfway between neighbouring clusters."""
 
 import math
 
@@ -15,15 +15,15 @@ from protocol.registry import HasherRecord, Iterations
 @HasherRecord(
     "dsh",
     source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
-    deviations="As the reference MATLAB code (HABIR toolkit) for packed codes: planes are ranked by how evenly they "
-    "split the clusters' weight, which orders them as the paper's entropy does. An empty cluster never takes the last "
-    "row of another one, and fewer planes than bits is an error with a reason.",
+    deviations="As in the reference MATLAB code (HABIR toolkit) for packed codes, planes are ranked by how evenly they "
+    "split the weight of the clusters, which gives the same order as the paper's entropy. An empty cluster never takes "
+    "the last row of another cluster. Fewer planes than bits are an error.",
     bits_within_features=False,
     random=True,
     iterations=Iterations(option="n_iter", ms=3, grows=True),
 )
 class DSH(Hasher):
-    """Density-sensitive hashing: each bit is the side of the middle plane between two neighbouring clusters.
+    """Density-sensitive hashing: each bit is the side of the plane halfway between two neighbouring clusters.
 
     ``bit(x) = [u . x > t]`` with ``u = c_i - c_j`` and ``t = u . (c_i + c_j) / 2``, for the n_bits pairs (i, j) of
     neighbouring centres whose planes split the training rows most evenly: with p the share of rows whose cluster's
@@ -36,22 +36,22 @@ class DSH(Hasher):
     seed : int, default 0
         Seed of the rows that k-means starts from.
     alpha : float, default 1.5
-        Clusters per bit, above 0; ``alpha n_bits`` is rounded, halves up.
+        Number of clusters per bit, above 0; ``alpha n_bits`` is rounded half up.
     n_neighbors : int, default 3
-        The paper's r: each centre is paired with so many nearest centres.
+        The paper's r: the number of nearest centres with which each centre is paired.
     n_iter : int, default 3
-        Rounds of k-means, at least 1; one round assigns all rows and moves all centres.
+        Number of iterations of k-means, at least 1.
 
     Attributes
     ----------
     mean_ : ndarray of float32, shape (n_features_in_,)
-        Mean of the training rows, subtracted first; it changes bits by rounding only.
+        Mean of the training rows, which is subtracted first; it only affects rounding.
     projection_ : ndarray of float32, shape (n_features_in_, n_bits)
         The normals u as columns, the most even split first.
     threshold_ : ndarray of float32, shape (n_bits,)
-        The t, relative to `mean_`.
+        The thresholds t, relative to `mean_`.
     fit_record_ : dict
-        ``n_clusters``; ``n_planes``: the number of distinct pairs that n_bits were chosen from.
+        ``n_clusters``, and ``n_planes``, the number of distinct pairs from which n_bits were chosen.
 
     Raises
     ------
@@ -60,10 +60,10 @@ class DSH(Hasher):
 
     Notes
     -----
-    Equally even planes are taken by the smaller distance of their centres, then by the numbers (i, j). Of a pair,
-    i < j. k-means starts from distinct random training rows. An empty cluster takes the row farthest from its own
-    centre. The weight of a cluster is its size in the last round. Constant features change nothing; if all training
-    rows are the same, so are all their codes: zeros.
+    Planes that split equally evenly are ordered by the distance of their centres, then by the numbers (i, j) with
+    i < j. k-means starts from distinct random training rows. An empty cluster takes the row farthest from the centre of
+    its cluster. The weight of a cluster is its size in the last iteration. Constant features have no effect. If all
+    training rows are equal, all bits of their codes are 0.
 
     References
     ----------
@@ -71,7 +71,7 @@ class DSH(Hasher):
 
     Examples
     --------
-    Two clusters, one plane between them.
+    Two clusters with one plane between them:
 
     >>> X = [[0.0], [1.0], [10.0], [11.0]]
     >>> codes = DSH(n_bits=1).fit(X).transform(X).ravel()
@@ -116,8 +116,8 @@ class DSH(Hasher):
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             raise ProtocolError(
-                f"n_bits: {self.n_bits} bits need as many distinct pairs of neighbouring clusters, but {n_clusters} "
-                f"clusters have {len(pairs)}; raise alpha={self.alpha} or n_neighbors={self.n_neighbors}"
+                f"n_bits: expected at most {len(pairs)}, the distinct pairs of {n_clusters} neighbouring clusters, got "
+                f"{self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
             )
         one, other = centres[pairs.T]
         normals = one - other
@@ -134,7 +134,7 @@ class DSH(Hasher):
 
 
 def _k_means(X: NDArray[np.float32], centres: NDArray, n_iter: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the centres (k, d) and cluster sizes (k,) after `n_iter` >= 1 rounds of Lloyd's k-means."""
+    """Return the centres (k, d) and cluster sizes (k,) after `n_iter` >= 1 iterations of Lloyd's k-means."""
     for _ in range(n_iter):
         member = _assign(squared_distances(centres, X)) == np.arange(len(centres))[:, None]
         sizes = member.sum(axis=1)
@@ -143,7 +143,7 @@ def _k_means(X: NDArray[np.float32], centres: NDArray, n_iter: int) -> tuple[NDA
 
 
 def _assign(distances: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return the nearest centre of each row; an empty cluster takes the farthest row of those it can be spared from."""
+    """Return the nearest centre of each row; an empty cluster takes the farthest row of a cluster with several rows."""
     labels = distances.argmin(axis=0)
     nearest = distances.min(axis=0)
     sizes = np.bincount(labels, minlength=len(distances))
@@ -156,9 +156,9 @@ def _assign(distances: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def _neighbours(centres: NDArray[np.float64], n_neighbors: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the distinct pairs i < j of centres (m, 2), one among the other's nearest, and their squared distances."""
+    """Return the distinct pairs i < j of neighbouring centres, (m, 2), and their squared distances."""
     distances = squared_distances(centres, centres.astype(np.float32))
-    np.fill_diagonal(distances, np.inf)  # a centre isn't its own neighbour
+    np.fill_diagonal(distances, np.inf)  # a centre is not its own neighbour
     nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(n_neighbors, len(centres) - 1)]
     first = np.repeat(np.arange(len(centres)), nearest.shape[1])
     pairs = np.unique(np.sort(np.column_stack([first, nearest.ravel()]), axis=1), axis=0)

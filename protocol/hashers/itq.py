@@ -1,4 +1,4 @@
-"""ITQ: principal components, rotated so that their signs lose least."""
+"""ITQ: principal components with a rotation that minimises the quantisation error."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,15 @@ from protocol.registry import HasherRecord, Iterations
 @HasherRecord(
     "itq",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
-    deviations="Exactly n_iter = 50 updates of the rotation, as the paper and FAISS say; the reference MATLAB code "
-    "(HABIR toolkit) makes 51. The training mean is subtracted here, where that code relies on centred input, and "
-    "n_bits above the number of features is refused.",
+    deviations="There are exactly n_iter = 50 updates of the rotation, as in the paper and FAISS; the reference MATLAB "
+    "code (HABIR toolkit) makes 51. The training mean is subtracted, whereas that code expects centred input. n_bits "
+    "must not exceed the number of features.",
     bits_within_features=True,
     random=True,
     iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class ITQ(Hasher):
-    """Iterative quantization: PCA, then the rotation that brings the points nearest to the corners of a cube.
+    """Iterative quantization: PCA, followed by the rotation that moves the points closest to the corners of a cube.
 
     ``min over B in {-1, 1}^(n x n_bits) and orthogonal R of ||B - V R||_F^2``, with V the n_bits leading principal
     components of the training rows; ``bit_j(x) = [((x - mean) W R)_j > 0]``.
@@ -31,7 +31,7 @@ class ITQ(Hasher):
     n_bits : int, default 32
         Code length, from 1 to the number of features.
     seed : int, default 0
-        Seed of the first rotation, a random one as in `PCARR`.
+        Seed of the initial random rotation, see `PCARR`.
     n_iter : int, default 50
         Number of updates of R, at least 1.
 
@@ -42,8 +42,8 @@ class ITQ(Hasher):
     projection_ : ndarray of float32, shape (n_features_in_, n_bits)
         W R, with W the eigenvectors as columns.
     fit_record_ : dict
-        ``directions_without_variance``: how many columns of W carry only rounding (constant features, or fewer
-        training rows than bits).
+        ``directions_without_variance``: the number of columns of W that are only rounding noise (because of constant
+        features, or fewer training rows than bits).
 
     Raises
     ------
@@ -53,9 +53,9 @@ class ITQ(Hasher):
     Notes
     -----
     One update is ``B = sign(V R)`` with sign(0) = 1, then ``R = A U'`` from the singular value decomposition
-    ``B' V = U S A'``. Exactly n_iter updates are made, and no update of B follows the last. FAISS makes 50 as well.
-    The reference MATLAB code counts from 0 to 50, so it makes 51: ``n_iter=51`` repeats it.
-    If all training rows are the same, so are all their codes: zeros.
+    ``B' V = U S A'``. There are exactly n_iter updates, and no update of B follows the last one. FAISS also makes 50.
+    The reference MATLAB code counts from 0 to 50 and therefore makes 51, like ``n_iter=51``.
+    If all training rows are equal, all bits of their codes are 0.
 
     References
     ----------
@@ -63,7 +63,7 @@ class ITQ(Hasher):
 
     Examples
     --------
-    The corners of a square, tilted: every corner gets its own code, and opposite corners differ in both bits.
+    For the corners of a tilted square, all codes are distinct, and opposite corners differ in both bits:
 
     >>> X = [[3.0, 1.0], [-1.0, 3.0], [-3.0, -1.0], [1.0, -3.0]]
     >>> codes = ITQ(n_bits=2).fit(X).transform(X)

@@ -1,4 +1,4 @@
-"""Anchor kernel map: a row by how near it is to some training rows, so that few features can carry many bits."""
+"""The anchor kernel map: it represents a row by its similarity to anchors, so few features suffice for many bits."""
 
 from typing import NamedTuple
 
@@ -9,16 +9,16 @@ from protocol.hashers.linear_algebra import squared_distances
 
 
 class Kernel(NamedTuple):
-    """``phi_j(x) = exp(-||x - a_j||^2 / (2 w_j^2)) - offset_j``, of m anchors a_j.
+    """The map ``phi_j(x) = exp(-||x - a_j||^2 / (2 w_j^2)) - offset_j`` with m anchors a_j.
 
     Attributes
     ----------
     anchors : ndarray of float32, shape (m, d)
-        Training rows.
+        The anchors, which are training rows.
     width : ndarray of float32, shape (m,)
-        Above 0.
+        The widths w, above 0.
     offset : ndarray of float32, shape (m,)
-        What makes the mean of phi over the training rows 0.
+        The offsets, for which the mean of phi over the training rows is 0.
     """
 
     anchors: NDArray[np.float32]
@@ -37,9 +37,9 @@ class Kernel(NamedTuple):
 
 
 def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
-    """Return the map of training rows (n, d), of which `rows`, (m,), are the anchors.
+    """Return the map for training rows (n, d) with the anchors `rows`, (m,).
 
-    The width of an anchor is the mean distance of the training rows to it, 1 where that is 0.
+    The width of an anchor is its mean distance from the training rows, or 1 if that is 0.
 
     References
     ----------
@@ -54,9 +54,9 @@ def fit_kernel(X: NDArray[np.float32], rows: NDArray[np.int64]) -> Kernel:
 
 
 def fit_kernel_of_one_width(X: NDArray[np.float32], rows: NDArray[np.int64], width: float) -> Kernel:
-    """Return the map as `fit_kernel` does, but with one width for all anchors, as the code of Liu et al. has it.
+    """Return the map like `fit_kernel`, but with the same width for all anchors, as in the code of Liu et al.
 
-    The width is `width` times the root mean square of the distances between training rows and anchors, or 1 where these
+    The width is `width` times the root mean square of the distances between training rows and anchors, or 1 if these
     are all 0.
     """
     ones = np.ones(len(rows), dtype=np.float32)

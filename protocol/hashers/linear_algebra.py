@@ -1,10 +1,10 @@
-"""Matrix products that several hashers share: projections, squared distances, and rotations, random or ITQ's."""
+"""Matrix products that several hashers share: projections, squared distances, and random or ITQ rotations."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-_TILE = 2048  # rows projected at once: a tile of 512 features is 4 MB, so centring it costs no trip to memory
-_ROTATED_TILE = 512  # rows: a tile, its projection and its signs stay in the cache
+_TILE = 2048  # rows projected at once: a tile of 512 features has 4 MB, so it is still in the cache after centring
+_ROTATED_TILE = 512  # rows: a tile, its projection and its signs fit in the cache
 
 
 def project(X: NDArray[np.float32], mean: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -17,13 +17,13 @@ def project(X: NDArray[np.float32], mean: NDArray[np.float32], directions: NDArr
 
 
 def squared_distances(centres: NDArray, X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return ``||c - x||^2 = ||c||^2 - 2 c.x + ||x||^2`` of every centre c and row x.
+    """Return ``||c - x||^2 = ||c||^2 - 2 c.x + ||x||^2`` for every centre c and row x.
 
     Parameters
     ----------
     centres : ndarray of float, shape (k, d)
     X : ndarray of float32, shape (n, d)
-        Centred rows: a common offset would cost digits in the subtraction.
+        Rows, which should be centred: a common offset would reduce the precision of the subtraction.
 
     Returns
     -------
@@ -43,13 +43,13 @@ def random_rotation(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the orthogonal R that brings the rows of V R near to the corners of a cube: ITQ's, from a random one.
+    """Return ITQ's orthogonal R, which moves the rows of V R close to the corners of a cube, from a random start.
 
     Parameters
     ----------
     V : ndarray of float32, shape (n, size)
     n_iter : int
-        Updates to make, at least 1.
+        Number of updates, at least 1.
     rng : Generator
 
     Returns
@@ -68,9 +68,9 @@ def quantizing_rotation(V: NDArray[np.float32], n_iter: int, rng: np.random.Gene
 
 
 def _update(V: NDArray[np.float32], total: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the orthogonal R nearest to taking `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
+    """Return the orthogonal R that best maps `V`, whose rows sum to `total`, to the signs of ``V @ rotation``."""
     R = rotation.astype(np.float32)
-    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper to make than B = 2 H - 1
+    above = np.zeros(rotation.shape)  # H'V, with H = 1 where V R >= 0, else 0: cheaper than with B = 2 H - 1
     for start in range(0, len(V), _ROTATED_TILE):
         tile = V[start : start + _ROTATED_TILE]
         above += (tile @ R >= 0).astype(np.float32).T @ tile

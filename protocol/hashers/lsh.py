@@ -11,8 +11,8 @@ from protocol.registry import HasherRecord
 @HasherRecord(
     "lsh",
     source="Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002, section 3",
-    deviations="A projection of exactly zero gives 0 as in the reference MATLAB code (HABIR toolkit), where the paper "
-    "gives 1; it can only matter to an all-zero row.",
+    deviations="A projection of exactly zero becomes bit 0, as in the reference MATLAB code (HABIR toolkit), but 1 in "
+    "the paper; this can only affect rows of zeros.",
     bits_within_features=False,
     random=True,
 )
@@ -35,8 +35,8 @@ class LSH(Hasher):
 
     Notes
     -----
-    Nothing is learned and nothing is centred: fit only reads the number of features. Features that are not centred
-    lie on one side of most hyperplanes, so centre them first.
+    There is no learning and no centring: fit only reads the number of features. Rows that are not centred lie on the
+    same side of most hyperplanes, so they should be centred first.
 
     References
     ----------
@@ -44,7 +44,7 @@ class LSH(Hasher):
 
     Examples
     --------
-    Opposite points lie on opposite sides of every hyperplane.
+    Opposite points lie on opposite sides of every hyperplane:
 
     >>> X = [[1.0, 2.0], [-1.0, -2.0]]
     >>> codes = LSH(n_bits=16).fit(X).transform(X)

@@ -1,4 +1,4 @@
-"""Median: a bit for each feature, whose threshold is the median of the feature's training values."""
+"""Median: one bit for each feature, with the median of the training values as the threshold."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +11,16 @@ from protocol.registry import HasherRecord
     "median",
     source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
     "binarization at the median of each dimension",
-    deviations="The median of all training rows, where cuVS takes that of a sample of them. With fewer bits than "
-    "features, the codes of the first n_bits features, as Matryoshka embeddings are shortened; there every feature "
+    deviations="The median is that of all training rows, whereas cuVS uses a sample. With fewer bits than features, "
+    "only the first n_bits features are used, as in truncated Matryoshka embeddings; in the sources, every feature "
     "gives a bit.",
     bits_within_features=True,
     random=False,
 )
 class Median(Thresholds):
-    """Binary quantisation at the median: each bit says whether one feature is above the median of its training values.
+    """Binary quantisation at the median: a bit is 1 if its feature is above the median of the training values.
 
-    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, with median_j that of the training rows.
+    ``bit_j(x) = [x_j > median_j]`` for the first n_bits features, where median_j is that of the training rows.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Median(Thresholds):
         Code length, from 1 to the number of features. With fewer bits than features, the first n_bits features are
         used, and the others have no influence.
     seed : int, default 0
-        Without effect: nothing is random.
+        No effect, because nothing is random.
 
     Attributes
     ----------
@@ -42,16 +42,16 @@ class Median(Thresholds):
 
     Notes
     -----
-    Each bit is 1 for at most half of the training rows, and for exactly half of an even number of different values, so
-    a bit carries as much information as it can. A value that many rows share, such as the 0 of sparse features, makes
-    the halves unequal. Preprocessing by ``centre`` has no influence, because the median moves by the same amount.
+    Each bit is 1 for at most half of the training rows, and for exactly half of them if their number is even and the
+    values are distinct; the entropy of a bit is then maximal. A value that many rows share, such as 0 in sparse
+    features, makes the halves unequal. Preprocessing by ``centre`` has no effect, because it also shifts the median.
 
     References
     ----------
     NVIDIA cuVS, documentation, *Binary quantizer* (``bit_threshold``).
     Caspari et al., *CoRECT: A Framework for Evaluating Embedding Compression Techniques at Scale*, arXiv:2510.19340.
     Zhang, Wang, Cai, Lu, *Self-Taught Hashing for Fast Similarity Search*, SIGIR 2010 (medians of an eigenmap).
-    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be cut).
+    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be truncated).
 
     Examples
     --------

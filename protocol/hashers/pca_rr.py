@@ -1,4 +1,4 @@
-"""PCA-RR: principal components, rotated at random, then their signs."""
+"""PCA-RR: signs of principal components after a random rotation."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,9 @@ from protocol.registry import HasherRecord
 @HasherRecord(
     "pca_rr",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
-    deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "
-    "centred input, and the components come from the training rows alone, where it uses train and test together. "
-    "n_bits above the number of features is refused.",
+    deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "
+    "input. The components are those of the training rows; that code uses training and test rows together. n_bits must "
+    "not exceed the number of features.",
     bits_within_features=True,
     random=True,
 )
@@ -38,8 +38,8 @@ class PCARR(Hasher):
     projection_ : ndarray of float32, shape (n_features_in_, n_bits)
         W R.
     fit_record_ : dict
-        ``directions_without_variance``: how many columns of W carry only rounding (constant features, or fewer
-        training rows than bits); they add nothing to the other columns' sum.
+        ``directions_without_variance``: the number of columns of W that are only rounding noise (because of constant
+        features, or fewer training rows than bits); they contribute nothing to the rotated projections.
 
     Raises
     ------
@@ -48,7 +48,7 @@ class PCARR(Hasher):
 
     Notes
     -----
-    If all training rows are the same, so are all their codes: zeros.
+    If all training rows are equal, all bits of their codes are 0.
 
     References
     ----------
@@ -56,7 +56,7 @@ class PCARR(Hasher):
 
     Examples
     --------
-    A rotation about the mean keeps opposite points opposite.
+    A rotation about the mean keeps opposite points opposite:
 
     >>> X = [[3.0, 1.0], [-3.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
     >>> codes = PCARR(n_bits=2).fit(X).transform(X)

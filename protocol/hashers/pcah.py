@@ -13,9 +13,9 @@ from protocol.registry import HasherRecord
     "pcah",
     source="Wang, Zhang, Jing, Ma, AnnoSearch: Image Auto-Annotation by Search, CVPR 2006; "
     "PCA-Direct in Gong and Lazebnik, CVPR 2011, section 2.1",
-    deviations="The training mean is subtracted here, where the reference MATLAB code (HABIR toolkit) relies on "
-    "centred input, and the components come from the training rows alone, where it uses train and test together. "
-    "n_bits above the number of features is refused.",
+    deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "
+    "input. The components are those of the training rows; that code uses training and test rows together. n_bits must "
+    "not exceed the number of features.",
     bits_within_features=True,
     random=False,
 )
@@ -29,7 +29,7 @@ class PCAH(Hasher):
     n_bits : int, default 32
         Code length, from 1 to the number of features.
     seed : int, default 0
-        Without effect: nothing is random.
+        No effect, because nothing is random.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class PCAH(Hasher):
     projection_ : ndarray of float32, shape (n_features_in_, n_bits)
         The eigenvectors w_j as columns.
     fit_record_ : dict
-        ``directions_without_variance``: how many of the directions carry only rounding (constant features, or fewer
-        training rows than bits). Their bits are noise on training rows.
+        ``directions_without_variance``: the number of directions that are only rounding noise (because of constant
+        features, or fewer training rows than bits). Their bits of training rows are noise.
 
     Raises
     ------
@@ -48,8 +48,8 @@ class PCAH(Hasher):
 
     Notes
     -----
-    An eigenvector's sign is arbitrary; the entry largest in absolute value is made positive. Hamming distances do not
-    see signs. If all training rows are the same, so are all their codes: zeros.
+    The sign of an eigenvector is arbitrary; we make its entry with the largest absolute value positive. Hamming
+    distances do not depend on it. If all training rows are equal, all bits of their codes are 0.
 
     References
     ----------
@@ -58,7 +58,7 @@ class PCAH(Hasher):
 
     Examples
     --------
-    The points lie along the first axis.
+    These points lie along the first axis:
 
     >>> X = [[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     >>> PCAH(n_bits=1).fit(X).transform(X).ravel()

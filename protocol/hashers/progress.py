@@ -1,4 +1,4 @@
-"""Long trainings: progress in the log and on the terminal, and the paths of their checkpoints."""
+"""Long training runs: progress in the log and on the terminal, and the paths of their checkpoints."""
 
 import contextlib
 import logging
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Progress:
-    """The objective of one training, step by step. Created by `progress`.
+    """Records the objective of a training at each step. Created by `progress`.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Progress:
         self._began = self._logged = time.monotonic()
 
     def step(self, value: float) -> None:
-        """Record the objective of one more step; ProtocolError with the number of the step if it is not finite."""
+        """Record the objective of the next step; raise ProtocolError with its number if the objective is not finite."""
         self.values.append(float(value))
         n_done = len(self.values)
         if not math.isfinite(value):
@@ -49,15 +49,15 @@ class Progress:
 
 @contextlib.contextmanager
 def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[Progress]:
-    """Provide what records the steps of a training: a line in the log every ten seconds, a bar on a terminal.
+    """Yield an object that records the steps of a training, in the log every ten seconds and as a bar on a terminal.
 
     Parameters
     ----------
     name : str
-        What is trained, as ``"TALRAP, 32 bits"``.
+        The name of the training, such as ``"TALRAP, 32 bits"``.
     n_steps : int
     values : sequence of float, optional
-        The objective at the steps already made, if the training resumes.
+        The objective at previous steps, if the training resumes.
     """
     from tqdm import tqdm
 
@@ -67,9 +67,9 @@ def progress(name: str, n_steps: int, values: Sequence[float] = ()) -> Iterator[
 
 @contextlib.contextmanager
 def checkpoints(output: str | Path) -> Iterator[Callable[[int], Path]]:
-    """Provide the paths, by code length, of checkpoints next to a job's output; remove them when the block succeeds.
+    """Yield a function from code lengths to paths of checkpoints next to a job's output; remove these files on success.
 
-    They are not outputs of the job, so that they still exist when a job that was killed is run again.
+    The files are not outputs of the job, so they still exist when a killed job is run again.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SH: the signs of the smoothest eigenfunctions of a box around the principal components."""
+"""SH: spectral hashing, the signs of the smoothest eigenfunctions of a box along the principal components."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -16,25 +16,25 @@ from protocol.registry import HasherRecord
 @HasherRecord(
     "sh",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
-    deviations="As the reference MATLAB code (HABIR toolkit), which is the authors' own, but the training mean is "
-    "subtracted here, where it relies on centred input, and the components come from the training rows alone, where "
-    "it uses train and test together.",
+    deviations="As in the reference MATLAB code (HABIR toolkit), which is that of the authors, with two exceptions: "
+    "the training mean is subtracted, whereas that code expects centred input, and the components are those of the "
+    "training rows, whereas that code uses training and test rows together.",
     bits_within_features=False,
     random=False,
 )
 class SH(Hasher):
-    """Spectral hashing: a uniform box is fitted along the principal components, its slowest waves give the bits.
+    """Spectral hashing: a box is fitted along the principal components, and its lowest frequencies give the bits.
 
     ``bit(x) = [sin(pi/2 + k pi (v_i - a_i) / (b_i - a_i)) > 0]``, with v_i the i-th principal component of x, which
-    lies in [a_i, b_i] on the training rows. The n_bits pairs (i, k), k >= 1, of least ``(k pi / (b_i - a_i))^2`` are
-    taken.
+    lies in [a_i, b_i] on the training rows. The n_bits pairs (i, k), k >= 1, with the smallest
+    ``(k pi / (b_i - a_i))^2`` are used.
 
     Parameters
     ----------
     n_bits : int, default 32
-        Code length, at least 1. It may exceed the number of features: then a component serves several bits.
+        Code length, at least 1. It may exceed the number of features; a component is then used for several bits.
     seed : int, default 0
-        Without effect: nothing is random.
+        No effect, because nothing is random.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class SH(Hasher):
 
     Notes
     -----
-    Waves along one component only are candidates, no products of them. (The reference code bounds k by
-    ``ceil((n_bits + 1) (b_i - a_i) / max_j (b_j - a_j))``, which leaves out none that could be taken.) Equal
-    frequencies are taken in the order of the components. The box is the training rows' range, not a percentile
-    range. Queries outside it are not clipped: the wave goes on. Components without variance (constant features) have
-    an empty range and get no bit, unless all training rows are the same; then all codes are the same.
+    Only waves along a single component are candidates, not products of waves. (The reference code bounds k by
+    ``ceil((n_bits + 1) (b_i - a_i) / max_j (b_j - a_j))``, which excludes no wave that could be used.) Equal
+    frequencies are ordered by component. The box is the complete range of the training rows, not a percentile range.
+    Queries outside the box are not clipped: the wave continues. Components without variance (constant features) have an
+    empty range and get no bit, unless all training rows are equal; then all codes are equal.
 
     References
     ----------
@@ -63,7 +63,8 @@ class SH(Hasher):
 
     Examples
     --------
-    One feature from 0 to 7: the first bit halves the range, the second splits the outer quarters from the inner half.
+    For a feature from 0 to 7, the first bit halves the range, and the second separates the outer quarters from the
+    inner half:
 
     >>> X = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0]]
     >>> SH(n_bits=2).fit(X).transform(X).astype(int).T
@@ -84,7 +85,7 @@ class SH(Hasher):
         self.mean_ = components.mean
         self.directions_ = components.directions
         V = project(training.X, self.mean_, self.directions_)
-        # An epsilon on both sides, as in the reference, keeps the range of a constant component above zero.
+        # An epsilon on both sides, as in the reference code, keeps the range of a constant component above zero.
         epsilon = np.finfo(np.float64).eps
         self.lowest_ = V.min(axis=0).astype(np.float64) - epsilon
         extent = V.max(axis=0) + epsilon - self.lowest_
@@ -96,7 +97,7 @@ class SH(Hasher):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
-        """As every hasher's; a bit of a component that isn't there is refused too."""
+        """Return the fitted model as in the base class, and check that the component of every bit exists."""
         hasher = super().from_arrays(arrays)
         n_components = len(hasher.lowest_)
         if not ((hasher.component_ >= 0) & (hasher.component_ < n_components)).all():
@@ -105,6 +106,6 @@ class SH(Hasher):
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
         V = project(X, self.mean_, self.directions_) - self.lowest_
-        # sin(pi/2 + z) = cos(z) is above zero up to a quarter turn from a whole one: no cosine is needed to tell.
+        # sin(pi/2 + z) = cos(z) is positive within a quarter turn of a full turn, so no cosine needs to be computed.
         turns = V[:, self.component_] * (self.frequency_ / (2 * np.pi))
         return np.abs(turns - np.rint(turns)) < 0.25

@@ -1,4 +1,4 @@
-"""Sign: the binary quantisation of embeddings, a bit for each feature."""
+"""Sign: the binary quantisation of embeddings, with one bit for each feature."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from protocol.registry import HasherRecord
     "sign",
     source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
     "with precision 'binary' or 'ubinary')",
-    deviations="With fewer bits than features, the codes of the first n_bits features, as Matryoshka embeddings are "
-    "shortened; there every feature gives a bit. The vectors are not normalised here, which changes no sign.",
+    deviations="With fewer bits than features, only the first n_bits features are used, as in truncated Matryoshka "
+    "embeddings; in the source, every feature gives a bit. The vectors are not normalised, which would not change any "
+    "sign.",
     bits_within_features=True,
     random=False,
 )
@@ -27,7 +28,7 @@ class Sign(Thresholds):
         Code length, from 1 to the number of features. With fewer bits than features, the first n_bits features are
         used, and the others have no influence.
     seed : int, default 0
-        Without effect: nothing is random.
+        No effect, because nothing is random.
 
     Attributes
     ----------
@@ -41,17 +42,17 @@ class Sign(Thresholds):
 
     Notes
     -----
-    Nothing is learned. With the preprocessing step ``centre``, the threshold is the training mean of a feature instead
-    of 0. Features that are never negative, such as those of GIST and SIFT, need that step, since otherwise almost all
-    their bits are 1.
+    There is no learning. With the preprocessing step ``centre``, the threshold is the training mean of a feature
+    instead of 0. Non-negative features, such as GIST and SIFT, require that step, because otherwise almost all bits are
+    1.
 
-    The first features are the best ones only of embeddings that were trained for it (Matryoshka) and of principal
-    components. Elsewhere they are an arbitrary choice.
+    The first features are the best choice only for principal components and for embeddings that were trained for this
+    purpose (Matryoshka). Otherwise the choice is arbitrary.
 
     References
     ----------
     sentence-transformers, documentation, *Embedding Quantization*.
-    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be cut).
+    Kusupati et al., *Matryoshka Representation Learning*, NeurIPS 2022 (embeddings that may be truncated).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SKLSH: random waves whose agreement follows a Gaussian kernel."""
+"""SKLSH: random waves whose expected agreement is a function of a Gaussian kernel."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from protocol.registry import HasherRecord
 @HasherRecord(
     "sklsh",
     source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
-    deviations="None in the maths. The kernel's gamma is fixed at 1 by default, as in the reference MATLAB code (HABIR "
+    deviations="None in the method. The kernel's gamma is 1 by default, as in the reference MATLAB code (HABIR "
     "toolkit), so the scale of the features matters.",
     bits_within_features=False,
     random=True,
@@ -40,13 +40,14 @@ class SKLSH(Hasher):
     phase_ : ndarray of float64, shape (n_bits,)
         The p_j.
     threshold_ : ndarray of float64, shape (n_bits,)
-        The t_j; the same for training rows, queries and database.
+        The t_j, equal for training rows, queries and database.
 
     Notes
     -----
-    Nothing is learned: fit only reads the number of features. With ``gamma=1`` features must be scaled so that true
-    neighbours lie nearer than about 1; far beyond that all codes are unrelated. The reference multiplies cosine and
-    threshold by sqrt(2), which changes no bit. Centring changes the codes, but not the law they follow.
+    There is no learning: fit only reads the number of features. With ``gamma=1``, features must be scaled so that the
+    distances of true neighbours are below about 1; codes of points much farther apart are unrelated. The reference code
+    multiplies cosine and threshold by sqrt(2), which does not change any bit. Centring changes the codes, but not their
+    distribution.
 
     References
     ----------
@@ -54,7 +55,7 @@ class SKLSH(Hasher):
 
     Examples
     --------
-    At the origin only phase and threshold are left.
+    At the origin, only phase and threshold remain:
 
     >>> hasher = SKLSH(n_bits=8).fit([[0.0, 0.0]])
     >>> expected = np.cos(hasher.phase_) + hasher.threshold_ > 0
@@ -83,6 +84,6 @@ class SKLSH(Hasher):
         return {}
 
     def _encode(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        # cos(z) + t > 0 nearer than arccos(-t) to a whole turn: no cosine of every entry is needed to tell.
+        # cos(z) + t > 0 holds within arccos(-t) of a full turn, so the cosines of the entries need not be computed.
         turns = (X @ self.projection_ + self.phase_) / (2 * np.pi)
         return np.abs(turns - np.rint(turns)) < np.arccos(-self.threshold_) / (2 * np.pi)

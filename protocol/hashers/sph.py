@@ -1,4 +1,4 @@
-"""SpH: inside or outside of balanced, nearly independent hyperspheres."""
+"""SpH: spherical hashing, with bits for the inside and outside of balanced, nearly independent hyperspheres."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,53 +9,54 @@ from protocol.hashers.linear_algebra import squared_distances
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord, Iterations
 
-_N_START = 5  # training rows whose mean starts a centre
-_SLACK = 16 * np.finfo(np.float32).eps  # above the rounding of a squared distance, far below what tells rows apart
-_FAR = 1000.0  # times the farthest row: from there a sphere is a plane, and float32 distances lose their meaning
+_N_START = 5  # an initial centre is the mean of this many training rows
+_SLACK = 16 * np.finfo(np.float32).eps  # more than the rounding of a squared distance, far less than any difference
+_FAR = 1000.0  # times the farthest row: at that distance a sphere is a plane, and float32 distances are too imprecise
 
 
 @HasherRecord(
     "sph",
     source="Heo, Lee, He, Chang, Yoon, Spherical Hashing, CVPR 2012, section 3 and Algorithm 1",
-    deviations="Codes are compared by the plain Hamming distance, as everywhere in the reference MATLAB code (HABIR "
-    "toolkit), not by the paper's spherical one. Updates end at max_iter or when the centres run away, where that code "
-    "may run for ever, and odd n is served: floor(n / 2) rows lie in a sphere. A radius is widened by a few roundings, "
-    "so that the row that sets it stays inside.",
+    deviations="Codes are compared by the plain Hamming distance, as in the reference MATLAB code (HABIR toolkit), not "
+    "by the paper's spherical one. Updates end after max_iter or when the centres diverge; that code may run forever. "
+    "An odd n is supported: floor(n / 2) rows lie in a sphere. A radius is enlarged by a few rounding errors, so that "
+    "the row that determines it is inside.",
     bits_within_features=False,
     random=True,
     iterations=Iterations(option="max_iter", ms=2, grows=True),
 )
 class SpH(Hasher):
-    """Spherical hashing: each bit says whether a point lies inside a hypersphere.
+    """Spherical hashing: a bit is 1 if the point lies inside the bit's hypersphere.
 
-    ``bit_j(x) = [||x - c_j|| <= r_j]``. Every sphere holds half of the n training rows, and the centres are pushed
-    until every two spheres share about a quarter of them: with ``o_ij`` the rows in both spheres, all at once,
-    ``c_i += (1 / n_bits) sum_j (o_ij - n/4) / (n/2) (c_i - c_j)``.
+    ``bit_j(x) = [||x - c_j|| <= r_j]``. Every sphere contains half of the n training rows, and the centres are moved
+    until any two spheres share about a quarter of the rows. With ``o_ij`` the number of rows in both spheres, all
+    centres are updated by ``c_i += (1 / n_bits) sum_j (o_ij - n/4) / (n/2) (c_i - c_j)``.
 
     Parameters
     ----------
     n_bits : int, default 32
         Code length, at least 1.
     seed : int, default 0
-        Seed of the first centres.
+        Seed of the initial centres.
     epsilon_mean : float, default 0.10
-        The paper's eps_m: stop when the mean of ``|o_ij - n/4|`` is at most this times n/4, and
+        The paper's eps_m. Updates stop when the mean of ``|o_ij - n/4|`` is at most eps_m n/4 and the condition of
+        `epsilon_std` holds.
     epsilon_std : float, default 0.15
-        the paper's eps_s: the standard deviation of o_ij is at most this times n/4.
+        The paper's eps_s. The standard deviation of o_ij must be at most eps_s n/4.
     max_iter : int, default 200
-        Most updates of the centres, at least 1. 14 to 55 are usual from 8 to 64 bits.
+        Largest number of updates of the centres, at least 1; 14 to 55 are usual for 8 to 64 bits.
 
     Attributes
     ----------
     mean_ : ndarray of float32, shape (n_features_in_,)
-        Mean of the training rows; distances are taken after subtracting it, which changes them by rounding only.
+        Mean of the training rows, which is subtracted first; it only affects the rounding of distances.
     centres_ : ndarray of float32, shape (n_bits, n_features_in_)
         The c_j, relative to `mean_`.
     squared_radius_ : ndarray of float32, shape (n_bits,)
-        The r_j squared: the floor(n/2)-th smallest squared distance, plus 16 float32 roundings of it and of the
-        centre's squared norm.
+        The squared r_j: the floor(n/2)-th smallest squared distance, plus 16 float32 rounding errors of it and of the
+        squared norm of the centre.
     fit_record_ : dict
-        ``n_iter``: how many updates were made; ``converged``: whether both limits were met.
+        ``n_iter``, the number of updates, and ``converged``, whether both conditions were met.
 
     Raises
     ------
@@ -64,12 +65,12 @@ class SpH(Hasher):
 
     Notes
     -----
-    A first centre is the mean of 5 distinct random training rows. Rows as far as the one that sets a radius are
-    inside too, so with duplicates a sphere may hold more than half. Not reaching the limits is no error; the last
-    spheres are used and the fit record says so. On few distinct rows the centres may run away without end; the
-    updates stop before one is 1000 times as far from the mean as the farthest training row. A single bit has no
-    pairs, so it converges at once. Constant features change nothing; if all training rows are the same, no push can
-    part the spheres, and all codes are ones.
+    An initial centre is the mean of 5 distinct random training rows. All rows at the distance of the radius are inside,
+    so a sphere may contain more than half of the rows if there are duplicates. It is not an error if the conditions are
+    not met: the last spheres are used, and the fit record shows it. With few distinct rows, the centres may diverge;
+    updates stop before a centre is 1000 times as far from the mean as the farthest training row. A single bit has no
+    pairs, so it converges immediately. Constant features have no effect. If all training rows are equal, the spheres
+    can't be separated, and all bits are 1.
 
     References
     ----------
@@ -77,7 +78,7 @@ class SpH(Hasher):
 
     Examples
     --------
-    Each sphere holds half of the training rows.
+    Each sphere contains half of the training rows:
 
     >>> X = np.random.default_rng(1).normal(size=(40, 3))
     >>> SpH(n_bits=4).fit(X).transform(X).sum(axis=0)
@@ -133,7 +134,7 @@ class SpH(Hasher):
         return {"n_iter": n_iter, "converged": converged}
 
     def _balanced(self, overlaps: NDArray[np.float64], target: float) -> bool:
-        """Return whether the pairs of spheres overlap by `target` rows, within the two limits."""
+        """Return whether the overlaps of pairs of spheres are `target` rows within the two tolerances."""
         pairs = overlaps[np.triu_indices(self.n_bits, k=1)]
         if pairs.size == 0:
             return True
@@ -146,16 +147,16 @@ class SpH(Hasher):
 
 
 def _halve(X: NDArray[np.float32], centres: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return squared radii (n_bits,) that take in half of the rows, and the overlaps o_ij (n_bits, n_bits)."""
+    """Return squared radii (n_bits,) that contain half of the rows, and the overlaps o_ij (n_bits, n_bits)."""
     distances = squared_distances(centres, X)
     half = len(X) // 2
-    farthest = np.partition(distances, half - 1, axis=1)[:, half - 1]  # of the half to take in
+    farthest = np.partition(distances, half - 1, axis=1)[:, half - 1]  # of the nearest half
     squared_radius = (farthest + _SLACK * (farthest + (centres**2).sum(axis=1))).astype(np.float32)
     inside = (distances <= squared_radius[:, None]).astype(np.float32)
     return squared_radius, (inside @ inside.T).astype(np.float64)  # counts below 2^24 are exact in float32
 
 
 def _push(centres: NDArray[np.float64], overlaps: NDArray[np.float64], target: float) -> NDArray[np.float64]:
-    """Return the centres moved apart where their spheres share too much, together where too little."""
+    """Return the centres, moved apart if their spheres share too many rows, and together if they share too few."""
     force = (overlaps - target) / (2 * target)
     return centres + (force.sum(axis=1)[:, None] * centres - force @ centres) / len(centres)

@@ -1,4 +1,4 @@
-"""The files of models and codes: training and encoding at the code lengths that an earlier run did not leave."""
+"""The files of models and codes: training and encoding at the code lengths that can't be reused from an earlier run."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -33,18 +33,18 @@ def trained(
     kept: Mapping[int, Earlier],
     checkpoint: Callable[[int], Path],
 ) -> dict[int, Stored]:
-    """Train and encode at every code length that is not kept; return what there is to store, by code length.
+    """Train and encode at every code length that is not reused; return the content to store for each code length.
 
     Parameters
     ----------
     hasher : type of Hasher
     made_of, kept : mapping
-        As of `protocol.reuse.unchanged`; ``made_of`` has each code length's ``seed`` and ``options``.
+        As for `protocol.reuse.unchanged`; ``made_of`` contains the ``seed`` and ``options`` of each code length.
     training : TrainingSet
     blocks : mapping of str to iterable of ndarray of float32, shape (n_block, d)
-        The vectors to encode: ``query``, and ``items``, which may be of the database's modality.
+        The vectors to encode: ``query``, and ``items``, which have the modality of the database.
     checkpoint : callable
-        Returns the path of a code length's checkpoint, as `checkpoints` gives it.
+        The function from `checkpoints`, which returns the path of the checkpoint for a code length.
     """
     models = {}
     for n_bits in sorted(made_of.keys() - kept.keys()):
@@ -72,9 +72,9 @@ def write_stored(
     ----------
     models, codes : path
     stored : mapping of int to Stored
-        By code length.
+        The content for each code length.
     image : ndarray of int64, shape (n_items,)
-        The image that each encoded item comes from.
+        The image from which each encoded item comes.
     provenance : mapping
     """
     learned = {n_bits: own.model for n_bits, own in stored.items()}

@@ -1,4 +1,4 @@
-"""What a hasher may learn from besides the training rows: which of them belong together, and how much."""
+"""Affinities, the supervision by relevance levels between training rows."""
 
 import functools
 from pathlib import Path
@@ -11,29 +11,29 @@ from protocol import storage
 from protocol.checks import ProtocolError, labels
 
 _ROWS = 1024
-"""Rows whose pairs are looked at at once: 5 % of those of 50,000 rows take 40 MB."""
+"""The number of rows whose pairs are processed at once; 5 % of the pairs of 50,000 rows take 40 MB."""
 
 
 class Affinities:
-    """How relevant training rows are to each other: levels from 0, not relevant, upwards.
+    """The relevance levels between training rows, from 0 (not relevant).
 
     Parameters
     ----------
     y : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes), or sparse matrix of int, shape (n, n)
-        Class labels: the level of a pair is the number of labels shared. Or the levels themselves, as any matrix of
-        `scipy.sparse`; a row is a query, and what is not stored is level 0.
+        Class labels, in which case the level of a pair is the number of shared labels; or the levels themselves, as any
+        matrix of `scipy.sparse` whose rows are queries. Pairs that are not stored have level 0.
     n_rows : int
-        How many training rows there are.
+        The number of training rows.
 
     Attributes
     ----------
     levels : ndarray of int64
-        The levels above 0 that may occur among different rows, ascending.
+        The levels above 0 that may occur between different rows, ascending.
 
     Raises
     ------
     ProtocolError
-        If `y` is neither, of another length, has a negative level, or relates no row to another one.
+        If `y` is neither, has another length or a negative level, or relates no pair of different rows.
 
     Examples
     --------
@@ -54,21 +54,21 @@ class Affinities:
             lowest = self._sparse.data.min(initial=0)
             if self._sparse.shape != (n_rows, n_rows) or y.dtype.kind not in "iub" or lowest < 0:
                 raise ProtocolError(
-                    f"affinities: expected levels from 0, integers, of {n_rows} x {n_rows} pairs of training rows, got "
-                    f"shape {self._sparse.shape} of {y.dtype}, the lowest {lowest}"
+                    f"affinities: expected integers >= 0 for {n_rows} x {n_rows} pairs of training rows, got shape "
+                    f"{self._sparse.shape} of {y.dtype} with minimum {lowest}."
                 )
             self.levels = _levels_of_pairs(self._sparse)
         if not self.levels.size:
             raise ProtocolError(f"affinities: expected a pair of related rows among {n_rows} training rows, got none.")
 
     def of(self, rows: NDArray[np.int64]) -> "Affinities":
-        """Return the affinities of some of the training rows alone."""
+        """Return the affinities among some of the training rows."""
         return Affinities(self._labels[rows] if self._sparse is None else self._sparse[rows][:, rows], len(rows))
 
     def sums(self, values: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the sums of values over the other training rows that each row is related to, at any level above 0.
+        """Return, for each row, the sum of values over the other rows that are related to it, at any level above 0.
 
-        No matrix of all pairs is made of labels: rows with the same labels are summed first.
+        For labels, the matrix of all pairs is not computed: rows with equal labels are summed first.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Affinities:
 
     @functools.cached_property
     def _groups(self) -> tuple[NDArray, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the different labels, the number of each row's, the rows in its order, and where each label starts."""
+        """Return the distinct labels, their index for each row, the rows sorted by it, and where each label starts."""
         groups, group = np.unique(self._labels, axis=0, return_inverse=True)
         order = np.argsort(group.ravel(), kind="stable")
         return groups, group.ravel(), order, np.searchsorted(group.ravel()[order], np.arange(len(groups)))
@@ -116,7 +116,7 @@ class Affinities:
 
 
 def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
-    """Return the levels above 0 of different rows, without a copy of all pairs."""
+    """Return the levels above 0 between different rows, without a copy of all pairs."""
     found: set[int] = set()
     for start in range(0, pairs.shape[0], _ROWS):
         own = pairs[start : start + _ROWS].tocoo()
@@ -125,7 +125,7 @@ def _levels_of_pairs(pairs: Any) -> NDArray[np.int64]:
 
 
 def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
-    """Return the numbers of labels, from 1, that two different rows may share."""
+    """Return the positive numbers of labels that two different rows share."""
     if y.ndim == 1:
         most = int(np.unique(y, return_counts=True)[1].max() > 1)
     else:
@@ -134,15 +134,15 @@ def _levels_of_labels(y: NDArray) -> NDArray[np.int64]:
 
 
 def supervision_from_file(path: str | Path | None, *, otherwise: Any = None) -> Any:
-    """Return what a ground truth among the training rows says of them, as `Hasher.fit` takes it.
+    """Return the supervision in a file with a ground truth among the training rows, for `Hasher.fit`.
 
     Parameters
     ----------
     path : path or None
-        Of a ground truth whose queries and database are both the training rows: ``query_labels``, or ``indptr``,
-        ``indices`` and perhaps ``levels``, without which every level is 1.
+        A file with a ground truth whose queries and database are both the training rows: ``query_labels``, or
+        ``indptr``, ``indices`` and optionally ``levels``; all levels are 1 without the latter.
     otherwise : ndarray or None
-        What is returned of no file: the other modality of the training rows, where there is one.
+        The result if `path` is None: the other modality of the training rows, if there is one.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def supervision_from_file(path: str | Path | None, *, otherwise: Any = None) -> 
 
     indptr, indices = arrays["indptr"], arrays["indices"]
     levels = arrays.get("levels", np.ones(len(indices), dtype=np.int8))
-    # Of one type, as scipy wants them: otherwise it copies the indices, half of what is held.
+    # scipy requires both to have the same type; otherwise it would copy the indices, half of the memory.
     index = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
     both = indices.astype(index, copy=False), indptr.astype(index)
     return csr_array((levels, *both), shape=(len(indptr) - 1,) * 2)

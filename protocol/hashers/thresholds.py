@@ -1,4 +1,4 @@
-"""The base class of hashers that make a bit of each feature by a threshold."""
+"""The base class of hashers that compute each bit from one feature by a threshold."""
 
 import abc
 
@@ -10,7 +10,7 @@ from protocol.hashers.training_set import TrainingSet
 
 
 class Thresholds(Hasher):
-    """Makes bit j of feature j, ``bit_j(x) = [x_j > t_j]``; a subclass finds the thresholds t.
+    """Computes bit j from feature j, ``bit_j(x) = [x_j > t_j]``; a subclass defines the thresholds t.
 
     With fewer bits than features, the first n_bits features are used, and the others have no influence.
     """

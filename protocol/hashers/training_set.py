@@ -1,4 +1,4 @@
-"""Training rows, what supervises them, and what several hashers learn from them alike, computed once."""
+"""Training rows, their supervision, and values that several hashers need, which are computed once."""
 
 import functools
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocol.checks import ProtocolError, labels, matrix
 from protocol.hashers.supervision import Affinities
 
-_TILE = 2048  # rows: a tile of 512 features is 4 MB, so centring it costs no trip to memory
+_TILE = 2048  # rows: a tile of 512 features has 4 MB, so it is still in the cache after centring
 
 
 class PrincipalComponents(NamedTuple):
@@ -19,11 +19,11 @@ class PrincipalComponents(NamedTuple):
     ----------
     mean : ndarray of float32, shape (d,)
     directions : ndarray of float32, shape (d, n_components)
-        W: orthonormal columns, the largest variance first. Of each column the entry largest in absolute value is
-        positive, so the sign does not depend on the linear-algebra library.
+        W: orthonormal columns, the largest variance first. The entry of each column with the largest absolute value is
+        positive, so that the sign does not depend on the linear-algebra library.
     n_without_variance : int
-        How many of the directions carry nothing but rounding: constant or dependent features, or fewer rows than
-        components. Bits made from them are noise.
+        The number of directions that are only rounding noise, because of constant or dependent features, or fewer rows
+        than components. Bits computed from them are noise.
     """
 
     mean: NDArray[np.float32]
@@ -32,20 +32,20 @@ class PrincipalComponents(NamedTuple):
 
 
 class TrainingSet:
-    """Training rows that know their mean and principal components, for any number of fits.
+    """Training rows with their mean and principal components, for any number of fits.
 
-    Every attribute is computed when it is first needed, and stored. So one training set that serves several hashers, or
-    one hasher at several code lengths, is decomposed once; a fit learns the same from it as from its rows alone.
+    Every attribute is computed when it is first needed, and then stored. A training set that is shared by several
+    hashers, or by several code lengths, is therefore decomposed only once. The result of a fit does not depend on this.
 
     Parameters
     ----------
     X : array_like of float, shape (n, d)
-        A contiguous float32 matrix is used without a copy, and must stay as it is.
+        The rows. A contiguous float32 matrix is used without a copy, and must not be modified.
     y : array_like or sparse matrix, optional
-        What supervises learning. It is checked when a hasher needs it, as one of:
+        The supervision. It is checked when a hasher requires it, as one of:
 
         - ``labels``: class labels, integers (n,), or 0/1 (n, n_classes) where a row may have several;
-        - ``affinities``: levels of relevance between rows, a sparse matrix of integers (n, n), or labels;
+        - ``affinities``: relevance levels between rows, a sparse matrix of integers (n, n), or labels;
         - ``pairs``: the other modality of each row, a matrix (n, d').
 
     Attributes
@@ -55,19 +55,19 @@ class TrainingSet:
     mean : ndarray of float32, shape (d,)
         Their mean, summed in float64.
     scale : float
-        Root mean square of the centred rows, 1 where they are all the same.
+        Root mean square of the centred rows, or 1 if all rows are equal.
     labels : ndarray of int, shape (n,), or of bool, shape (n, n_classes)
-        `y` as class labels; there are two different ones.
+        `y` as class labels, at least two distinct ones.
     affinities : Affinities
-        `y` as levels of relevance.
+        `y` as relevance levels.
     pairs : ndarray of float32, shape (n, d')
         `y` as the other modality, finite and contiguous.
 
     Raises
     ------
     ProtocolError
-        If `X` is not a finite matrix. From ``labels``, ``affinities`` and ``pairs``: if `y` is missing, of another
-        kind, or not of n rows.
+        If `X` is not a finite matrix. On access to ``labels``, ``affinities`` and ``pairs``, if `y` is missing, of
+        another kind, or does not have n rows.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class TrainingSet:
 
     @functools.cached_property
     def affinities(self) -> Affinities:
-        """`y` as levels of relevance."""
+        """`y` as relevance levels."""
         return Affinities(self._given("levels (n, n) as a sparse matrix, or class labels"), len(self.X))
 
     @functools.cached_property
@@ -123,12 +123,10 @@ class TrainingSet:
         return float(np.sqrt(total / self.X.size)) or 1.0
 
     def check_n_bits(self, n_bits: int) -> None:
-        """Raise ProtocolError if there are fewer features than bits, for a hasher that makes a bit of one direction."""
+        """Raise ProtocolError if there are fewer features than bits, for hashers with one direction per bit."""
         n_features = self.X.shape[1]
         if n_bits > n_features:
-            raise ProtocolError(
-                f"n_bits: expected at most {n_features} bits, since there are {n_features} features, got {n_bits}."
-            )
+            raise ProtocolError(f"n_bits: expected at most {n_features}, the number of features, got {n_bits}.")
 
     def components(self, n_components: int) -> PrincipalComponents:
         """Return the `n_components` leading principal components.
@@ -149,9 +147,9 @@ class TrainingSet:
 
         Notes
         -----
-        All d eigenvectors are found at once, by divide and conquer, and the leading ones are cut out: up to some
-        hundreds of features that takes no longer than finding 64 of them alone, and the components of one length can't
-        depend on which other lengths were asked for.
+        All d eigenvectors are computed at once, by divide and conquer. For up to some hundreds of features, this takes
+        no longer than computing only 64 of them, and the components for one code length can't depend on the other code
+        lengths.
         """
         self.check_n_bits(n_components)
         directions, n_with_variance = self._decomposition
@@ -160,7 +158,7 @@ class TrainingSet:
 
     @functools.cached_property
     def _decomposition(self) -> tuple[NDArray[np.float32], int]:
-        """All eigenvectors (d, d) as columns, the largest variance first, and how many have one beyond rounding.
+        """All eigenvectors (d, d) as columns, largest variance first, and the number with a variance beyond rounding.
 
         Products are float32 within a tile of rows and float64 across tiles, so the rounding does not grow with n. The
         covariance is not divided by n - 1: its eigenvectors are the same.

@@ -1,4 +1,4 @@
-"""Metrics: pure functions of the counts, one file per family."""
+"""Metrics as pure functions of the counts, one file per family."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -53,7 +53,7 @@ COLUMNS = (
 )
 """The columns of metrics.csv."""
 ITEMS = ("relevance", "n_queries", "n_database", "items")
-"""What a score was computed on, besides the names: columns of a score table, before the value."""
+"""The columns of a score table, before the value, that identify the items on which a score was computed."""
 
 
 def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero") -> dict[str, NDArray[np.float64]]:
@@ -65,17 +65,17 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
     names : iterable of str
         Names of registered metrics with their numbers, for example ``"mAP@1000[all]"`` or ``"RAMAP@r2"``.
     empty : {"zero", "drop"}, default="zero"
-        What an undefined value is: 0, or NaN, which `mean` leaves out.
+        The value of undefined results: 0, or NaN, which `mean` leaves out.
 
     Returns
     -------
     dict of str to ndarray of float64
-        In the order of `names`; (n_queries,), or (1,) where a metric is about the pooled queries or the database.
+        The values in the order of `names`: (n_queries,), or (1,) for metrics of the pooled queries or of the database.
 
     Raises
     ------
     ProtocolError
-        If a name is unknown, or its number doesn't fit the counts.
+        If a name is unknown, or its number is not possible for the counts.
 
     Examples
     --------
@@ -87,6 +87,6 @@ def evaluate(counts: HammingCounts, names: Iterable[str], *, empty: str = "zero"
 
 
 def write_rows(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write a score table: rows of `COLUMNS` with `ITEMS` before the value, which has nine digits."""
+    """Write a score table: rows of `COLUMNS` with `ITEMS` inserted before the value, which has nine digits."""
     written = ((*row[:-1], DIGITS % row[-1]) for row in rows)
     write_csv(path, (*COLUMNS[:-1], *ITEMS, COLUMNS[-1]), written, checksum=True)

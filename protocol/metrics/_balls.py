@@ -12,7 +12,7 @@ from protocol.ranking import HammingCounts
 
 
 def nearest_radius(counts: HammingCounts, radius: int) -> int:
-    """Return `radius`, or n_bits if it is larger: the ball is the whole database from there on.
+    """Return `radius`, or n_bits if it is larger, because the ball then is the complete database.
 
     Raises
     ------
@@ -38,9 +38,9 @@ def volumes(n_bits: int, radius: int) -> NDArray[np.float64]:
 def mean_over_radii(
     counts: HammingCounts, radius: int, denominator: NDArray[np.int64], *, empty: str
 ) -> NDArray[np.float64]:
-    """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), the volume V(r) in codes as in `volumes`.
+    """Return the mean over r = 0..R of relevant(r) / (denominator(r) V(r)), with the volume V(r) from `volumes`.
 
-    With ``empty="drop"`` the radii with an empty ball are left out of a query's mean.
+    With ``empty="drop"``, radii with an empty ball are left out of the mean of a query.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ def mean_over_radii(
     radius : int
         R, at most the number of bits.
     denominator : ndarray of int64, shape (n_queries, n_bits + 1)
-        0 where the ball is empty, and nowhere else.
+        0 exactly where the ball is empty.
     empty : {"zero", "drop"}
 
     Raises
     ------
     ProtocolError
-        If `radius` is negative or above the number of bits, where the mean would take in balls that don't exist.
+        If `radius` is negative or above the number of bits, because the mean would include balls that do not exist.
     """
     integer(radius, "radius", minimum=0, maximum=counts.n_bits)
     upto = slice(radius + 1)

@@ -1,4 +1,4 @@
-"""The cutoff of a ranking, and the ties it may divide."""
+"""The cutoff of a ranking, and the ties that it may divide."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ from protocol.checks import integer, one_of
 from protocol.ranking import HammingCounts
 
 ORDERS = ("expected", "best", "worst")
-_PROBABILITIES = 1 << 20  # at a time: 8 MB
-_RANKS = 1 << 20  # that are looked at together
+_PROBABILITIES = 1 << 20  # computed at once: 8 MB
+_RANKS = 1 << 20  # processed at once
 
 
 def places(counts: HammingCounts, cutoff: int | None) -> int:
-    """Return how many items are looked at: `cutoff`, the whole database where that is None or larger.
+    """Return the number of items above the cutoff: `cutoff`, or the size of the database if that is smaller or None.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def places(counts: HammingCounts, cutoff: int | None) -> int:
 
 
 def running_sums(n: int, term: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return 0 and the sums of the terms of the ranks 1, 1 to 2, ..., 1 to n, (n + 1,), in no more memory than these.
+    """Return the partial sums of the terms of ranks 1 to n, starting with 0, (n + 1,); needs no further large arrays.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class Ties(NamedTuple):
 
 
 def ties_at(counts: HammingCounts, cells: Any) -> Ties:
-    """Return the ties in some cells of the table of queries and distances."""
+    """Return the ties at some places in the table of queries and distances."""
     n, m = counts.retrieved[cells], counts.relevant[cells]
     return Ties(n, m, counts.retrieved_within[cells] - n, counts.relevant_within[cells] - m)
 
 
 def last_distance(counts: HammingCounts, top: int) -> NDArray[np.intp]:
-    """Return the distance of each query's tie that holds the last of the top `top` places, (n_queries,)."""
+    """Return, for each query, the distance of the tie that contains rank `top`, (n_queries,)."""
     return (counts.retrieved_within >= top).argmax(axis=1)
 
 
@@ -73,9 +73,9 @@ def found(
     top : int
         From 1 to the size of the database.
     ties : {"expected", "best", "worst"}, default="expected"
-        The mean over all orders of tied items, relevant items first, or relevant items last.
+        The mean over all orders of tied items, or the order with relevant items first, or last.
     at_most : int, optional
-        A larger number counts as this, in each order.
+        An upper bound on the number, applied in each order.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def found(
         return np.minimum(most if ties == "best" else fewest, limit).astype(np.float64)
     values = np.minimum(relevant_before + m * drawn / n, limit)
     cut = np.flatnonzero((fewest < limit) & (most > limit))
-    by_width = cut[np.argsort((most - fewest)[cut], kind="stable")]  # queries of a block need about as many columns
+    by_width = cut[np.argsort((most - fewest)[cut], kind="stable")]  # equal widths in a block
     size = max(1, _PROBABILITIES // ((most - fewest)[by_width].max(initial=0) + 1))
     for start in range(0, by_width.size, size):
         rows = by_width[start : start + size]
@@ -106,12 +106,12 @@ def found(
 def hypergeometric(
     numbers: NDArray[np.int64], n: NDArray[np.int64] | int, m: NDArray[np.int64] | int, drawn: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the chance that `numbers` of m marked items are among `drawn` of n.
+    """Return the probability that `numbers` of m marked items are among `drawn` of n items.
 
-    A row of `numbers` runs upwards from the smallest possible number; the chance of impossible numbers at its end is 0.
+    A row of `numbers` ascends from the smallest possible number; impossible numbers at its end have probability 0.
     """
     j = numbers[:, :-1]
-    steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # chance of j + 1 over chance of j
+    steps = (m - j) * (drawn - j) / ((j + 1) * (n - m - drawn + j + 1))  # probability of j + 1 divided by that of j
     with np.errstate(divide="ignore"):
         logarithm = np.cumsum(np.log(np.maximum(steps, 0)), axis=1)  # -inf from the first impossible number on
     logarithm = np.hstack([np.zeros((len(numbers), 1)), logarithm])

@@ -1,4 +1,4 @@
-"""What the name of a metric says, and what "all" metrics are."""
+"""The keyword arguments in the name of a metric, and the list of "all" metrics."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ _RADII = (0, 1, 2)
 
 
 def keywords(metric: str) -> dict[str, Any]:
-    """Return the keywords that a registered metric's name stands for.
+    """Return the keyword arguments that the name of a registered metric implies.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def keywords(metric: str) -> dict[str, Any]:
 
 
 def everything(n_bits: int) -> list[str]:
-    """Return every metric of any relevance, with K = 1000 and R = 0, 1, 2 up to `n_bits`; of the F-measures F1 alone.
+    """Return the metrics for arbitrary relevance, with K = 1000, R = 0, 1, 2 up to `n_bits`, and F1 as the F-measure.
 
     Examples
     --------
@@ -41,11 +41,11 @@ def everything(n_bits: int) -> list[str]:
         for radius in _RADII
         if radius <= n_bits
     ]
-    return list(dict.fromkeys(["mAP", *numbered]))  # first what everyone reports
+    return list(dict.fromkeys(["mAP", *numbered]))  # the most common metric first
 
 
 def needs(metrics: Iterable[str]) -> dict[str, list[str]]:
-    """Return the metrics that need more than the histograms, by the array of the counts that they need.
+    """Return the metrics that require more than the histograms, grouped by the array of the counts that they require.
 
     Examples
     --------

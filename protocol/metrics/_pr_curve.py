@@ -1,6 +1,6 @@
 """The precision-recall curve over the Hamming radius.
 
-Private, so that the digest of a metric that reads the curve covers it; `protocol.metrics` offers it.
+`protocol.metrics` exports it. It is in a private module so that it is covered by the digests of metrics that use it.
 """
 
 from typing import NamedTuple
@@ -23,30 +23,30 @@ class PRCurve(NamedTuple):
 
 
 def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zero") -> PRCurve:
-    r"""Precision and recall of the Hamming ball at every radius.
+    r"""Return precision and recall of the Hamming ball at every radius.
 
     .. math:: P_{micro}(r) = \frac{\sum_q |S_{q,r}^+|}{\sum_q |S_{q,r}|}, \quad
         R_{micro}(r) = \frac{\sum_q |S_{q,r}^+|}{\sum_q N^+_q}, \quad
         P_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{|S_{q,r}|}, \quad
         R_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{N^+_q}
 
-    The ball of query q has ``|S|`` items within radius r, ``|S^+|`` of them relevant; N^+ items of the
-    database are relevant to it.
+    The ball of query q with radius r contains ``|S|`` items, ``|S^+|`` of which are relevant. N^+ is the number of all items
+    that are relevant to q.
 
     Parameters
     ----------
     counts : HammingCounts
     average : {"micro", "macro"}, default="micro"
-        All queries pooled, or the mean of each query's own precision and recall.
+        Precision and recall of the pooled queries, or their means over the queries.
     empty : {"zero", "drop"}, default="zero"
-        The precision of an empty ball and the recall without a relevant item: 0; or left out of the mean, and NaN at a
-        radius where no query is left.
+        The precision of an empty ball, and the recall without relevant items: 0; or left out of the mean, which is NaN
+        at a radius at which no query remains.
 
     Returns
     -------
     PRCurve
-        ``precision`` and ``recall``, both (n_bits + 1,) and in [0, 1]; recall never falls with the radius, and ends at
-        1 unless queries without relevant items count 0.
+        ``precision`` and ``recall``, both (n_bits + 1,) and in [0, 1]. Recall never falls with the radius, and ends at
+        1 unless queries without relevant items count as 0.
 
     Raises
     ------
@@ -55,8 +55,8 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
 
     Notes
     -----
-    The thesis draws the micro curve "from unity to the maximum Hamming radius"; here radius 0 is a point too. Curves
-    drawn over the rank instead of the radius, as by the published code of deep methods, depend on the order of ties.
+    The thesis draws the micro curve "from unity to the maximum Hamming radius"; here, radius 0 is also a point. Curves
+    over the rank instead of the radius, as in published code of deep methods, depend on the order of ties.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Precision and recall of the top N of the Hamming ranking, as curves over N; `protocol.metrics` offers them."""
+"""Precision and recall of the top N items of the Hamming ranking, as curves over N; exported by `protocol.metrics`."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _LARGEST, _EVERY, _STEP = 1000, 100, 10
 
 
 class TopNCurve(NamedTuple):
-    """Precision and recall of the top N items, means over the queries; each of shape (n_cutoffs,)."""
+    """Mean precision and mean recall of the top N items over the queries, each of shape (n_cutoffs,)."""
 
     n: NDArray[np.int64]
     precision: NDArray[np.float64]
@@ -22,19 +22,19 @@ class TopNCurve(NamedTuple):
 
 
 def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, empty: str = "zero") -> TopNCurve:
-    r"""Precision and recall of the top N items for several N, expected over ties and averaged over the queries.
+    r"""Return precision and recall of the top N items for several N, as expected values over ties and query means.
 
     .. math:: P@N = \frac{1}{N} \left(P + \frac{m}{n} (N - S)\right), \quad R@N = \frac{N}{N^+} P@N
 
-    The tie that holds the N-th place has n items, m of them relevant, after S items, P of them relevant: within a tie,
+    The tie that contains rank N has n items, m of them relevant, and follows S items, P of them relevant. Within a tie,
     the expected number of relevant items is linear in N.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoffs : sequence of int, optional
-        N, at least 1 each; the whole database if larger. If None: every N up to 100 and then every tenth up to 1,000,
-        or up to the size of the database if that is smaller.
+        The values of N, at least 1 each; larger values than the size of the database mean the complete database. If
+        None, every N up to 100 and every tenth from there to 1,000, or to the size of the database if that is smaller.
     empty : {"zero", "drop"}, default="zero"
         The recall of a query without relevant items: 0, or left out of the mean.
 
@@ -49,7 +49,7 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
 
     References
     ----------
-    The figures of papers on hashing that show precision or recall over the number of retrieved items, for example Cao,
+    Papers on hashing show such figures of precision or recall over the number of retrieved items, for example Cao,
     Long, Wang, Yu 2017, *HashNet: Deep Learning to Hash by Continuation*. The values are those of P@K and R@K.
 
     Examples
@@ -71,10 +71,10 @@ def top_n_curve(counts: HammingCounts, cutoffs: Sequence[int] | None = None, *, 
 
 
 def _sum_of_found(counts: HammingCounts, weights: NDArray[np.float64], top: int) -> NDArray[np.float64]:
-    """Return the expected relevant items among the top 1, 2, ..., `top`, summed over the queries with weights, (top,).
+    """Return the weighted sum over the queries of the expected relevant items among the top 1, 2, ..., `top`, (top,).
 
-    Each tie adds its share of relevant items at each of its ranks: the changes of this share from rank to rank are
-    summed over the queries first, and over the ranks then.
+    At each of its ranks, a tie adds its share of relevant items. The changes of this share from rank to rank are summed
+    over the queries first, and then over the ranks.
     """
     ends = np.minimum(counts.retrieved_within, top)
     starts = np.minimum(counts.retrieved_within - counts.retrieved, top)

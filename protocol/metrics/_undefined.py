@@ -1,4 +1,4 @@
-"""What 0 / 0 is, and the mean that leaves it out: the one place that decides."""
+"""The treatment of undefined values (0 / 0), and the mean that leaves them out."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +9,9 @@ EMPTY = ("zero", "drop")
 
 
 def mean(values: ArrayLike) -> float:
-    """Return the mean over the queries, NaN left out; NaN if nothing is left.
+    """Return the mean over the queries without NaN; NaN if no value remains.
 
-    Every mean of per-query values is taken here.
+    Every mean of values per query in this package is computed by this function.
 
     Examples
     --------
@@ -24,12 +24,12 @@ def mean(values: ArrayLike) -> float:
 
 
 def undefined(empty: str) -> float:
-    """Return what an undefined value is: 0 (``zero``), or NaN, to be left out (``drop``).
+    """Return the value of undefined results: 0 (``zero``), or NaN, which `mean` leaves out (``drop``).
 
     Raises
     ------
     ProtocolError
-        If `empty` is neither.
+        If `empty` is neither ``zero`` nor ``drop``.
     """
     return 0.0 if one_of(empty, EMPTY, "empty") == "zero" else np.nan
 

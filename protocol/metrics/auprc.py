@@ -1,4 +1,4 @@
-"""Area under the micro precision-recall curve over the Hamming radius, by how the area is taken."""
+"""Area under the micro precision-recall curve over the Hamming radius, with three integration rules."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ RULES = ("trapezoid", "sum", "area")
 
 
 def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero") -> NDArray[np.float64]:
-    r"""Area under the precision-recall curve of all queries pooled, its points at the Hamming radii 0..n_bits.
+    r"""Area under the precision-recall curve of the pooled queries, with points at the Hamming radii 0..n_bits.
 
     .. math:: \sum_{d \ge 1} \frac{P(d - 1) + P(d)}{2} \left(R(d) - R(d - 1)\right) \quad \text{or} \quad
         \sum_{d \ge 1} P(d) \left(R(d) - R(d - 1)\right)
@@ -23,11 +23,11 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
     ----------
     counts : HammingCounts
     rule : {"trapezoid", "sum", "area"}, default="trapezoid"
-        The first formula; the second, as the thesis prints it; the first from recall 0 on, with a point (0, P(0)) put
-        before the curve where R(0) > 0.
+        ``trapezoid`` is the first formula, and ``sum`` the second, which the thesis prints. ``area`` is the first
+        formula from recall 0, with an additional point (0, P(0)) if R(0) > 0.
     empty : {"zero", "drop"}, default="zero"
-        Precision at a radius where no query has an item: 0, or the radius is no point of the curve. The area where no
-        query has a relevant item: 0, or NaN.
+        Precision at a radius at which all balls are empty: 0, or the curve has no point there. The area if no query has
+        relevant items: 0, or NaN.
 
     Returns
     -------
@@ -40,14 +40,14 @@ def auprc(counts: HammingCounts, *, rule: str = "trapezoid", empty: str = "zero"
 
     Notes
     -----
-    The thesis prints the sum and says in a footnote that it is computed by the trapezoidal rule; the two differ, and
-    both leave out what radius 0 retrieves, so that the ideal curve, all relevant items at distance 0, has 0 by either
-    and 1 by ``area`` only. The author's released code is ``trapezoid`` with the radii 0 to one below the largest
-    distance. The published code that calls its area mAP is ``area`` with those radii and without repeated recalls.
+    The thesis prints the sum, and states in a footnote that it is computed by the trapezoidal rule. The two differ, and
+    both ignore the area left of radius 0: for the ideal curve, with all relevant items at distance 0, both give 0, and
+    only ``area`` gives 1. The author's released code is ``trapezoid`` with radii from 0 to one below the largest
+    distance. The published code that calls its area mAP is ``area`` with these radii and without repeated recalls.
 
-    The thesis says that this area and mAP differ only if the number of relevant items is skewed over the queries.
-    They differ without that too: one relevant item a query, at distance 0 and at distance 2, gives mAP 1 and less than
-    1 here if another item of the first query is at distance 1.
+    The thesis states that this area and mAP differ only if the numbers of relevant items are skewed over the queries.
+    They also differ otherwise. For example, let two queries have one relevant item each, at distance 0 and at distance
+    2, and let another item be at distance 1 from the first query: mAP is 1, but the area is below 1.
 
     References
     ----------
@@ -77,7 +77,8 @@ _metric = partial(
     source="Moran 2016, thesis, section 3.6.3, eq. 3.11",
     range=(0.0, 1.0),
     better="higher",
-    empty="A radius with no item has precision 0, or is no point; without relevant items 0, or left out.",
+    empty="At a radius with only empty balls, precision is 0, or the curve has no point; without relevant items, "
+    "the area is 0, or left out.",
     ties="None: a ball holds all items at a distance or none.",
     defined_on="radius",
     denominator="items in the balls of all queries (precision), relevant items of all queries (recall)",
@@ -85,15 +86,15 @@ _metric = partial(
 
 _metric(
     "AUPRC[trapezoid]",
-    deviations="The footnote's rule, with every radius 0..n_bits; the author's code leaves the last ones out.",
-    summary="Area under the pooled precision-recall curve by trapezoids, from radius 0 on.",
+    deviations="It uses the rule of the footnote and all radii 0..n_bits; the author's code omits the last ones.",
+    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from radius 0.",
 )(auprc)
 _metric(
     "AUPRC[sum]",
-    summary="Area under the pooled precision-recall curve by the printed sum, from radius 1 on.",
+    summary="Area under the pooled precision-recall curve by the printed sum, from radius 1.",
 )(partial(auprc, rule="sum"))
 _metric(
     "AUPRC[area]",
-    deviations="The curve is continued to recall 0, so that the ideal curve has area 1, as the text says.",
-    summary="Area under the pooled precision-recall curve by trapezoids, from recall 0 on.",
+    deviations="The curve is extended to recall 0, so that the ideal curve has area 1, as the text states.",
+    summary="Area under the pooled precision-recall curve by the trapezoidal rule, from recall 0.",
 )(partial(auprc, rule="area"))

@@ -18,23 +18,23 @@ from protocol.registry import MetricRecord
     empty="Always defined.",
     ties="Expected value over all orders of tied items, in closed form.",
     denominator="K",
-    beyond="K above the database is the whole database, in the denominator too.",
+    beyond="If K exceeds the size of the database, it is the size of the database, also in the denominator.",
 )
 def average_cumulative_gain(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Mean relevance level of the top K items, such as the number of labels shared with the query.
 
     .. math:: ACG@K = \frac{1}{K} \sum_{t=1}^{K} \mathrm{level}(t) = \frac{1}{K} \left(G + \frac{s}{n} (K - S)\right)
 
-    The tie that holds the K-th place has n items with the sum of levels s, after S items with the sum of levels G. Each
-    of its K - S items above the cut has the expected level s / n.
+    The tie that contains rank K has n items whose levels sum to s, and follows S items whose levels sum to G. Each of
+    the K - S items of the tie above the cutoff has the expected level s / n.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoff : int
-        K, at least 1; exact also where it divides a tie. The whole database if larger.
+        K, at least 1; exact even if it divides a tie. The complete database if larger.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined, and 0 without a relevant item.
+        It has no effect, because the value is always defined, and 0 without relevant items.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Average precision of the Hamming ranking, by what is done about ties, the cutoff and the denominator."""
+"""Average precision of the Hamming ranking, with variants for ties, the cutoff and the denominator."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from protocol.registry import MetricRecord
 
 TIES = ("expected", "best", "worst", "index")
 DENOMINATORS = ("all", "retrieved", "min")
-_BLOCK = 128  # queries at a time, so that the arrays of a block stay in the cache
+_BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
 
 
 def average_precision(
@@ -28,8 +28,8 @@ def average_precision(
 
     .. math:: AP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \frac{\sum_{u \le t} \mathrm{rel}(u)}{t}
 
-    Items at one distance are tied, and their order in a ranked list is arbitrary. The expected value is the mean over
-    all orders. For a tie of n items, m of them relevant, after S items, P of them relevant, the sum above gains
+    Items at equal distance are tied, and their order in a ranked list is arbitrary. The expected value is the mean over
+    all orders. A tie of n items, m of them relevant, that follows S items, P of them relevant, contributes to the sum
 
     .. math:: \frac{m}{n} \sum_{t=S+1}^{S+n} \frac{P + 1 + \frac{m-1}{n-1} (t - S - 1)}{t}
 
@@ -39,15 +39,15 @@ def average_precision(
     ----------
     counts : HammingCounts
     ties : {"expected", "best", "worst", "index"}, default="expected"
-        Mean over the orders of tied items; relevant items first; relevant items last; in the order of the database,
-        for which the items had to be looked at while they were counted (``count(..., index_order=True)``).
+        ``expected`` is the mean over all orders of tied items; ``best`` puts relevant items first, ``worst`` last;
+        ``index`` is the order of the database, which requires ``count(..., index_order=True)``.
     cutoff : int, optional
-        K, at least 1. The whole database if None or larger.
+        K, at least 1. The complete database if None or larger.
     denominator : {"all", "retrieved", "min"}, default="all"
-        N: the relevant items of the whole database, those among the top K, or the smaller of the former and K.
+        N: the number of relevant items in the database, the number among the top K, or the smaller of the former and K.
     empty : {"zero", "drop"}, default="zero"
-        A query with N = 0: 0, or NaN. For ``retrieved`` this is decided order by order: ``drop`` leaves the orders
-        with no relevant item in the top K out of the query's mean.
+        The value of a query with N = 0: 0, or NaN. For ``retrieved`` this applies to each order of ties: ``drop``
+        leaves orders without relevant items in the top K out of the query's mean.
 
     Returns
     -------
@@ -56,23 +56,23 @@ def average_precision(
     Raises
     ------
     ProtocolError
-        If an option is unknown, `cutoff` is below 1, or ``retrieved`` is asked for at a cutoff with best or worst
-        ties: with relevant items first it is not largest (+ - - - - has 1, + - - - + has 0.7). If ``index`` is asked
-        for at a cutoff, or was not counted.
+        If an option is unknown, or `cutoff` is below 1. If ``retrieved`` is requested with a cutoff and best or worst
+        ties, because the order with relevant items first does not have the largest value (+ - - - - has 1, + - - - +
+        has 0.7). If ``index`` is requested with a cutoff, or was not counted.
 
     Notes
     -----
-    Exact also where the cutoff divides a tie. With the denominator ``retrieved``, numerator and denominator are then
-    both random and the ratio of their expectations is not the expected ratio; the number of relevant items above the
-    cut is hypergeometric, and given that number the places above the cut are a tie of their own.
+    The value is also exact if the cutoff divides a tie. With the denominator ``retrieved``, numerator and denominator
+    are then both random, and the ratio of their expectations is not the expected ratio. The number of relevant items
+    above the cutoff is hypergeometric; given this number, the items above the cutoff form a smaller tie.
 
-    TALR's text leaves 0/0 open at n = 1 and n = 0; the single item and the empty distance need no special case here.
-    Its released code gives 0 to a query without relevant items, as ``zero`` does, except to the last ones of a test
-    set, which drop out of its mean. RAMAP prints 1/N+ without a cutoff, but its MAP row falls with the number of
-    returned samples, which only ``retrieved`` can do.
+    The text of TALR leaves 0/0 undefined for n = 1 and n = 0; here, single items and empty distances need no special
+    case. Its released code gives 0 to queries without relevant items, like ``zero``, except for the last ones of a test
+    set, which it leaves out of the mean. RAMAP prints 1/N+ without a cutoff, but its MAP row falls with the number of
+    returned samples, which is only possible with ``retrieved``.
 
-    Published code that sorts the distances with a stable sort (GRH, MIH) has ``index``; the order of code with numpy's
-    default sort is not stable, moves with the version of numpy, and can't be had here.
+    Published code with a stable sort of the distances (GRH, MIH) computes ``index``. NumPy's default sort is not stable
+    and depends on the version of NumPy, so the values of code that uses it can't be reproduced.
 
     References
     ----------
@@ -84,7 +84,7 @@ def average_precision(
 
     Examples
     --------
-    One relevant item of two tied ones is first or second: (1 + 1/2) / 2.
+    One of two tied items is relevant, and is first or second: (1 + 1/2) / 2.
 
     >>> average_precision(HammingCounts.from_histograms([[2, 0]], [[1, 0]]))
     array([0.75])
@@ -98,7 +98,7 @@ def average_precision(
         return _in_index_order(counts, top, empty)
     if denominator == "retrieved" and top < counts.n_database:
         if ties != "expected":
-            raise ProtocolError(f"ties={ties!r}: can't be had with denominator='retrieved' at a cutoff; use 'expected'")
+            raise ProtocolError(f"ties: expected 'expected' for denominator='retrieved' with a cutoff, got {ties!r}.")
         return _expected_over_retrieved(counts, top, empty)
     precisions = _sum_of_precisions(counts, np.full(counts.n_queries, top), ties)
     n_relevant = np.minimum(counts.n_relevant, top) if denominator == "min" else counts.n_relevant
@@ -107,7 +107,7 @@ def average_precision(
 
 def _in_index_order(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
     if top < counts.n_database:
-        raise ProtocolError(f"ties='index': counted for the whole ranking only, came cutoff={top}; use 'expected'")
+        raise ProtocolError(f"cutoff: expected None for ties='index', got {top}. Use ties='expected'.")
     precisions = counts.requested("index_average_precision")
     return np.where(np.isnan(precisions), undefined(empty), precisions)
 
@@ -117,7 +117,7 @@ def _harmonic_numbers(counts: HammingCounts) -> NDArray[np.float64]:
 
 
 def _sum_of_precisions(counts: HammingCounts, tops: NDArray[np.int64], ties: str) -> NDArray[np.float64]:
-    """Return the sum of the precisions at each query's relevant items, down to its rank in `tops`."""
+    """Return the sum of the precisions at the ranks of each query's relevant items, up to its rank in `tops`."""
     harmonic = _harmonic_numbers(counts)
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
@@ -130,21 +130,21 @@ def _sum_of_precisions(counts: HammingCounts, tops: NDArray[np.int64], ties: str
 
 
 def _expected(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each tie is expected to add to the sum of precisions down to rank `top`."""
+    """Return the expected contribution of each tie to the sum of precisions up to rank `top`."""
     counted = np.clip(top - tied.before, 0, tied.n)
     until = np.diff(harmonic[np.minimum(tied.before + tied.n, top)], axis=1, prepend=0.0)
     return _expected_in(tied, counted, until)
 
 
 def _expected_in(tied: Ties, counted: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same from the number of ranks that count in each tie and the sum of 1 / rank over them."""
+    """Return the same, given the number of ranks that count in each tie and the sum of 1 / rank over them."""
     n, m, before, relevant_before = tied
     slope = (m - 1) / np.maximum(n - 1, 1)
     return m / np.maximum(n, 1) * ((relevant_before + 1) * harmonic + slope * (counted - (before + 1) * harmonic))
 
 
 def _extreme(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64], ties: str) -> NDArray[np.float64]:
-    """Return what each tie adds to the sum of precisions down to rank `top`, its relevant items first or last."""
+    """Return the contribution of each tie to the sum of precisions up to `top`, relevant items first or last."""
     n, m, before, relevant_before = tied
     first = before if ties == "best" else before + n - m
     counted = np.clip(top - first, 0, m)
@@ -152,7 +152,7 @@ def _extreme(tied: Ties, top: NDArray[np.int64], harmonic: NDArray[np.float64], 
 
 
 def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDArray[np.float64]:
-    """Return the expected ratio of the sum of precisions down to rank `top` and the relevant items among them."""
+    """Return the expected ratio of the sum of precisions up to rank `top` to the number of relevant items up to it."""
     tie = ties_at(counts, (np.arange(counts.n_queries), last_distance(counts, top)))
     drawn = top - tie.before
     fewest, most = np.maximum(0, drawn - (tie.n - tie.m)), np.minimum(tie.m, drawn)
@@ -160,7 +160,7 @@ def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDA
     harmonic = _harmonic_numbers(counts)
     harmonic = harmonic[top] - harmonic[tie.before]
     values = np.empty(counts.n_queries)
-    by_width = np.argsort(most - fewest, kind="stable")  # so that the queries of a block need about as many columns
+    by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
     for start in range(0, counts.n_queries, _BLOCK):
         rows = by_width[start : start + _BLOCK]
         n, m, before, relevant_before, places = (part[rows, None] for part in (*tie, drawn))
@@ -176,9 +176,9 @@ def _expected_over_retrieved(counts: HammingCounts, top: int, empty: str) -> NDA
 _TALR = "He et al., Hashing as Tie-Aware Learning to Rank"
 _ALL, _RETRIEVED, _MIN = "all relevant items", "relevant items among the top K", "min(all relevant items, K)"
 _metric = partial(
-    MetricRecord, range=(0.0, 1.0), better="higher", empty="A query without relevant items counts 0, or is left out."
+    MetricRecord, range=(0.0, 1.0), better="higher", empty="A query without relevant items counts as 0, or is left out."
 )
-_BEYOND = "K above the database is the whole database."
+_BEYOND = "If K exceeds the size of the database, it is the size of the database."
 _EXPECTED = "Expected value over all orders of tied items, in closed form."
 
 _metric(
@@ -186,7 +186,7 @@ _metric(
     source=f"{_TALR}, eq. 6",
     ties=_EXPECTED,
     denominator=_ALL,
-    summary="Mean precision at the ranks of the relevant items, expected over ties.",
+    summary="Mean precision at the ranks of the relevant items, as the expected value over ties.",
     synonyms=("AP", "mAP@all", "mAP@-1"),
 )(average_precision)
 _metric(
@@ -205,10 +205,10 @@ _metric(
 )(partial(average_precision, ties="worst"))
 _metric(
     "mAP[index]",
-    source="released code of GRH and MIH, which sort the distances stably; in none of the papers reproduced here",
+    source="released code of GRH and MIH, which use a stable sort of the distances; not in the reproduced papers",
     ties="In the order of the database.",
     denominator=_ALL,
-    summary="mAP if every tie were broken by the items' places in the database.",
+    summary="mAP if every tie were broken by the positions of the items in the database.",
     needs="index_average_precision",
 )(partial(average_precision, ties="index"))
 _metric(
@@ -217,7 +217,7 @@ _metric(
     ties=_EXPECTED,
     denominator=_ALL,
     beyond=_BEYOND,
-    summary="mAP of the top K over all relevant items, found or not.",
+    summary="mAP of the top K, divided by all relevant items.",
 )(average_precision)
 _metric(
     "mAP@K[retrieved]",
@@ -225,14 +225,14 @@ _metric(
     ties=_EXPECTED,
     denominator=_RETRIEVED,
     beyond=_BEYOND,
-    summary="mAP of the top K over the relevant items among them.",
-    empty="A query without relevant items in the top K counts 0, or is left out.",
+    summary="mAP of the top K, divided by the relevant items among the top K.",
+    empty="A query without relevant items in the top K counts as 0, or is left out.",
 )(partial(average_precision, denominator="retrieved"))
 _metric(
     "mAP@K[min]",
-    source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; in none of the papers reproduced here",
+    source="Weyand et al. 2020, Google Landmarks Dataset v2, mAP@100; not in the reproduced papers",
     ties=_EXPECTED,
     denominator=_MIN,
     beyond=_BEYOND,
-    summary="mAP of the top K over as many relevant items as it could hold.",
+    summary="mAP of the top K, divided by the largest possible number of relevant items among the top K.",
 )(partial(average_precision, denominator="min"))

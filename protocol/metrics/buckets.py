@@ -1,4 +1,4 @@
-"""How evenly the database is spread over its buckets, the items that share a code."""
+"""Measures of how evenly the database is spread over its buckets, the sets of items with the same code."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ _metric = partial(
 
 @_metric(
     "entropy",
-    source="Shannon 1948, A Mathematical Theory of Communication, section 6; in none of the papers reproduced here",
+    source="Shannon 1948, A Mathematical Theory of Communication, section 6; not in the reproduced papers",
     range=(0.0, float("inf")),
     better="higher",
     empty="Always defined.",
@@ -32,12 +32,12 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     ----------
     counts : HammingCounts
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
     ndarray of float64, shape (1,)
-        From 0, one bucket, to min(n_bits, log2 N), buckets as even as can be.
+        From 0 (a single bucket) to min(n_bits, log2 N) (buckets of equal size).
 
     Raises
     ------
@@ -46,18 +46,18 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
 
     Notes
     -----
-    In bits, so that it reads beside the length of the code: codes of 32 bits with an entropy of 11 tell items apart as
-    well as 11 even bits would. It is that of the database at hand, of N items, and stays below log2 N for any hasher:
-    compare databases of one size.
+    The unit is bits, to be compared with the code length: codes of 32 bits with an entropy of 11 distinguish items as
+    well as 11 balanced, independent bits. It is the entropy of the given database of N items, which never exceeds
+    log2 N, so only databases of equal size should be compared.
 
     References
     ----------
     Shannon 1948, *A Mathematical Theory of Communication*, section 6.
-    *Mean Local Group Average Precision*, section 3.3 and figure 1, for what it is about: how codes are distributed.
+    *Mean Local Group Average Precision*, section 3.3 and figure 1, discusses the distribution of codes.
 
     Examples
     --------
-    Half of the items in one bucket and a quarter in each of two: 1/2 * 1 + 1/4 * 2 + 1/4 * 2.
+    Half of the items are in one bucket, and a quarter in each of two others: 1/2 * 1 + 1/4 * 2 + 1/4 * 2.
 
     >>> entropy(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]]))
     array([1.5])
@@ -72,11 +72,11 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
     source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
     range=(0.0, 1.0),
     better="lower",
-    empty="A database of one item has no pair: 0, or left out.",
+    empty="For a database of one item, which has no pairs: 0, or left out.",
     denominator="pairs of different database items",
 )
 def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Chance that two different random database items share a code.
+    r"""Probability that two different random database items have the same code.
 
     .. math:: \frac{\sum_b |b| (|b| - 1)}{N (N - 1)}
 
@@ -89,7 +89,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     Returns
     -------
     ndarray of float64, shape (1,)
-        0 if every item has a code of its own, 1 if all share one.
+        0 if all codes are distinct, 1 if all are equal.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
 
     Notes
     -----
-    The two items are drawn without putting the first one back, so that the value doesn't depend on the size of the
-    database by itself: its expected value over random databases is the chance for two new items. The papers speak of
-    collision without a formula; this is the probability of hash tables, not the share of items that are not alone.
+    The two items are drawn without replacement, so the value does not depend on the size of the database as such: its
+    expected value over random databases is the probability for two new items. The papers mention collisions without a
+    formula. This is the collision probability of hash tables, not the share of items that share their bucket.
 
     References
     ----------
@@ -109,7 +109,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
 
     Examples
     --------
-    Of the 6 pairs of 4 items, those of the 2 items in one bucket: 1.
+    Of the 6 pairs of 4 items, 1 pair is in the same bucket.
 
     >>> collision(HammingCounts.from_histograms([[2, 1, 1]], [[1, 0, 0]])).round(4)
     array([0.1667])
@@ -128,7 +128,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
     denominator="items of the database",
 )
 def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Share of the database in its fullest bucket.
+    r"""Share of the database in its largest bucket.
 
     .. math:: \max_b |b| / N
 
@@ -136,12 +136,12 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
     ----------
     counts : HammingCounts
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
     ndarray of float64, shape (1,)
-        From 1 / N, every item has a code of its own, to 1, all share one.
+        From 1 / N (all codes are distinct) to 1 (all are equal).
 
     Raises
     ------
@@ -150,7 +150,8 @@ def largest_bucket(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.
 
     Notes
     -----
-    The most items that one look-up can bring. `mlgap` takes the largest bucket within each query's ball instead.
+    It is the largest share of items that one lookup can return. `mlgap` uses the largest bucket within each query's
+    ball instead.
 
     References
     ----------

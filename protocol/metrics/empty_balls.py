@@ -1,4 +1,4 @@
-"""Queries that a bucket search leaves without an answer."""
+"""Queries without any database item within a Hamming radius."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from protocol.registry import MetricRecord
     ties="None: a ball holds all items at a distance or none.",
     defined_on="radius",
     denominator="queries",
-    beyond="R above n_bits is the whole database.",
+    beyond="If R exceeds n_bits, the ball is the complete database.",
 )
 def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
     r"""Whether no database item lies within Hamming radius R; the mean is the share of such queries.
@@ -28,9 +28,9 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def empty_balls(counts: HammingCounts, *, radius: int, empty: str = "zero") -> N
 
     Notes
     -----
-    The paper shows the number of queries, here it is the share.
+    The paper shows the number of queries; this is their share.
 
     References
     ----------

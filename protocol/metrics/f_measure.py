@@ -18,12 +18,12 @@ _metric = partial(
     better="higher",
     ties="None: a ball holds all items at a distance or none.",
     defined_on="radius",
-    beyond="R above n_bits is the whole database.",
+    beyond="If R exceeds n_bits, the ball is the complete database.",
 )
 _per_query = partial(
     _metric,
-    deviations="The mean of each query's F, not the F of the mean precision and the mean recall.",
-    empty="A query with neither a relevant item nor an item in the ball counts 0, or is left out.",
+    deviations="It is the mean of the F of each query, not the F of mean precision and mean recall.",
+    empty="A query with neither a relevant item nor an item in the ball counts as 0, or is left out.",
     denominator="items in the ball and beta^2 times all relevant items",
 )
 _pooled = partial(
@@ -47,7 +47,7 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
         Above 0. Below 1 precision weighs more, above 1 recall.
     empty : {"zero", "drop"}, default="zero"
@@ -64,12 +64,12 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
 
     Notes
     -----
-    The two forms agree wherever precision and recall are defined and not both 0. The one on the right is computed: it
-    is 0 where no relevant item is found, also with an empty ball, and 0/0 only where nothing is relevant or retrieved;
-    scikit-learn's fbeta_score does the same.
+    The two forms agree if precision and recall are defined and not both 0. We compute the one on the right: it is 0 if
+    no relevant item is found, even if the ball is empty, and 0/0 only if no item is relevant or retrieved. The function
+    fbeta_score of scikit-learn does the same.
 
-    The thesis speaks of combining the macro-averaged precision and recall, which gives one number for all queries and
-    another one than the mean of this value.
+    The thesis combines macro-averaged precision and recall, which gives a single number for all queries that differs
+    from the mean of this value.
 
     References
     ----------
@@ -105,7 +105,7 @@ def f_measure_micro(
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     beta : float, default=1.0
         Above 0. Below 1 precision weighs more, above 1 recall.
     empty : {"zero", "drop"}, default="zero"
@@ -122,8 +122,8 @@ def f_measure_micro(
 
     Notes
     -----
-    The toy example of the thesis (figure 3.4: TP = 3, FP = 1, FN = 2) has 2/3; the printed 0.78 is above what any beta
-    gives, as F lies between the precision, 0.75, and the recall, 0.6.
+    The toy example of the thesis (figure 3.4: TP = 3, FP = 1, FN = 2) has F1 = 2/3. The printed 0.78 is impossible for
+    any beta, because F lies between the precision, 0.75, and the recall, 0.6.
 
     References
     ----------

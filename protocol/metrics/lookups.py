@@ -1,4 +1,4 @@
-"""What a bucket search costs."""
+"""The number of bucket lookups of a search within a Hamming radius."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +19,26 @@ from protocol.registry import MetricRecord
     ties="None: the order of items plays no part.",
     defined_on="radius",
     denominator="None: a number of buckets.",
-    beyond="R above n_bits is every bucket, 2^n_bits.",
+    beyond="If R exceeds n_bits, all 2^n_bits buckets are looked up.",
 )
 def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Buckets to look up for everything within Hamming radius R of a query.
+    r"""Buckets to look up to retrieve all items within Hamming radius R of a query.
 
     .. math:: V(R) = \sum_{r \le R} \binom{Q}{r}
 
     Parameters
     ----------
     counts : HammingCounts
-        Of codes of Q = ``counts.n_bits`` bits, extension bits included.
+        Counts of codes of Q = ``counts.n_bits`` bits, including extension bits.
     radius : int
-        R, at least 0; beyond n_bits every bucket is looked up.
+        R, at least 0; beyond n_bits, all buckets are looked up.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
     ndarray of float64, shape (1,)
-        From 1 to 2^Q. Every query has the same; exact up to 2^53.
+        From 1 to 2^Q, equal for all queries; exact up to 2^53.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArr
 
     Notes
     -----
-    The paper multiplies by the time t_0 of one look-up. Buckets that hold nothing are counted: a search has to look
-    them up to know.
+    The paper multiplies by the time t_0 of one lookup. Empty buckets count, because a search must look them up to find
+    that they are empty.
 
     References
     ----------
@@ -56,7 +56,7 @@ def lookups(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArr
 
     Examples
     --------
-    Codes of 3 bits: the query's own, 3 at distance 1, 3 at distance 2.
+    For codes of 3 bits: the query's code, 3 codes at distance 1, and 3 at distance 2.
 
     >>> lookups(HammingCounts.from_histograms([[1, 0, 2, 0]], [[1, 0, 0, 0]]), radius=2)
     array([7.])

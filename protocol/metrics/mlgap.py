@@ -11,33 +11,33 @@ from protocol.registry import MetricRecord
 @MetricRecord(
     "mLGAP@rR",
     source="Mean Local Group Average Precision, eq. 10-11",
-    deviations="The paper leaves open what an empty ball has; here 0, or left out. It prints no radius in the name.",
+    deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
     range=(0.0, 1.0),
     better="higher",
-    empty="A radius with an empty ball counts 0, or is left out of the query's mean.",
+    empty="A radius with an empty ball counts as 0, or is left out of the query's mean.",
     ties="None: a ball holds all items at a distance or none.",
     defined_on="radius",
     denominator="items in the ball's largest bucket times codes in the ball",
     needs="largest_bucket",
-    beyond="R above n_bits is refused: the mean would take in balls that don't exist.",
+    beyond="R must not exceed n_bits, because the mean would include balls that do not exist.",
 )
 def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray[np.float64]:
-    r"""Precision of the Hamming ball times how evenly its buckets are filled, mean over the radii 0..R.
+    r"""Precision of the Hamming ball, weighted by how evenly its buckets are filled, as the mean over the radii 0..R.
 
     .. math:: LGAP(R) = \frac{1}{R + 1} \sum_{r=0}^{R} P(r)\, \varphi(S_r), \quad
         \varphi(S_r) = \frac{|S_r|}{\max_b |b| \cdot V(r)}, \quad V(r) = \sum_{i \le r} \binom{k}{i}
 
-    The ball S_r has V(r) buckets b, empty ones included. As P(r) = relevant items / ``|S_r|``, a term is the
-    relevant items over the largest bucket and V(r).
+    The ball S_r has V(r) buckets b, including empty ones. Because P(r) is the number of relevant items divided by
+    ``|S_r|``, a term is the number of relevant items divided by the size of the largest bucket and by V(r).
 
     Parameters
     ----------
     counts : HammingCounts
-        Of codes of k = ``counts.n_bits`` bits.
+        Counts of codes of k = ``counts.n_bits`` bits.
     radius : int
         R, from 0 to k.
     empty : {"zero", "drop"}, default="zero"
-        A radius with an empty ball: 0, or left out of the query's mean, which is NaN if all its balls are empty.
+        A radius with an empty ball: 0, or left out of the mean of the query, which is NaN if all its balls are empty.
 
     Returns
     -------
@@ -50,8 +50,9 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
 
     Notes
     -----
-    The paper names neither the radius of its table 1 nor the value of an empty ball, where P and the penalty are both
-    0/0. A term is RAMAP's times ``|S_r|`` over the largest bucket, so mLGAP is never below RAMAP at the same radius.
+    The paper states neither the radius of its table 1 nor the value of an empty ball, for which P and the penalty are
+    both 0/0. A term equals that of RAMAP multiplied by ``|S_r|`` and divided by the size of the largest bucket, so mLGAP is
+    never below RAMAP at the same radius.
 
     References
     ----------
@@ -59,7 +60,7 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
 
     Examples
     --------
-    k = 1: two relevant items on the query's code, then two irrelevant ones: (1 * 1 + 1/2 * 4 / (2 * 2)) / 2.
+    With k = 1, two relevant items have the query's code and two others do not: (1 * 1 + 1/2 * 4 / (2 * 2)) / 2.
 
     >>> mlgap(HammingCounts.from_histograms([[2, 2]], [[2, 0]]), radius=1)
     array([0.75])

@@ -1,4 +1,4 @@
-"""What a code loses: the share of the nearest items, by the vectors it was made from, that it finds among the top K."""
+"""The loss of a code: the share of the nearest items, by the original vectors, that are among the top K by code."""
 
 from functools import partial
 
@@ -15,13 +15,13 @@ from protocol.registry import MetricRecord
 def neighbours_found(
     counts: HammingCounts, *, nearest: int, retrieved: int, ties: str = "expected"
 ) -> NDArray[np.float64]:
-    r"""Return the share of the `nearest` true neighbours that remain if the top `retrieved` are ranked exactly.
+    r"""Return the share of the `nearest` true neighbours that are found by exact re-ranking of the top `retrieved`.
 
     .. math:: \frac{\min(|\mathrm{top}_N \cap R_K|, K)}{K}
 
-    R_K holds the items that are no farther from the query than its K-th nearest one, more than K where several are as
-    far. Any of these serve, so no more than K of them count. With N = K this is ``neighbours@K``; with K = 1 and N
-    items retrieved it is ``1-recall@N``; with N = cK it is what remains after re-ranking by the exact distances.
+    R_K are the items that are no farther from the query than its K-th nearest item, which are more than K if several
+    are equally far. Any K of them are a correct result, so no more than K count. N = K gives ``neighbours@K``; K = 1
+    with N retrieved items gives ``1-recall@N``; N = cK gives the share after re-ranking by exact distances.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ def neighbours_found(
     nearest : int
         K, at least 1.
     retrieved : int
-        N, at least 1; the whole database if larger.
+        N, at least 1; the complete database if larger.
     ties : {"expected", "best", "worst"}, default="expected"
-        Mean over the orders of items at equal Hamming distance, in closed form; items of R_K first, or last.
+        The mean over the orders of items at equal Hamming distance, in closed form; items of R_K first, or last.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def neighbours_found(
 
     Examples
     --------
-    Two nearest items, one of them at distance 0, the other tied with two more items at distance 1.
+    One of two nearest items is at distance 0, the other is tied with two more items at distance 1.
 
     >>> counts = HammingCounts.from_histograms([[1, 3]], [[1, 1]])
     >>> [neighbours_found(counts, nearest=2, retrieved=n).item() for n in (1, 2, 4)]
@@ -67,19 +67,19 @@ def neighbours_at_cutoff(
 
     .. math:: \mathrm{neighbours}@K = \frac{|\mathrm{top}_K \cap R_K|}{K}
 
-    R_K holds the items that are no farther from the query than its K-th nearest one, by the vectors that the codes were
-    made from: K items, or more where several are as far as the K-th.
+    R_K are the items that are no farther from the query than its K-th nearest item by the original vectors: K items, or
+    more if several are as far as the K-th.
 
     Parameters
     ----------
     counts : HammingCounts
         With the items of R_K as the relevant ones.
     cutoff : int
-        K, at least 1; exact also where it divides a tie.
+        K, at least 1; exact even if it divides a tie.
     ties : {"expected", "best", "worst"}, default="expected"
         Mean over the orders of items at equal Hamming distance; items of R_K first, or last.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
@@ -88,12 +88,12 @@ def neighbours_at_cutoff(
     Raises
     ------
     ProtocolError
-        If a query has fewer than K relevant items, which then can't be the K nearest, or an option is unknown.
+        If a query has fewer than K relevant items, because these can't be the K nearest, or an option is unknown.
 
     Notes
     -----
-    It is P@K where the K nearest items are relevant. ann-benchmarks counts the same way, by distance, so that any
-    item as near as the K-th counts.
+    This is P@K if the K nearest items are the relevant ones. ann-benchmarks also counts by distance, so that any item
+    as near as the K-th counts.
 
     References
     ----------
@@ -102,7 +102,7 @@ def neighbours_at_cutoff(
 
     Examples
     --------
-    One of two nearest items is in the top 2 for sure, the other is one of two tied items: (1 + 1/2) / 2.
+    One of the two nearest items is certainly in the top 2, the other is one of two tied items: (1 + 1/2) / 2.
 
     >>> neighbours_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
@@ -116,19 +116,18 @@ def first_neighbour_at_cutoff(
 ) -> NDArray[np.float64]:
     """Whether the nearest item is among the top K; the mean is the share of such queries.
 
-    Where several items are equally near, one of them in the top K is enough.
+    If several items are equally near, one of them in the top K suffices.
 
     Parameters
     ----------
     counts : HammingCounts
         With the nearest item of each query as the relevant one, or those equally near.
     cutoff : int
-        K, at least 1; exact also where it divides a tie. The whole database if larger.
+        K, at least 1; exact even if it divides a tie. The complete database if larger.
     ties : {"expected", "best", "worst"}, default="expected"
-        The share of the orders of items at equal Hamming distance in which one is found; the nearest items first, or
-        last.
+        The share of the orders of tied items in which a nearest item is found; or nearest items first, or last.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
@@ -175,7 +174,7 @@ for _ties, _order in _TIES.items():
         f"neighbours@K{_suffix}",
         source=_ANN,
         denominator="K",
-        beyond="Refused: K nearest items need as many in the database.",
+        beyond="K must not exceed the size of the database.",
         relevant="the K nearest",
         summary=f"Share of the K nearest items, by the vectors, that are among the top K{_SUMMARIES[_ties]}.",
     )(partial(neighbours_at_cutoff, ties=_ties) if _suffix else neighbours_at_cutoff)
@@ -183,7 +182,7 @@ for _ties, _order in _TIES.items():
         f"1-recall@K{_suffix}",
         source=_PQ,
         denominator="1",
-        beyond="K above the database is the whole database.",
+        beyond="If K exceeds the size of the database, it is the size of the database.",
         relevant="the nearest",
         summary=f"Share of queries whose nearest item, by the vectors, is among the top K{_SUMMARIES[_ties]}.",
     )(partial(first_neighbour_at_cutoff, ties=_ties) if _suffix else first_neighbour_at_cutoff)

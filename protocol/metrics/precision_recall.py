@@ -16,11 +16,11 @@ _metric = partial(
     better="higher",
     ties="None: a ball holds all items at a distance or none.",
     defined_on="radius",
-    beyond="R above n_bits is the whole database.",
+    beyond="If R exceeds n_bits, the ball is the complete database.",
 )
-_RETRIEVED, _RELEVANT = "items in the ball", "relevant items of the whole database"
-_EMPTY_BALL = "A query with an empty ball counts 0, or is left out."
-_EMPTY_QUERY = "A query without relevant items counts 0, or is left out."
+_RETRIEVED, _RELEVANT = "items in the ball", "relevant items in the database"
+_EMPTY_BALL = "A query with an empty ball counts as 0, or is left out."
+_EMPTY_QUERY = "A query without relevant items counts as 0, or is left out."
 
 
 @_metric(
@@ -38,7 +38,7 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     empty : {"zero", "drop"}, default="zero"
         A query with an empty ball: 0, or NaN.
 
@@ -53,9 +53,9 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
 
     Notes
     -----
-    The 0 of an empty ball is RAMAP's (table 2, where different-extension codes have 0.0000 at radius 0), and that of
-    the published codes of GRH, MIH and DeepHash. RAMAP's section 3.2 gives the name precision(y, R) a second time, to
-    the value divided by the search cost; that is a term of `ramap`.
+    An empty ball has precision 0 in the RAMAP paper (table 2, where different-extension codes have 0.0000 at radius 0)
+    and in the published code of GRH, MIH and DeepHash. Section 3.2 of the RAMAP paper also uses the name
+    precision(y, R) for the value divided by the search cost, which is a term of `ramap`.
 
     References
     ----------
@@ -86,7 +86,7 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     empty : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -126,7 +126,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     empty : {"zero", "drop"}, default="zero"
         If the ball is empty for every query: 0, or NaN.
 
@@ -141,7 +141,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
 
     Notes
     -----
-    The thesis leaves 0/0 open; its code sets 0.
+    The thesis does not define 0/0; its code sets 0.
 
     References
     ----------
@@ -170,7 +170,7 @@ def recall_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") -> 
     ----------
     counts : HammingCounts
     radius : int
-        R, at least 0; beyond n_bits the ball is the whole database.
+        R, at least 0; beyond n_bits, the ball is the complete database.
     empty : {"zero", "drop"}, default="zero"
         If no query has a relevant item: 0, or NaN.
 

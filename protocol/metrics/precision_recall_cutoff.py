@@ -16,7 +16,7 @@ _metric = partial(
     range=(0.0, 1.0),
     better="higher",
     ties="Expected value over all orders of tied items, in closed form.",
-    beyond="K above the database is the whole database, in the denominator too.",
+    beyond="If K exceeds the size of the database, it is the size of the database, also in the denominator.",
 )
 
 
@@ -32,16 +32,16 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
 
     .. math:: P@K = \frac{1}{K} \left(P + \frac{m}{n} (K - S)\right)
 
-    The tie that holds the K-th place has n items, m of them relevant, after S items, P of them relevant. Each of its
-    K - S items above the cut is relevant with chance m / n.
+    The tie that contains rank K has n items, m of them relevant, and follows S items, P of them relevant. Each of the
+    K - S items of the tie above the cutoff is relevant with probability m / n.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoff : int
-        K, at least 1; exact also where it divides a tie. The whole database if larger.
+        K, at least 1; exact even if it divides a tie. The complete database if larger.
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined, and 0 without a relevant item.
+        It has no effect, because the value is always defined, and 0 without relevant items.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
 
     Notes
     -----
-    For K above the database trec_eval, ranx and torchmetrics (unless told to adapt K) divide by K, as if the places
-    behind the last item held irrelevant ones. Here K is the size of the database then, as in every other metric.
+    If K exceeds the size of the database, trec_eval, ranx and torchmetrics (without its option to adapt K) divide by K,
+    as if irrelevant items followed the last one. Here K is then the size of the database, as in all other metrics.
 
     References
     ----------
@@ -65,7 +65,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
 
     Examples
     --------
-    A relevant item, then one relevant of two tied ones, one of which is in the top 2: (1 + 1/2) / 2.
+    A relevant item is followed by two tied ones, one of them relevant and one of them in the top 2: (1 + 1/2) / 2.
 
     >>> precision_at_cutoff(HammingCounts.from_histograms([[1, 2]], [[1, 1]]), cutoff=2)
     array([0.75])
@@ -77,9 +77,9 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
 @_metric(
     "R@K",
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
-    empty="A query without relevant items counts 0, or is left out.",
-    denominator="relevant items of the whole database",
-    beyond="K above the database is the whole database.",
+    empty="A query without relevant items counts as 0, or is left out.",
+    denominator="relevant items in the database",
+    beyond="If K exceeds the size of the database, it is the size of the database.",
     synonyms=("recall@K",),
 )
 def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero") -> NDArray[np.float64]:
@@ -87,13 +87,13 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
 
     .. math:: R@K = \frac{1}{N^+} \left(P + \frac{m}{n} (K - S)\right)
 
-    The tie that holds the K-th place has n items, m of them relevant, after S items, P of them relevant.
+    The tie that contains rank K has n items, m of them relevant, and follows S items, P of them relevant.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoff : int
-        K, at least 1; exact also where it divides a tie. The whole database if larger.
+        K, at least 1; exact even if it divides a tie. The complete database if larger.
     empty : {"zero", "drop"}, default="zero"
         A query without relevant items: 0, or NaN.
 
@@ -108,8 +108,8 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
 
     Notes
     -----
-    Nearest-neighbour benchmarks call "recall@K" the share of queries whose one nearest neighbour is among the top K;
-    it is the mean of this value where one item is relevant to each query. The HABIR toolkit pools the queries.
+    In nearest-neighbour benchmarks, "recall@K" is the share of queries whose single nearest neighbour is among the top
+    K. This is the mean of this value if each query has one relevant item. The HABIR toolkit pools the queries.
 
     References
     ----------
@@ -119,7 +119,7 @@ def recall_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zero")
 
     Examples
     --------
-    A relevant item, then one relevant of two tied ones, one of which is in the top 2: (1 + 1/2) / 2; all in the top 3.
+    With the same counts, (1 + 1/2) / 2 of the relevant items are in the top 2, and all of them in the top 3.
 
     >>> counts = HammingCounts.from_histograms([[1, 2]], [[1, 1]])
     >>> [recall_at_cutoff(counts, cutoff=k).item() for k in (1, 2, 3)]

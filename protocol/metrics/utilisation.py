@@ -1,4 +1,4 @@
-"""How many different codes the database uses, of those that it could use."""
+"""The share of the possible codes that the database uses."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
     ----------
     counts : HammingCounts
     empty : {"zero", "drop"}, default="zero"
-        Changes nothing: the value is always defined.
+        It has no effect, because the value is always defined.
 
     Returns
     -------
@@ -44,8 +44,8 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
 
     Notes
     -----
-    The paper divides by all 2^Q codes. That is the same value up to Q = log2(N) bits, 15 for CIFAR-10. Beyond it, the
-    paper's value halves with every bit, whatever the hasher does.
+    The paper divides by all 2^Q codes. This gives the same value up to Q = log2(N) bits, 15 for CIFAR-10. Beyond that,
+    the paper's value halves with every additional bit, even if all codes are distinct.
 
     References
     ----------
@@ -53,7 +53,7 @@ def utilisation(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.flo
 
     Examples
     --------
-    Four items: of codes of 2 bits they could use four and use two, of codes of 10 bits likewise.
+    Four items use two distinct codes. They could use four, both with 2 bits and with 10 bits.
 
     >>> utilisation(HammingCounts.from_histograms([[1, 3, 0]], [[1, 1, 0]]))
     array([0.5])

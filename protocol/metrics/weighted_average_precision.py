@@ -1,4 +1,4 @@
-"""Weighted average precision of the Hamming ranking, for graded relevance, by the cutoff and the denominator."""
+"""Weighted average precision of the Hamming ranking, for graded relevance, with variants of cutoff and denominator."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from protocol.ranking import HammingCounts
 from protocol.registry import MetricRecord
 
 DENOMINATORS = ("all", "retrieved", "min")
-_BLOCK = 128  # queries at a time, so that the arrays of a block stay in the cache
+_BLOCK = 128  # queries per block, so that the arrays of a block fit in the cache
 
 
 def weighted_average_precision(
@@ -23,25 +23,25 @@ def weighted_average_precision(
     .. math:: WAP@K = \frac{1}{N} \sum_{t=1}^{K} \mathrm{rel}(t) \, ACG@t, \quad
         ACG@t = \frac{1}{t} \sum_{u \le t} \mathrm{level}(u)
 
-    where rel(t) is 1 for an item of any level above 0. For a tie of n items, m of them relevant with the sum of levels
-    s, after S items with the sum of levels G, the expected value of the sum above gains
+    where rel(t) is 1 for an item of any level above 0. A tie of n items, m of them relevant with levels that sum to s,
+    that follows S items with levels that sum to G, contributes to the expected value of the sum
 
     .. math:: \frac{m}{n} \sum_{t=S+1}^{S+n}
         \frac{G + \frac{s}{m} + \frac{s - s/m}{n - 1} (t - S - 1)}{t}
 
-    where t stops at the cutoff: an item at rank t is relevant with chance m / n, its level is s / m on average, and the
-    n - 1 other items of the tie, with the remaining levels, are each before it equally often.
+    where t ends at the cutoff: the item at rank t is relevant with probability m / n, its mean level is then s / m, and
+    each of the n - 1 other items of the tie, with the remaining levels, is equally likely to precede it.
 
     Parameters
     ----------
     counts : HammingCounts
     cutoff : int, optional
-        K, at least 1; exact also where it divides a tie. The whole database if None or larger.
+        K, at least 1; exact even if it divides a tie. The complete database if None or larger.
     denominator : {"all", "retrieved", "min"}, default="all"
-        N: the relevant items of the whole database, those among the top K, or the smaller of the former and K.
+        N: the number of relevant items in the database, the number among the top K, or the smaller of the former and K.
     empty : {"zero", "drop"}, default="zero"
-        A query with N = 0: 0, or NaN. For ``retrieved`` this is decided order by order: ``drop`` leaves the orders
-        with no relevant item in the top K out of the query's mean.
+        The value of a query with N = 0: 0, or NaN. For ``retrieved`` this applies to each order of ties: ``drop``
+        leaves orders without relevant items in the top K out of the query's mean.
 
     Returns
     -------
@@ -55,12 +55,12 @@ def weighted_average_precision(
 
     Notes
     -----
-    For ``retrieved`` the number of relevant items above the cut is random where the cutoff divides a tie. Given that
-    number j, hypergeometric, the items above the cut are a tie of their own, and the sum of their levels is j s / m on
-    average; the sum above is linear in it.
+    For ``retrieved``, the number of relevant items above the cutoff is random if the cutoff divides a tie. It is
+    hypergeometric; given its value j, the items above the cutoff form a smaller tie, and the mean of the sum of their
+    levels is j s / m, in which the sum above is linear.
 
-    Published code takes the order of ties from an unstable sort, and the relevant items among the top K (usually 5,000)
-    as the denominator.
+    Published code orders ties by an unstable sort, and divides by the number of relevant items among the top K (usually
+    5,000).
 
     References
     ----------
@@ -70,7 +70,7 @@ def weighted_average_precision(
 
     Examples
     --------
-    An irrelevant item tied with one at level 2, which is first or second: (2 + 2/2) / 2.
+    An irrelevant item is tied with one at level 2, which is first or second: (2 + 2/2) / 2.
 
     >>> weighted_average_precision(HammingCounts.from_histograms([[2, 0]], {2: [[1, 0]]}))
     array([1.5])
@@ -85,7 +85,7 @@ def weighted_average_precision(
 
 
 def _sum_of_gains(counts: HammingCounts, tops: NDArray[np.int64], harmonic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the expected sum of ACG at each query's relevant items, down to its rank in `tops`."""
+    """Return the expected sum of ACG at the ranks of each query's relevant items, up to its rank in `tops`."""
     values = np.empty(counts.n_queries)
     for start in range(0, counts.n_queries, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -101,14 +101,14 @@ def _sum_of_gains(counts: HammingCounts, tops: NDArray[np.int64], harmonic: NDAr
 def _in_tie(
     n: NDArray, m: NDArray, gain: NDArray, before: NDArray, gain_before: NDArray, counted: NDArray, harmonic: NDArray
 ) -> NDArray[np.float64]:
-    """Return what ties are expected to add, by the number of ranks that count and the sum of 1 / rank over them."""
+    """Return the expected contribution of ties, given the number of ranks that count and their sum of 1 / rank."""
     own = gain / np.maximum(m, 1)
     slope = (gain - own) / np.maximum(n - 1, 1)
     return m / np.maximum(n, 1) * ((gain_before + own) * harmonic + slope * (counted - (before + 1) * harmonic))
 
 
 def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float64], empty: str) -> NDArray[np.float64]:
-    """Return the expected ratio of the sum of ACG down to rank `top` and the relevant items among them."""
+    """Return the expected ratio of the sum of ACG up to rank `top` to the number of relevant items up to it."""
     cut = (np.arange(counts.n_queries), last_distance(counts, top))
     gains = np.einsum("l,qlr->qr", counts.levels, counts.at_level)
     n, m, gain = counts.retrieved[cut], counts.relevant[cut], gains[cut]
@@ -119,7 +119,7 @@ def _over_retrieved(counts: HammingCounts, top: int, harmonic: NDArray[np.float6
     left = harmonic[top] - harmonic[before]
     fewest, most = np.maximum(0, drawn - (n - m)), np.minimum(m, drawn)
     values = np.empty(counts.n_queries)
-    by_width = np.argsort(most - fewest, kind="stable")  # so that the queries of a block need about as many columns
+    by_width = np.argsort(most - fewest, kind="stable")  # so that widths in a block are similar
     for start in range(0, counts.n_queries, _BLOCK):
         rows = by_width[start : start + _BLOCK]
         found = fewest[rows, None] + np.arange((most - fewest)[rows[-1]] + 1)
@@ -141,31 +141,31 @@ _metric = partial(
     range=(0.0, float("inf")),
     better="higher",
     ties="Expected value over all orders of tied items, in closed form.",
-    empty="A query without relevant items counts 0, or is left out.",
+    empty="A query without relevant items counts as 0, or is left out.",
 )
-_BEYOND = "K above the database is the whole database."
+_BEYOND = "If K exceeds the size of the database, it is the size of the database."
 
 _metric(
     "WAP",
     denominator="all relevant items",
-    summary="Weighted mAP: mean of the mean level down to each relevant item, expected over ties.",
+    summary="Weighted mAP: the mean of ACG at the ranks of the relevant items, as the expected value over ties.",
 )(weighted_average_precision)
 _metric(
     "WAP@K[all]",
     denominator="all relevant items",
     beyond=_BEYOND,
-    summary="Weighted mAP of the top K over all relevant items, found or not.",
+    summary="Weighted mAP of the top K, divided by all relevant items.",
 )(weighted_average_precision)
 _metric(
     "WAP@K[retrieved]",
     denominator="relevant items among the top K",
     beyond=_BEYOND,
-    summary="Weighted mAP of the top K over the relevant items among them.",
-    empty="A query without relevant items in the top K counts 0, or is left out.",
+    summary="Weighted mAP of the top K, divided by the relevant items among the top K.",
+    empty="A query without relevant items in the top K counts as 0, or is left out.",
 )(partial(weighted_average_precision, denominator="retrieved"))
 _metric(
     "WAP@K[min]",
     denominator="min(all relevant items, K)",
     beyond=_BEYOND,
-    summary="Weighted mAP of the top K over as many relevant items as it could hold.",
+    summary="Weighted mAP of the top K, divided by the largest possible number of relevant items among the top K.",
 )(partial(weighted_average_precision, denominator="min"))

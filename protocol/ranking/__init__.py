@@ -1,4 +1,4 @@
-"""Counting: how many database items of each relevance level lie at each Hamming distance from a query."""
+"""Counting: the number of database items of each relevance level at each Hamming distance from a query."""
 
 from protocol.ranking.asymmetric import asymmetric_counts
 from protocol.ranking.bucket_search import BucketSearch, bucket_search, lookup_time

@@ -1,4 +1,4 @@
-"""Counting of codes of middle length: vectors of one bit of 512 items each, in compiled loops."""
+"""Counting for codes of medium length: compiled loops over bit planes, vectors with one bit of 512 items each."""
 
 import functools
 from collections.abc import Mapping
@@ -13,24 +13,24 @@ from protocol.ranking._listed import by_class
 from protocol.ranking.relevance import LabelRelevance
 
 LONGEST = 256
-"""Bits of the longest codes for which this is faster than `Words`; nine binary digits hold the distances."""
+"""The longest code length for which this is faster than `Words`; nine binary digits represent the distances."""
 
 _MASK_BYTES = 32 << 20
 """Memory for the masks of one block of queries."""
 
 _TILE_BYTES = 512 << 10
-"""Memory for the prepared vectors of a tile, which should stay in the second level of the cache."""
+"""Memory for the prepared vectors of a tile, which should fit in the L2 cache."""
 
 _LINE = 64
-"""Bytes of a cache line, and of a vector."""
+"""The size of a cache line, and of a vector, in bytes."""
 
 _PAIRS, _LEAST_QUERIES = 1 << 30, 256
-"""Pairs of a query and an item in a block, a fraction of a second, so that progress shows; but not fewer queries than
-that, because the bit planes are made once a block."""
+"""The number of pairs of a query and an item in a block, a fraction of a second's work, so that progress is visible;
+and the smallest number of queries in a block, because the bit planes are computed once per block."""
 
 
 class _Sets(NamedTuple):
-    """Sets of items, in the order in which the kernel takes them; see `count_planes`."""
+    """Sets of items, in the order in which the kernel processes them; see `count_planes`."""
 
     spans: NDArray[np.int64]
     masks: NDArray[np.uint64]
@@ -52,7 +52,7 @@ class BitPlanes:
         self._kernels = _kernels
         self._n_bits, self._queries, self._words = n_bits, query_words, database_words
         self._by_label = by_label
-        # Items of equal labels stand side by side, so that a set has its items in few words.
+        # Items with equal labels are adjacent, so that the items of a set are in few words.
         self._sorted_by = next(iter(by_label), "")
         self._spans: NDArray[np.int64] | None = None
         if not by_label:
@@ -68,7 +68,7 @@ class BitPlanes:
         self._n_groups = min(max(4, min(_TILE_BYTES // group_bytes, 32)), most)
         self._n_tiles = -(-most // self._n_groups)
         self._mask_words = self._n_tiles * self._n_groups * _kernels.LANES
-        # No method of this object: its cache would keep the object, and the database, alive.
+        # This is not a method, because its cache would keep this object, and with it the database, alive.
         pack = functools.partial(_packed_label, by_label, self._order, self._mask_words)
         self._labelled = functools.lru_cache(_MASK_BYTES // (8 * self._mask_words) + 1)(pack)
         most_queries = max(_LEAST_QUERIES, _PAIRS // len(database_words))
@@ -92,15 +92,15 @@ class BitPlanes:
         return retrieved[:, 0], dict(zip(self._by_label, at_level, strict=True))
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the largest bucket within each radius."""
+        """Return the size of the largest bucket within each radius."""
         return largest_buckets(self._queries[block], buckets, retrieved)
 
     def _is_masked(self, name: str) -> bool:
-        """Whether the sets of a ground truth need masks: the items of one class stand side by side without a gap."""
+        """Return whether the sets of a ground truth need masks; not if the items of each class are adjacent."""
         return name != self._sorted_by or self._spans is None
 
     def _most_queries(self, name: str, relevance: LabelRelevance, most: int) -> int:
-        """Return how many queries may come at once, for masks that fit into the memory meant for them."""
+        """Return the number of queries in a block for which the masks fit in the memory reserved for them."""
         fit = _MASK_BYTES // (relevance.levels.size * 8 * self._mask_words)
         return most if not self._is_masked(name) or relevance.n_groups <= fit else min(most, max(1, fit))
 
@@ -114,7 +114,7 @@ class BitPlanes:
         return _Sets(spans, masks, np.ones(len(masks), dtype=bool))
 
     def _at_level(self, name: str, labels: list[int]) -> NDArray[np.uint64]:
-        """Return the items that share 1, 2, ... of some labels: as for the distances, bits are added up."""
+        """Return the items that share 1, 2, ... of some labels; bits are added up as for the distances."""
         digits: list[NDArray[np.uint64]] = []
         for label in labels:
             carry = self._labelled(name, label)
@@ -130,7 +130,7 @@ class BitPlanes:
         return masks
 
     def _offsets(self, queries: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return which prepared vectors each query takes: of each chunk, by the query's three bits, two of them."""
+        """Return the offsets of the two prepared vectors that each query selects in each chunk by its three bits."""
         lanes, step = self._kernels.LANES, self._kernels.STEP
         bits = np.zeros((len(queries), self._n_steps * step * 3), dtype=np.int64)
         bits[:, : self._n_bits] = codes.unpack(codes.from_words(queries, self._n_bits), self._n_bits)
@@ -140,7 +140,7 @@ class BitPlanes:
         return np.concatenate([ones, twos], axis=2).reshape(len(queries), -1) * lanes
 
     def _histograms(self, queries: NDArray[np.uint64], sets: _Sets, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return all items and those of each query's sets by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
+        """Count all items and those in each query's sets by distance, (n_queries, 1 + n_chosen, n_bits + 1)."""
         kernels, lanes = self._kernels, self._kernels.LANES
         chunks, tile = self._n_steps * kernels.STEP, self._n_groups * lanes
         counts = np.zeros((len(queries), 1 + chosen.shape[1], self._n_bits // 8 + 1, 8), dtype=np.int64)
@@ -168,7 +168,7 @@ class BitPlanes:
 def _packed_label(
     by_label: Mapping[str, LabelRelevance], order: NDArray[np.uint32], n_words: int, name: str, label: int
 ) -> NDArray[np.uint64]:
-    """Return which items have a label, as words, zero after the last item."""
+    """Return a bit mask, in words, of the items that have a label; the bits after the last item are zero."""
     packed = np.packbits(by_label[name].labelled(label)[order], bitorder="little")
     words = np.zeros(n_words * 8, dtype=np.uint8)
     words[: packed.size] = packed
@@ -176,7 +176,7 @@ def _packed_label(
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.uint64]:
-    """Return an uninitialised array that starts on a cache line: loads across two lines take twice as long."""
+    """Return an uninitialised array that starts on a cache line; loads across two lines take twice as long."""
     size = int(np.prod(shape)) * 8
     memory = np.empty(size + _LINE, dtype=np.uint8)
     start = -memory.ctypes.data % _LINE

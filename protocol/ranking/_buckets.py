@@ -1,4 +1,4 @@
-"""The buckets of a database: the items that share one code."""
+"""The buckets of a database. A bucket is the set of items that have the same code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Buckets:
-    """What counting needs to know of the buckets.
+    """The buckets of a database, as far as counting needs them.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_buckets,)
-        Their items, descending.
+        The numbers of items, descending.
     repeated_words : ndarray of uint64, shape (n_repeated, n_words)
-        Codes of the buckets of several items, those of most items first.
+        Codes of the buckets with several items, largest bucket first.
     """
 
     sizes: NDArray[np.int64]
@@ -25,7 +25,7 @@ class Buckets:
 
     @property
     def repeated_sizes(self) -> NDArray[np.int64]:
-        """Items of the buckets of several items, descending, (n_repeated,)."""
+        """The sizes of the buckets with several items, descending, (n_repeated,)."""
         return self.sizes[: len(self.repeated_words)]
 
     @classmethod
@@ -36,7 +36,7 @@ class Buckets:
         ----------
         database : ndarray of uint64, shape (n_database, n_words)
         keys : ndarray of uint64, shape (n_database,), optional
-            Equal for items that share a code, and rarely for others: sorting these is faster than sorting the codes.
+            Hashes that are equal for equal codes, and rarely for others; sorting them is faster than sorting codes.
         """
         if database.shape[1] == 1:
             ordered = np.sort(database[:, 0])
@@ -57,7 +57,7 @@ class Buckets:
 
     @classmethod
     def _of_runs(cls, differs: NDArray[np.bool_], code_at: Callable[[NDArray[np.int64]], NDArray[np.uint64]]) -> Self:
-        """Return the buckets, from where items in an order of their codes differ from the one before."""
+        """Return the buckets, given where items that are sorted by code differ from the item before."""
         first = np.append(0, np.flatnonzero(differs) + 1)
         sizes = np.diff(first, append=differs.size + 1)
         repeated = np.flatnonzero(sizes > 1)
@@ -70,7 +70,7 @@ def largest_buckets(queries: NDArray[np.uint64], buckets: Buckets, retrieved: ND
     """Return the size of the largest bucket within each radius, (n_queries, n_bits + 1), by a compiled loop."""
     from protocol.ranking._kernels import fill_largest  # loads numba
 
-    largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # a bucket of one item, unless a repeated code says more
+    largest = (retrieved.cumsum(axis=1) > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes may add
     if buckets.repeated_sizes.size:
         fill_largest(queries, buckets.repeated_words, buckets.repeated_sizes, largest)
     return largest

@@ -1,13 +1,13 @@
-"""Compiled loops. Imported inside the functions that need it: numba alone takes longer to load than small work takes.
+"""Compiled loops. Import this module inside functions: loading numba takes longer than many small tasks.
 
-`count_planes` is bit-sliced: a vector holds bit j of 512 items, so a logical operation works on 512 items at once. The
-query's bits choose among prepared vectors, an adder network adds these up to the binary digits of the distances, and
-the items at a distance are those whose digits spell it. `count_words` takes the codes as 64-bit words, eight items to a
-vector: it writes the distances of a tile of items to a buffer and increments one counter for each.
+`count_planes` is bit-sliced: a vector holds bit j of 512 items, so one logical operation processes 512 items. The
+query's bits select prepared vectors, an adder network adds these up to the binary digits of the distances, and the
+items at a distance are found by comparing the digits. `count_words` processes the codes as 64-bit words, eight items
+per vector: it writes the distances of a tile of items to a buffer and increments one counter for each.
 
-Vectors of 512 bits are a type of their own here, because the compiler does not use whole registers by itself on every
-processor. A processor with shorter registers works on a vector in parts. The inner loops take pointers: passing arrays
-on costs more than some of these loops.
+Vectors of 512 bits are defined here as a separate type, because the compiler does not use the full register width of
+every CPU by itself. A CPU with shorter registers processes a vector in parts. The inner loops have pointers as
+arguments, because passing arrays takes longer than some of these loops.
 """
 
 from typing import Any
@@ -22,20 +22,20 @@ from numba.extending import intrinsic, register_model
 from protocol.compiled import compiled
 
 LANES = 8
-"""Words of 64 bits in a vector."""
+"""The number of 64-bit words in a vector."""
 
 GROUP = 64 * LANES
-"""Items of which a vector holds one bit each."""
+"""The number of items of which a vector holds one bit each."""
 
 STEP = 8
-"""Chunks, each of three bits of the code, that one step of `count_planes` adds up."""
+"""The number of chunks, of three bits of the code each, that one step of `count_planes` adds up."""
 
 CHUNK_VECTORS = 10
-"""Prepared vectors of a chunk: the ones of the distance for a query of even and of odd parity, then the twos for each
-of the eight values that the query's three bits can have."""
+"""The number of prepared vectors of a chunk: the ones digit of the distance for queries of even and of odd parity, then
+the twos digit for each of the eight values of the query's three bits."""
 
 TILE = 512
-"""Items that `count_words` compares with all queries before it takes the next."""
+"""The number of items that `count_words` compares with all queries before it proceeds to the next ones."""
 
 
 class _Vector(types.Type):
@@ -57,11 +57,11 @@ class _VectorModel(PrimitiveModel):
 
 
 _operation: Any = intrinsic
-"""Make a function for compiled code from one that takes the types of its arguments and returns a code generator."""
+"""Decorator: make a function for compiled code from one that returns a code generator, given the argument types."""
 
 
 def _generator(emit: Any) -> Any:
-    """Return a code generator as numba calls it, from one that takes the instruction builder and the arguments."""
+    """Return a code generator with numba's signature, from one whose arguments are the builder and the values."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return emit(builder, *arguments)
@@ -70,7 +70,7 @@ def _generator(emit: Any) -> Any:
 
 
 def _binary(emit: Any) -> Any:
-    """Return an operation on two vectors for use in compiled code."""
+    """Make an operation on two vectors for compiled code."""
 
     def typed(context: Any, a: Any, b: Any) -> Any:
         return _VECTOR(_VECTOR, _VECTOR), _generator(emit)
@@ -79,7 +79,7 @@ def _binary(emit: Any) -> Any:
 
 
 def _ternary(emit: Any) -> Any:
-    """Return an operation on three vectors for use in compiled code."""
+    """Make an operation on three vectors for compiled code."""
 
     def typed(context: Any, a: Any, b: Any, c: Any) -> Any:
         return _VECTOR(_VECTOR, _VECTOR, _VECTOR), _generator(emit)
@@ -103,13 +103,13 @@ def _vector_at(build: ir.IRBuilder, pointer: Any, index: Any) -> Any:
 
 
 def _pick(build: ir.IRBuilder, a: Any, b: Any, lanes: list[int]) -> Any:
-    """Return some lanes of two vectors, those of the second numbered from 8."""
+    """Return selected lanes of two vectors; the lanes of the second are numbered from 8."""
     return build.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), LANES), lanes))
 
 
 @_operation
 def _pointer(context: Any, array: Any) -> Any:
-    """Return where the data of an array start."""
+    """Return a pointer to the data of an array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.make_array(array)(context, builder, arguments[0]).data
@@ -119,14 +119,14 @@ def _pointer(context: Any, array: Any) -> Any:
 
 @_operation
 def _load(context: Any, pointer: Any, index: Any) -> Any:
-    """Return the vector that starts at a word."""
+    """Return the vector that starts at word `index`."""
     emit = _generator(lambda build, pointer, index: build.load(_vector_at(build, pointer, index), align=8))
     return _VECTOR(pointer, types.int64), emit
 
 
 @_operation
 def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
-    """Write a vector to the words from one on."""
+    """Write a vector to the words that start at `index`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.store(arguments[2], _vector_at(builder, *arguments[:2]), align=8)
@@ -137,7 +137,7 @@ def _store(context: Any, pointer: Any, index: Any, vector: Any) -> Any:
 
 @_operation
 def _added(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """Add three bits: return the sum's ones and its twos."""
+    """Add three bits: return the ones and the twos digit of the sum."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         a, b, c = arguments
@@ -155,7 +155,7 @@ def _zeros(context: Any) -> Any:
 
 @_operation
 def _repeat(context: Any, word: Any) -> Any:
-    """Return a vector of eight times the same word."""
+    """Return a vector that repeats one word eight times."""
 
     def emit(build: Any, word: Any) -> Any:
         nothing = ir.Constant(_REGISTER, ir.Undefined)
@@ -166,7 +166,7 @@ def _repeat(context: Any, word: Any) -> Any:
 
 @_operation
 def _popcounts(context: Any, vector: Any) -> Any:
-    """Return the number of ones of each word."""
+    """Return the number of ones in each word."""
 
     def emit(build: Any, vector: Any) -> Any:
         kind = ir.FunctionType(_REGISTER, [_REGISTER])
@@ -177,13 +177,13 @@ def _popcounts(context: Any, vector: Any) -> Any:
 
 @_operation
 def _popcount(context: Any, word: Any) -> Any:
-    """Return the number of ones of a word, which numba has no function for."""
+    """Return the number of ones in a word; numba has no function for this."""
     return types.int64(types.uint64), _generator(lambda build, word: build.ctpop(word))
 
 
 @_operation
 def _is_any(context: Any, vector: Any) -> Any:
-    """Return whether a vector has a one."""
+    """Return whether any bit of a vector is one."""
 
     def emit(build: Any, vector: Any) -> Any:
         lanes = build.icmp_unsigned("!=", vector, ir.Constant(_REGISTER, None))
@@ -211,20 +211,20 @@ def _totals(context: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
 
 @_operation
 def _from(context: Any, pointer: Any, index: Any) -> Any:
-    """Return the pointer moved on by a number of elements."""
+    """Return the pointer advanced by `index` elements."""
     return pointer(pointer, types.int64), _generator(lambda build, pointer, index: build.gep(pointer, [index]))
 
 
 _INNER: dict[str, Any] = dict.fromkeys(("nogil", "no_cpython_wrapper", "no_cfunc_wrapper"), True)
 _inner = njit(error_model="numpy", **_INNER)
-"""For functions that only compiled code calls. They are stored within the functions that call them."""
+"""Decorator for functions that only compiled code calls; their code is cached as part of their callers."""
 _inlined = njit(error_model="numpy", forceinline=True, **_INNER)
-"""For those in which a call would cost time; inlining all would double the time to compile."""
+"""Decorator for functions whose call overhead matters; inlining all functions would double the compilation time."""
 
 
 @_inner
 def _transpose(words: Any) -> None:
-    """Turn 64 vectors, of bits 0 to 63 of an item in each word, into vectors of one bit of 64 items in each word."""
+    """Transpose 64 vectors: from the 64 bits of one item in each word to one bit of 64 items in each word."""
     reach, mask = 32, np.uint64(0xFFFFFFFF)
     while reach:
         lower, shift = _repeat(mask), _repeat(np.uint64(reach))
@@ -240,7 +240,7 @@ def _transpose(words: Any) -> None:
 
 @_inner
 def _write_planes(words: Any, n_words: int, order: Any, start: int, stop: int, planes: Any) -> None:
-    """Write the bit planes of the items from `start` to before `stop`, at most a group of them."""
+    """Write the bit planes of the items from `start` up to but not including `stop`, at most one group."""
     for word in range(n_words):
         rows = _from(planes, word * GROUP)
         for item in range(GROUP):
@@ -251,7 +251,7 @@ def _write_planes(words: Any, n_words: int, order: Any, start: int, stop: int, p
 
 @_inner
 def _prepare(planes: Any, n_chunks: int, prepared: Any) -> None:
-    """Write the prepared vectors of each chunk, from the bit planes."""
+    """Compute the prepared vectors of each chunk from the bit planes."""
     ones = _repeat(~np.uint64(0))
     for chunk in range(n_chunks):
         plane, to = chunk * 3 * LANES, chunk * CHUNK_VECTORS * LANES
@@ -268,10 +268,10 @@ def _prepare(planes: Any, n_chunks: int, prepared: Any) -> None:
 
 @_inlined
 def _measure_group(prepared: Any, offsets: Any, n_steps: int, digits: Any, stride: int, n_digits: int) -> None:
-    """Write the binary digits of the distances of a group's items from a query.
+    """Write the binary digits of the distances between a query and the items of a group.
 
-    Each step adds the ones and the twos of eight chunks: `t`, `f`, `e` and so on name a twos, a fours, an eights that
-    is carried.
+    Each step adds the ones and the twos of eight chunks. The names `t`, `f`, `e` and so on are carries of twos, fours,
+    eights.
     """
     ones = twos = fours = eights = d4 = d5 = d6 = d7 = d8 = _zeros()
     for step in range(n_steps):
@@ -313,7 +313,7 @@ def _measure_group(prepared: Any, offsets: Any, n_steps: int, digits: Any, strid
 
 @_inner
 def _keep(items: Any, digit: Any, is_one: bool, size: int, kept: Any) -> bool:
-    """Keep the items whose digit is 1, or those for which it is 0; return whether there are any."""
+    """Keep the items whose digit is 1, or those whose digit is 0, and return whether there are any."""
     found = _zeros()
     if is_one:
         for w in range(0, size, LANES):
@@ -330,9 +330,9 @@ def _keep(items: Any, digit: Any, is_one: bool, size: int, kept: Any) -> bool:
 
 @_inner
 def _count_octave(items: Any, mask: Any, digits: Any, stride: int, first: int, stop: int, counts: Any) -> None:
-    """Add up the items of a mask that have each set of the three lowest digits, whatever their others; in some words.
+    """Add up, for each subset of the three lowest digits, the items of a mask in which at least these digits are 1.
 
-    That takes fewer operations than telling the eight values apart, which `_tell_apart` does in the end.
+    This takes fewer operations than counting each of the eight values, which `_count_values` derives at the end.
     """
     n = n1 = n2 = n12 = n4 = n14 = n24 = n124 = _zeros()
     for w in range(first, stop, LANES):
@@ -356,8 +356,8 @@ def _count_octave(items: Any, mask: Any, digits: Any, stride: int, first: int, s
 
 
 @_inner
-def _tell_apart(counts: Any, n_octaves: int) -> None:
-    """Turn what `_count_octave` added up into the items that have a set of the three digits and no other of them."""
+def _count_values(counts: Any, n_octaves: int) -> None:
+    """Turn the sums of `_count_octave` into the numbers of items that have each value of the three lowest digits."""
     for octave in range(n_octaves):
         for digit in (1, 2, 4):
             for value in range(8):
@@ -376,9 +376,10 @@ def _copy(source: Any, size: int, to: Any, n_words: int) -> None:
 
 @_inner
 def _write_set(first: int, stop: int, mask: Any, is_masked: bool, size: int, members: Any, extent: Any) -> None:
-    """Write which items of a tile are in a set, and the words outside which it has none; these are not written.
+    """Write a mask of the items of a tile that are in a set, and the range of words outside which it has none.
 
-    A set has the items from `first` to before `stop`; if it has a mask, only those that are in the mask as well.
+    Words outside this range are not written. A set has the items from `first` up to but not including `stop`; if it has
+    a mask, only those that are also in the mask.
     """
     first, stop = max(first, 0), min(stop, 64 * size)
     extent[0] = extent[1] = 0
@@ -417,28 +418,27 @@ def count_planes(
     ----------
     words : uint64 (n_database, n_words)
     order : uint32 (n_database,)
-        Items whose sets are alike stand side by side in this order, so that a set has its items in few words.
+        An order in which items with similar sets are adjacent, so that the items of a set are in few words.
     offsets : int64 (n_queries, n_steps * 2 * STEP)
-        For each step, where the prepared ones of its chunks start for each query, then where the twos do.
+        For each query and step, the offsets of the prepared ones of its chunks, then those of the twos.
     spans : int64 (n_sets, 2)
-        The places in `order`, from one to before another, outside which a set has no items. The first set is that of
-        all items.
+        The half-open range in `order` that contains all items of a set. The first set contains all items.
     mask_numbers : int64 (n_sets,)
-        The mask that says which places within its span belong to a set, or -1 if all do.
+        The mask of a set within its span, or -1 if the set contains the complete span.
     masks : uint64 (n_masks, n_tiles * n_tile)
     chosen : int64 (n_queries, n_chosen)
-        The other sets of each query.
+        The sets of each query, besides that of all items.
     prepared : uint64 (n_groups, n_steps * STEP * CHUNK_VECTORS * LANES)
-        Workspace, as the following: the prepared vectors of a tile's n_groups groups.
+        Workspace, like all following parameters except `counts`: the prepared vectors of the n_groups groups of a tile.
     planes : uint64 (n_planes, LANES)
-        Zero in the planes that no word has.
+        Must be zero in planes beyond the last bit of the words.
     digits : uint64 (2 * n_digits, n_tile)
-        For n_digits binary digits of the distances, at least 5.
+        For n_digits >= 5 binary digits of the distances.
     members : uint64 (n_sets, n_tile)
     extents : int64 (n_sets, 2)
     is_found : int64 (n_digits - 2,)
     counts : int64 (n_queries, 1 + n_chosen, n_octaves, 8)
-        Zero on entry; then the items at distances 8 * octave, ..., 8 * octave + 7.
+        Must be zero on entry. On return, the numbers of items at distances 8 * octave, ..., 8 * octave + 7.
     """
     n_database, n_words = words.shape
     n_queries, n_chosen = chosen.shape
@@ -474,8 +474,8 @@ def count_planes(
                 _measure_group(vectors, _from(chosen_vector, query * n_steps * 2 * STEP), n_steps, to, n_tile, n_digits)
             of_query = query * (1 + n_chosen) * n_octaves * 8
             for octave in range(n_octaves):
-                # Depth first through a tree of ands: what this octave shares in its highest digits with the one before
-                # is there already, and what is below a branch without items is not looked at.
+                # Depth-first traversal of a tree of ands: the result for the high digits that this octave shares with
+                # the one before is reused, and branches without items are skipped.
                 for level in range(n_upper - 1, -1, -1):
                     if octave == 0 or (octave ^ (octave - 1)) >> level:
                         above, of_level = _from(kept, (level + 1) * n_tile), _from(digit, (level + 3) * n_tile)
@@ -492,12 +492,12 @@ def count_planes(
                         if first < stop:
                             here = _from(total, of_query + ((1 + k) * n_octaves + octave) * 8)
                             _count_octave(kept, _from(member, s * n_tile), digit, n_tile, first, stop, here)
-    _tell_apart(total, counts.size // 8)
+    _count_values(total, counts.size // 8)
 
 
 @_inner
 def _write_tile(words: Any, n_words: int, n_items: int, tile: Any) -> None:
-    """Write the codes of a tile's items, (n_items, n_words), word by word, (n_words, TILE)."""
+    """Transpose the codes of a tile's items from (n_items, n_words) to (n_words, TILE)."""
     for word in range(n_words):
         for item in range(n_items):
             tile[word * TILE + item] = words[item * n_words + word]
@@ -505,7 +505,7 @@ def _write_tile(words: Any, n_words: int, n_items: int, tile: Any) -> None:
 
 @_inner
 def _measure_tile(a: Any, b: Any, n_words: int, tile: Any, from_a: Any, from_b: Any) -> None:
-    """Write the distances of a tile's items from two queries."""
+    """Compute the distances between the items of a tile and two queries."""
     for item in range(0, TILE, 4 * LANES):
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = _zeros()
         for word in range(n_words):
@@ -542,23 +542,23 @@ def count_words(
     retrieved: Any,
     at_level: Any,
 ) -> None:
-    """Count all items, and those listed for each query, by distance.
+    """Count all items, and the listed items of each query, by distance.
 
     Parameters
     ----------
     queries : uint64 (n_queries, n_words)
-        An even number of them, since two are compared with an item while it is in a register.
+        An even number of queries, because two are compared with an item while it is in a register.
     words : uint64 (n_database, n_words)
     starts, stops : int64 (n_queries, n_lists)
-        Which part of `positions` lists the items of each query.
+        The part of `positions` that lists the items of each query.
     positions : uint32 (n_listed,)
-        Of items in the database, ascending in each list.
+        Positions of items in the database, ascending in each list.
     levels : uint16 (n_listed,)
-        The row of `at_level` in which each is counted.
+        The row of `at_level` in which each listed item is counted.
     distances : uint64 (2, TILE)
-        Workspace, as `tile` (n_words, TILE).
+        Workspace, like `tile` (n_words, TILE).
     retrieved : int64 (n_queries, n_bits + 1)
-        Zero on entry, as `at_level` (n_queries, n_levels, n_bits + 1).
+        Must be zero on entry, like `at_level` (n_queries, n_levels, n_bits + 1).
     """
     n_queries, n_words = queries.shape
     n_lists, n_levels, n_distances = starts.shape[1], at_level.shape[1], retrieved.shape[1]
@@ -574,7 +574,7 @@ def count_words(
             _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
             of_a = _from(_pointer(retrieved), query * n_distances)
             of_b = _from(of_a, n_distances)
-            for item in range(n_items):  # in turns: an increment waits for the one before if both are of one counter
+            for item in range(n_items):  # queries alternate, because consecutive increments of one counter would stall
                 of_a[from_a[item]] += 1
                 of_b[from_b[item]] += 1
             for k in range(query * n_lists, (query + 2) * n_lists):
@@ -601,7 +601,7 @@ def sum_precisions(
     listed_before: Any,
     sums: Any,
 ) -> None:
-    """Sum, over the items listed for each query, the precision down to their place in the stable ranking.
+    """Sum the precision at the ranks of the listed items of each query in the stable ranking.
 
     Parameters
     ----------
@@ -610,12 +610,12 @@ def sum_precisions(
     ranks : int64 (2, TILE)
         Workspace.
     before : int64 (n_queries, n_bits + 1)
-        Items nearer than each distance. It is changed: items of the database are added in their order, so that an
-        item's place is here when its turn comes.
+        The number of items nearer than each distance. It is modified: items of the database are added in order, so
+        that it gives the rank of each item when that item is reached.
     listed_before : int64 (n_queries, n_lists, n_bits + 1)
-        The same for the items of each list alone.
+        The same for the items of each list.
     sums : float64 (n_queries, n_lists)
-        Zero on entry.
+        Must be zero on entry.
     """
     n_queries, n_words = queries.shape
     n_lists, n_distances = starts.shape[1], before.shape[1]
@@ -631,7 +631,7 @@ def sum_precisions(
             is_left = False
             for k in range(query * n_lists, (query + 2) * n_lists):
                 is_left = is_left or next_one[k] < end[k]
-            if not is_left:  # no item is listed from here on
+            if not is_left:  # no further item is listed
                 continue
             a = _from(bits, query * n_words)
             _measure_tile(a, _from(a, n_words), n_words, here, from_a, from_b)
@@ -660,17 +660,17 @@ def sum_precisions(
 
 @compiled(error_model="numpy")
 def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
-    """Write the size of the largest bucket within each radius, where that is a bucket of several items.
+    """Write the size of the largest bucket within each radius, if that is a bucket of several items.
 
     Parameters
     ----------
     queries : uint64 (n_queries, n_words)
     repeated : uint64 (n_repeated, n_words)
-        Codes of the buckets that have several items.
+        Codes of the buckets with several items.
     sizes : int64 (n_repeated,)
-        Their items, descending: the first bucket inside a ball is its largest.
+        The sizes of these buckets, descending: the first bucket inside a ball is its largest.
     largest : int64 (n_queries, n_bits + 1)
-        1 or 0 on entry, as the ball has items or not.
+        On entry, 1 if the ball has items and 0 otherwise.
     """
     for query in range(len(queries)):
         nearest = 0
@@ -690,7 +690,7 @@ def fill_largest(queries: Any, repeated: Any, sizes: Any, largest: Any) -> None:
 
 @compiled(error_model="numpy")
 def write_keys(words: Any, keys: Any) -> None:
-    """Write a key of each code (n_database, n_words): equal codes have equal keys, and others hardly ever."""
+    """Write a hash of each code (n_database, n_words): equal codes have equal hashes, others hardly ever."""
     code, key, n_words = _pointer(words), _pointer(keys), words.shape[1]
     for item in range(len(words)):
         mixed = np.uint64(0)
@@ -702,16 +702,16 @@ def write_keys(words: Any, keys: Any) -> None:
 
 @compiled(error_model="numpy")
 def sort_numbers(numbers: Any, starts: Any, positions: Any) -> None:
-    """Sort items by their numbers, those of one number in their order.
+    """Sort items by their numbers; items with equal numbers keep their order.
 
     Parameters
     ----------
     numbers : uint32 (n_items,)
-        Below n_numbers.
+        Numbers below n_numbers.
     starts : int64 (n_numbers + 1,)
-        Zero on entry; then where in `positions` the items of each number start, and the end.
+        Must be zero on entry. On return, where the items of each number start in `positions`, and the end.
     positions : uint32 (n_items,)
-        The items.
+        On return, the sorted items.
     """
     number, place, to = _pointer(numbers), _pointer(starts), _pointer(positions)
     for item in range(len(numbers)):

@@ -1,4 +1,4 @@
-"""The relevant items of a block of queries as lists of database positions, as compiled loops take them."""
+"""The relevant items of a block of queries as lists of database positions, for compiled loops."""
 
 from typing import NamedTuple
 
@@ -9,42 +9,42 @@ from protocol.ranking.relevance import LabelRelevance, Relevance
 
 
 class Listed(NamedTuple):
-    """Items and their levels, and which part of them belongs to each query."""
+    """The listed items with their relevance levels, and the part of the list that belongs to each query."""
 
     starts: NDArray[np.int64]
     """Shape (n_queries,)."""
     stops: NDArray[np.int64]
     """Shape (n_queries,)."""
     positions: NDArray[np.uint32]
-    """Ascending in each part, (n_listed,)."""
+    """Database positions, ascending in each part, (n_listed,)."""
     levels: NDArray[np.uint16]
-    """Number of the level in `Relevance.levels`, (n_listed,)."""
+    """Index of the level in `Relevance.levels`, (n_listed,)."""
 
 
 def by_class(relevance: LabelRelevance) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the database positions class by class, and the places there of the class of each group of queries.
+    """Return the database positions sorted by class, and the range that belongs to each group of queries.
 
     Parameters
     ----------
     relevance : LabelRelevance
-        Of class labels.
+        Relevance by class labels.
 
     Returns
     -------
     positions : ndarray of uint32, shape (n_database,)
         Ascending in each class.
     spans : ndarray of int64, shape (n_groups, 2)
-        From one place to before another.
+        Half-open ranges in `positions`.
     """
     from protocol.ranking._kernels import sort_numbers  # loads numba
 
     classes, numbers = relevance.class_numbers()
     starts, positions = np.zeros(classes.size + 1, dtype=np.int64), np.empty(numbers.size, dtype=np.uint32)
     sort_numbers(numbers.astype(np.uint32), starts, positions)
-    wanted = np.array([relevance.labels_of(group)[0] for group in range(relevance.n_groups)])
-    number = np.minimum(np.searchsorted(classes, wanted), classes.size - 1)
+    label = np.array([relevance.labels_of(group)[0] for group in range(relevance.n_groups)])
+    number = np.minimum(np.searchsorted(classes, label), classes.size - 1)
     spans = np.stack([starts[number], starts[number + 1]], axis=1)
-    spans[classes[number] != wanted] = 0
+    spans[classes[number] != label] = 0
     return positions, spans
 
 

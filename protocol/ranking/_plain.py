@@ -1,4 +1,4 @@
-"""Counting, and average precision in the order of the database, for small work: numpy, a query at a time."""
+"""Counting, and average precision with ties in database order, for small inputs: NumPy, one query at a time."""
 
 from collections.abc import Mapping
 
@@ -10,11 +10,11 @@ from protocol.ranking._listed import Lists
 from protocol.ranking.relevance import LabelRelevance, Relevance
 
 _GATHERED = 16
-"""Queries whose relevant items are gathered at once."""
+"""The number of queries whose relevant items are gathered at once."""
 
 
 class Plain:
-    """Counts blocks of queries with numpy; see `protocol.ranking.counting` for the names."""
+    """Counts blocks of queries with NumPy; see `protocol.ranking.counting` for the names of the algorithms."""
 
     block_size = 64
 
@@ -45,8 +45,8 @@ class Plain:
         return retrieved, by_name
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the largest bucket within each radius."""
-        largest = (retrieved > 0).astype(np.int64)  # a bucket of one item, unless a repeated code says more
+        """Return the size of the largest bucket within each radius."""
+        largest = (retrieved > 0).astype(np.int64)  # 1 if the ball has an item; repeated codes may add
         if buckets.repeated_sizes.size:
             for row, query in enumerate(self._queries[block]):
                 distances = distances_from(query, buckets.repeated_words.T)
@@ -62,17 +62,17 @@ def distances_from(query: NDArray[np.uint64], database: NDArray[np.uint64]) -> N
 def gathered(
     queries: NDArray[np.uint64], database: NDArray[np.uint64], lists: Lists, block: slice, shape: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Return the relevant items of a block of queries at each level and distance, from their codes alone.
+    """Count the relevant items of a block of queries at each level and distance, from the codes of these items alone.
 
     Parameters
     ----------
     queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
     lists : Lists
-        Best of few items.
+        Lists of the relevant items; this is efficient if they are short.
     block : slice
-        Of the queries.
+        The block of queries.
     shape : tuple of int
-        Of the counts of all queries.
+        The shape of the counts of all queries.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def gathered(
 def _histogram(
     distances: NDArray[np.uint16], levels: NDArray[np.int64], relevance: Relevance, n_bits: int
 ) -> NDArray[np.int64]:
-    """Return the relevant items of a query at each level and distance, (n_levels, n_bits + 1)."""
+    """Count the relevant items of a query at each level and distance, (n_levels, n_bits + 1)."""
     cells = distances.astype(np.int64)
     if relevance.levels.size > 1:
         cells += np.searchsorted(relevance.levels, levels) * (n_bits + 1)
@@ -115,7 +115,7 @@ def average_precision(
     queries, database : ndarray of uint64, shape (n_queries, n_words), (n_database, n_words)
     relevance : Relevance
     block : slice
-        Of the queries.
+        The block of queries.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Counting for short codes: from the items at every code to those around every code, without a single pair."""
+"""Counting for short codes: the shell transform of a table of all codes, without comparing pairs."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -10,10 +10,10 @@ from protocol.ranking._buckets import Buckets
 from protocol.ranking.relevance import LabelRelevance
 
 MOST_BITS = 16
-"""Longest codes whose every value can be listed."""
+"""The longest code length for which all codes can be tabulated."""
 
 _TABLE_BYTES = 16 << 20
-"""Memory for the transforms that are made at once."""
+"""Memory for the transforms that are computed at once."""
 
 
 class Shell:
@@ -38,7 +38,7 @@ class Shell:
         return self._retrieved[block], {name: at_level[block] for name, at_level in self._by_name.items()}
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the largest bucket within each radius."""
+        """Return the size of the largest bucket within each radius."""
         return self._largest[block]
 
     @cached_property
@@ -47,15 +47,16 @@ class Shell:
 
 
 def transform(at_code: NDArray[np.integer], combine: np.ufunc) -> NDArray[np.int64]:
-    """Return, for every code, what is at each distance from it: the sum or the maximum of `at_code`.
+    """Return, for every code and distance, the sum or the maximum of `at_code` over the codes at that distance.
 
-    Bit by bit: what is at distance d once bit i may differ was at d with bit i equal, or at d - 1 with it flipped.
-    That is b (b + 1) / 2 * 2^b operations for b bits, whatever the number of queries and items.
+    Bits are processed one after another: a code at distance d, once bit i may differ, was at distance d with bit i
+    equal, or at d - 1 with bit i flipped. This takes b (b + 1) / 2 * 2^b operations for b bits, independent of the
+    numbers of queries and items.
 
     Parameters
     ----------
     at_code : ndarray of int, shape (..., 2 ** n_bits)
-        Items that have each code.
+        A value for each code, such as the number of items that have it.
     combine : {np.add, np.maximum}
 
     Returns

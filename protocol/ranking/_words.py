@@ -1,4 +1,4 @@
-"""Counting of long codes, and of places in the order of the database: codes as 64-bit words, in compiled loops."""
+"""Counting for long codes, and average precision with ties in database order: compiled loops over 64-bit words."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from protocol.ranking._listed import Listed, Lists
 from protocol.ranking.relevance import Relevance
 
 _PAIRS = 1 << 30
-"""Pairs of a query and an item in a block: about a second, so that progress shows."""
+"""The number of pairs of a query and an item in a block: about a second's work, so that progress is visible."""
 
 _HISTOGRAM_BYTES = 64 << 20
 """Memory for the histograms of a block of queries."""
@@ -52,7 +52,7 @@ class Words:
         return retrieved[:n_queries], dict(zip(self._lists, by_name, strict=True))
 
     def largest(self, block: slice, retrieved: NDArray[np.int64], buckets: Buckets) -> NDArray[np.int64]:
-        """Return the largest bucket within each radius."""
+        """Return the size of the largest bucket within each radius."""
         return largest_buckets(self._queries[block], buckets, retrieved)
 
     def average_precision(
@@ -65,7 +65,7 @@ class Words:
         block : slice
         retrieved : ndarray of int64, shape (n_block, n_bits + 1)
         relevant : list of ndarray of int64, shape (n_block, n_bits + 1)
-            Of each ground truth, items of any level.
+            For each ground truth, the numbers of items of any level.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Words:
         return list(means.T)
 
     def _even(self, block: slice) -> tuple[NDArray[np.uint64], Listed]:
-        """Return the queries of a block and their lists, with one more query if their number is odd."""
+        """Return the queries of a block and their lists, with an additional query if their number is odd."""
         queries = self._queries[block]
         listed = _joined([lists.of(block) for lists in self._lists.values()], self._n_levels, len(queries))
         if len(queries) % 2:

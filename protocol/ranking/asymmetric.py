@@ -2,8 +2,8 @@ r"""Asymmetric ranking: real-valued outputs of the queries against binary codes 
 
 .. math:: s(q, b) = \sum_j q_j b_j = \sum_j |q_j| - 2 \sum_{j:\ \mathrm{sign}(q_j) \ne b_j} |q_j|, \quad b_j = \pm 1
 
-So a query ranks by a Hamming distance whose bits weigh as much as the query's outputs are far from the threshold; for
-outputs of one magnitude, such as -1 and +1, the order is that of the Hamming distance.
+The ranking is therefore that of a weighted Hamming distance, in which the weight of a bit is the distance of the
+query's output from the threshold. If all outputs have the same magnitude, such as -1 and +1, it is the Hamming ranking.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ from protocol.ranking.relevance import Relevance, check_relevance
 _BLOCK_BYTES = 64 << 20
 """Memory for the scores and the counts of one block of queries."""
 _SIGN_BYTES = 64 << 20
-"""Memory for the codes of the database as -1 and +1: the scores of more codes are computed in parts."""
+"""Memory for the database codes as -1 and +1; for larger databases, scores are computed in parts."""
 _EXACT_BITS = 52
-"""A float64 holds every integer up to 2 ** 53, so sums of rounded values that stay below are exact."""
+"""float64 represents all integers up to 2 ** 53 exactly, so sums of rounded values below it are exact."""
 _Row = tuple[NDArray[np.int64], NDArray[np.int64], float]
 
 
@@ -41,50 +41,49 @@ def asymmetric_counts(
     Parameters
     ----------
     query_outputs : ndarray of float, shape (n_queries, n_bits)
-        Real values, 0 at the threshold between the bits 0 and 1.
+        Real values; 0 is the threshold between the bits 0 and 1.
     database_codes : ndarray of uint8, shape (n_database, ceil(n_bits / 8))
-        Packed as by `protocol.codes.pack`; a bit 0 stands for -1.
+        Packed by `protocol.codes.pack`; bit 0 counts as -1.
     n_bits : int
     relevance : Relevance
     index_order : bool, default=False
-        Whether to compute the average precision with ties in the order of the database.
+        Whether to compute the average precision with ties in database order.
     threads : int, default=1
         The results do not depend on it.
     progress : callable, optional
-        Called with the number of queries just done.
+        Called with the number of queries that were just processed.
 
     Yields
     ------
     HammingCounts
-        Of a block of queries, in their order. The last axis is not a distance: it numbers groups of items, from the
-        largest score down, and is padded with empty groups. Tied items are always in one group. Adjacent groups whose
-        items are all irrelevant, or all at one level, are merged, since the order within them has no effect on the
-        relevance at any rank. So every metric of the ranking can be computed from these counts, but none of a Hamming
-        ball. There is no largest bucket.
+        The counts of a block of queries, in order. The last axis is not a distance: it numbers groups of items by
+        descending score, and is padded with empty groups. Tied items are always in the same group. Adjacent groups
+        whose items are all irrelevant, or all at the same level, are merged, because the order within them does not
+        affect the relevance at any rank. All metrics of the ranking can therefore be computed from these counts, but
+        no metrics of a Hamming ball. There is no largest bucket.
 
     Raises
     ------
     ProtocolError
-        If there are no queries or no database, the outputs are not finite numbers (n_queries, n_bits), the codes are
-        not packed codes of `n_bits` bits, the ground truth has another number of queries or database items, or
+        If there are no queries or no database items, the outputs are not finite numbers (n_queries, n_bits), the codes
+        are not packed codes of `n_bits` bits, the ground truth has a different number of queries or database items, or
         `threads` is below 1.
 
     Notes
     -----
-    Each query's outputs are first rounded to multiples of 2^(E - 52), where 2^E is the smallest power of two that is
-    at least n_bits times the power of two above the largest magnitude. All sums of the rounded values are exact in
-    float64. So items tie exactly where these sums are equal, and the ranking does not depend on the order of addition,
-    the library or the number of threads. Outputs in single precision are not changed by the rounding at 64 bits unless
-    they are below 2^-22 of the query's largest one.
+    The outputs of each query are first rounded to multiples of 2^(E - 52), where 2^E is the smallest power of two that
+    is at least n_bits times the power of two above the largest magnitude. All sums of the rounded values are exact in
+    float64. Items are therefore tied exactly where these sums are equal, and the ranking does not depend on the order
+    of addition, the library or the number of threads. With 64 bits, the rounding does not change outputs in single
+    precision unless they are below 2^-22 of the query's largest output.
 
-    Memory grows with the database, never with queries x database.
+    Memory grows with the database, not with queries x database.
 
     References
     ----------
     Dong, Charikar, Li 2008, *Asymmetric Distance Estimation with Sketches for Similarity Search in High-Dimensional
     Spaces*, SIGIR. Gordo, Perronnin, Gong, Lazebnik 2014, *Asymmetric Distances for Binary Embeddings*, IEEE TPAMI 36.
-    Both keep the queries real-valued; their distances are other functions of the query's values than this inner
-    product.
+    Both use real-valued queries, but with other distances than this inner product.
 
     Examples
     --------
@@ -139,14 +138,14 @@ def _blocks(
 
 
 class _Scorer:
-    """The inner products of outputs with the different codes of a database.
+    """Computes the inner products of outputs with the distinct codes of a database.
 
     Attributes
     ----------
     code_of_item : ndarray of int64, shape (n_database,)
-        The number of each item's code among the different ones.
+        The index of each item's code among the distinct codes.
     bucket_sizes : ndarray of int64, shape (n_codes,)
-        The numbers of items that share a code, descending.
+        The numbers of items with the same code, descending.
     """
 
     def __init__(self, database_codes: NDArray[np.uint8], n_bits: int) -> None:
@@ -162,7 +161,7 @@ class _Scorer:
         self._signs = self._of_part(self._parts[0]) if len(self._parts) == 1 else None
 
     def scores(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the scores of the different codes, (n_outputs, n_codes), multiplied by a power of two for each row."""
+        """Return the scores of the distinct codes, (n_outputs, n_codes), each row multiplied by a power of two."""
         values = _as_integers(outputs)
         scores = np.empty((len(values), len(self._codes)))
         for part in self._parts:
@@ -175,7 +174,7 @@ class _Scorer:
 
 
 def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return each row times a power of two, rounded to integers, such that no sum of its magnitudes reaches 2 ** 53."""
+    """Scale each row by a power of two and round it to integers, such that the sum of magnitudes is below 2 ** 53."""
     values = outputs.astype(np.float64)
     _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
     return np.rint(np.ldexp(values, _EXACT_BITS - exponents - (values.shape[1] - 1).bit_length()))
@@ -184,17 +183,17 @@ def _as_integers(outputs: NDArray[np.floating]) -> NDArray[np.float64]:
 def _groups(
     keys: NDArray[np.float64], code_of_item: NDArray[np.int64], query: int, relevance: Relevance, index_order: bool
 ) -> _Row:
-    """Return the items and the relevant items at each level by group of a query's ranking, and its average precision.
+    """Count all items, and the relevant items at each level, in each group of a query's ranking.
 
-    `keys` are those of the different codes, the smallest first in the ranking. The average precision has ties in the
-    order of the database; it is NaN without relevant items, or if it is not requested.
+    Also return the average precision with ties in database order; it is NaN without relevant items, or if it is not
+    requested. `keys` are those of the distinct codes; smaller keys rank first.
     """
     positions, levels = relevance.row(query)
     of_item = keys[code_of_item]
     ordered = np.sort(of_item)
     different, tie = np.unique(of_item[positions], return_inverse=True)
     edges = np.stack([np.searchsorted(ordered, different, side) for side in ("left", "right")], axis=1)
-    # The ties with relevant items, and the irrelevant items before, between and after them.
+    # The groups are the ties with relevant items, and the irrelevant items before, between and after them.
     retrieved = np.diff(edges.ravel(), prepend=0, append=ordered.size)
     at_level = np.zeros((relevance.levels.size, retrieved.size), dtype=np.int64)
     cells = np.searchsorted(relevance.levels, levels) * different.size + tie
@@ -207,7 +206,7 @@ def _groups(
 
 
 def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return groups without empty ones, and with adjacent ones merged that have items of one and the same level."""
+    """Remove empty groups, and merge adjacent groups whose items all have the same level."""
     some = retrieved > 0
     retrieved, at_level = retrieved[some], at_level[:, some]
     of_all_levels = np.vstack([retrieved - at_level.sum(axis=0), at_level])
@@ -220,9 +219,9 @@ def _merged(retrieved: NDArray[np.int64], at_level: NDArray[np.int64]) -> tuple[
 def _average_precision(
     keys: NDArray[np.float64], code_of_item: NDArray[np.int64], positions: NDArray[np.int64]
 ) -> float:
-    """Return the average precision of a ranking with ties in the order of the database, of items at some positions."""
+    """Return the average precision of a ranking with ties in database order; `positions` are the relevant items."""
     different, place = np.unique(keys, return_inverse=True)
-    places = place.astype(np.min_scalar_type(different.size))  # 16 bits or fewer are sorted by digits
+    places = place.astype(np.min_scalar_type(different.size))  # NumPy uses radix sort for up to 16 bits
     is_relevant = np.zeros(code_of_item.size, dtype=bool)
     is_relevant[positions] = True
     ranks = np.flatnonzero(is_relevant[np.argsort(places[code_of_item], kind="stable")]) + 1
@@ -232,7 +231,7 @@ def _average_precision(
 def _padded(
     rows: list[_Row], levels: NDArray[np.int64], bucket_sizes: NDArray[np.int64], index_order: bool
 ) -> HammingCounts:
-    """Return the counts of a block of queries, with empty groups after the last of each."""
+    """Return the counts of a block of queries, padded with empty groups."""
     n_groups = max(retrieved.size for retrieved, *_ in rows)
     retrieved = np.zeros((len(rows), n_groups), dtype=np.int64)
     at_level = np.zeros((len(rows), levels.size, n_groups), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Search by buckets: hash tables over segments of the code, and what a lookup in an inverted index costs."""
+"""Bucket search: hash tables over segments of the code, and the time of a lookup in an inverted index."""
 
 import itertools
 import math
@@ -17,16 +17,16 @@ _MOST_PROBES = 10**6
 
 @dataclass(frozen=True, eq=False)
 class BucketSearch:
-    """What a bucket search returned, per query; each array is int64 (n_queries,).
+    """The result of a bucket search for each query; each array is int64 (n_queries,).
 
     Parameters
     ----------
     true_positives : ndarray
         Relevant items among the retrieved ones.
     retrieved : ndarray
-        Items that share a bucket with the query in at least one table, each counted once.
+        Items that share a bucket with the query in at least one table; each is counted once.
     relevant : ndarray
-        Relevant items in the whole database.
+        Relevant items in the complete database.
     """
 
     true_positives: NDArray[np.int64]
@@ -43,10 +43,10 @@ def bucket_search(
     bits_per_table: int,
     n_tables: int,
 ) -> BucketSearch:
-    """Search n_tables hash tables and take the union of the query's buckets.
+    """Search `n_tables` hash tables and return counts for the union of the query's buckets.
 
-    Table l hashes by bits l K, ..., l K + K - 1 of the code, with K = `bits_per_table`; bits after K L are not used.
-    A query and an item that differ in fewer than L of the K L bits collide: some segment has none of them.
+    Table l hashes by bits l K, ..., l K + K - 1 of the code, where K is `bits_per_table`; bits after K L are not used.
+    A query and an item that differ in fewer than L of the K L bits always collide, because they agree in some segment.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def bucket_search(
     Raises
     ------
     ProtocolError
-        If K or L is out of range, or as `protocol.ranking.count`.
+        If K or L is out of range, and as for `protocol.ranking.count`.
 
     Notes
     -----
@@ -78,7 +78,7 @@ def bucket_search(
 
     Examples
     --------
-    Two tables of one bit: the last item collides in none.
+    With two tables of one bit each, the last item collides in none:
 
     >>> from protocol.ranking import LabelRelevance
     >>> query, database = codes.pack([[0, 0]]), codes.pack([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -111,14 +111,14 @@ def bucket_search(
 
 
 def _segments(packed: NDArray[np.uint8], n_bits: int, width: int, number: int) -> list[NDArray]:
-    """Return the segments of each code, as strings of bytes that sort and compare."""
+    """Return the segments of each code, as byte strings that can be sorted and compared."""
     bits = codes.unpack(packed, n_bits)
     cut = [codes.pack(bits[:, width * table : width * (table + 1)]) for table in range(number)]
     return [np.ascontiguousarray(segment).view(f"V{segment.shape[1]}")[:, 0] for segment in cut]
 
 
 def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the items in order of their buckets, and where each query's bucket starts and stops."""
+    """Return the items sorted by bucket, and where the bucket of each query starts and stops."""
     _, bucket = np.unique(np.concatenate([database, query]), return_inverse=True)
     of_database, of_query = bucket[: database.size], bucket[database.size :]
     order = np.argsort(of_database, kind="stable")
@@ -129,10 +129,10 @@ def _lookups(query: NDArray, database: NDArray) -> tuple[NDArray[np.intp], NDArr
 def lookup_time(
     query_codes: NDArray[np.uint8], database_codes: NDArray[np.uint8], n_bits: int, *, radius: int
 ) -> NDArray[np.float64]:
-    """Measure how long an inverted index takes to retrieve all items within each radius.
+    """Measure the time that an inverted index takes to retrieve all items within each radius.
 
-    The index is a dictionary from the code to its items; a lookup probes every code of the ball, one after another.
-    It is a time of this machine and this implementation, not a metric: the growth with the radius is what it shows.
+    The index is a dictionary from codes to items; a lookup probes all codes of the ball, one after another. The times
+    depend on the machine and this implementation and are not a metric; they show the growth with the radius.
 
     Parameters
     ----------
@@ -140,17 +140,17 @@ def lookup_time(
         Packed as by `protocol.codes.pack`.
     n_bits : int
     radius : int
-        The largest radius, from 0 to `n_bits`; a ball has sum_i (n_bits over i) codes, so keep it small.
+        The largest radius, from 0 to `n_bits`. It should be small, because a ball has sum_i (n_bits over i) codes.
 
     Returns
     -------
     ndarray of float64, shape (radius + 1,)
-        Mean seconds a query, for radii 0, ..., `radius`. The time to build the index is not in it.
+        Mean seconds per query for radii 0, ..., `radius`, without the time to build the index.
 
     Raises
     ------
     ProtocolError
-        If `radius` is out of range or its ball has more than a million codes, or the codes are no packed codes of
+        If `radius` is out of range, its ball has more than a million codes, or the codes are not packed codes of
         `n_bits` bits.
     """
     codes.check_pair(query_codes, database_codes, n_bits)
@@ -158,8 +158,8 @@ def lookup_time(
     ball = sum(math.comb(n_bits, distance) for distance in range(radius + 1))
     if ball > _MOST_PROBES:
         raise ProtocolError(
-            f"lookup time: a ball of radius {radius} around {n_bits} bits has {ball:,} codes to probe; wanted at most "
-            f"{_MOST_PROBES:,}, a smaller radius"
+            f"lookup time: expected at most {_MOST_PROBES:,} codes in a Hamming ball, got {ball:,} for radius {radius} "
+            f"and {n_bits} bits. Choose a smaller radius."
         )
     index: dict[int, list[int]] = {}
     for item, code in enumerate(_integers(database_codes)):
@@ -180,5 +180,5 @@ def _integers(packed: NDArray[np.uint8]) -> list[int]:
 
 
 def _probe(index: dict[int, list[int]], query: int, flips: list[int]) -> list[int]:
-    """Return the items whose codes are `query` with one of the sets of bits flipped."""
+    """Return the items whose code is `query` with one of the sets of bits flipped."""
     return [item for flip in flips for item in index.get(query ^ flip, ())]

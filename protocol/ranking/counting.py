@@ -1,8 +1,8 @@
-"""From packed codes to `HammingCounts`: one pass over the distances serves every ground truth.
+"""The function `count`, from packed codes to `HammingCounts`; several ground truths share one pass over the distances.
 
-Four algorithms give the same integers, and `count` chooses the one that finishes first. Each of them stays because it
-is much faster than the others in its range. In G pairs/s on one core at 2.5 GHz, for 1,000 queries (10,000 up to 16
-bits) and 59,000 items in 10 classes:
+Four algorithms give the same integers, and `count` chooses the one that it estimates to be fastest. Each of them is
+much faster than the others for some inputs. This table shows 10^9 pairs per second on one core at 2.5 GHz, for 1,000
+queries (10,000 up to 16 bits) and 59,000 items in 10 classes:
 
 ============ ======= ======= ======= ======= ======= ======== ==========
 algorithm     8 bits 12 bits 16 bits 32 bits 64 bits 256 bits 1,024 bits
@@ -13,14 +13,15 @@ algorithm     8 bits 12 bits 16 bits 32 bits 64 bits 256 bits 1,024 bits
 `Plain`          0.3       -       -     0.4     0.4      0.1       0.03
 ============ ======= ======= ======= ======= ======= ======== ==========
 
-- `Shell` needs no pairs, but a table of all codes; NumPy alone.
-- `BitPlanes` compares 512 items at once. It is faster than `Words` up to 256 bits if distances spread widely, and up to
-  384 bits on random codes.
-- `Words` increments a counter for each pair. It also follows the order of the database, for mAP[index].
-- `Plain` is the reference to which the others are held. It starts at once, and does the work where numba is missing.
+- `Shell` compares no pairs, but requires a table of all codes. It uses only NumPy.
+- `BitPlanes` compares 512 items at once. It is faster than `Words` up to 256 bits if distances are widely spread, and
+  up to 384 bits for random codes.
+- `Words` increments a counter for each pair. It also computes mAP[index], with ties in database order.
+- `Plain` is the reference that all others must equal. It has no start-up time, and is used if numba is not installed.
 
-`BitPlanes` and `Words` need the optional dependency numba, and have to load its output. A process that counts again and
-again, such as a training loop, loads it as soon as all its calls together are worth it, and uses it from then on.
+`BitPlanes` and `Words` require the optional dependency numba, and must load its compiled code. A process that counts
+repeatedly, such as a training loop, loads this code as soon as that pays off for all its calls together, and uses it
+from then on.
 """
 
 import functools
@@ -50,17 +51,17 @@ Algorithm = type[Plain] | type[BitPlanes] | type[Words] | type[Shell]
 _KERNELS = "protocol.ranking._kernels"
 """The module of the compiled code. Loading it takes most of `_COMPILED_START`."""
 
-# Seconds, as measured on one core of a server: only their ratios matter, and only for the choice of the algorithm.
+# Seconds, measured on one core of a server. Only their ratios matter, and only for the choice of the algorithm.
 _COMPILED_START = 0.4
 _COMPILED_PER_PAIR, _COMPILED_PER_BIT = 0.1e-9, 0.0025e-9
 _PLAIN_PER_PAIR = 2e-9
 _SHELL_PER_ADDITION, _SHELL_PER_BIT = 0.5e-9, 0.1e-3
 _SORT_PER_PAIR, _RANK_PER_PAIR = 50e-9, 1e-9
 _missed = {"seconds": 0.0}
-"""Seconds, by the estimates above, that the compiled code would have saved in the calls of this process so far."""
+"""The estimated seconds that the compiled code would have saved in the calls of this process so far."""
 _WORTH_A_WARNING = 0.5
-"""Seconds, by the estimates above, that numba has to save before its absence is worth a warning. On 300 million pairs
-of 64 bits, NumPy takes a second and numba a tenth of it."""
+"""The estimated seconds that numba must save before its absence is worth a warning. For 300 million pairs of 64 bits,
+NumPy takes one second, and numba a tenth of a second."""
 
 
 def count(
@@ -76,47 +77,47 @@ def count(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
-    r"""Count, for every query, the database items at each Hamming distance, all of them and the relevant ones.
+    r"""Count, for every query, all database items and the relevant ones at each Hamming distance.
 
     .. math:: n_{q,d} = |\{x : d_H(q, x) = d\}|, \quad n^{v}_{q,d} = |\{x : d_H(q, x) = d,\ \mathrm{level}_q(x) = v\}|
 
-    and the fullest bucket of the database (a bucket: the items that share one code) within each radius.
+    Also find the largest bucket of the database within each radius. A bucket is the set of items with the same code.
 
     Parameters
     ----------
     query_codes, database_codes : ndarray of uint8, shape (n, ceil(n_bits / 8))
-        Packed as by `protocol.codes.pack`.
+        Packed by `protocol.codes.pack`.
     n_bits : int
     relevances : mapping of str to Relevance
-        Ground truths by name. Those of one call share the distances.
+        Ground truths by name. The distances are computed once for all of them.
     bucket_sizes : bool, default=True
-        Whether to find the sizes of all buckets, for which the codes are sorted.
+        Whether to find the sizes of all buckets, which requires sorting the codes.
     largest_bucket : bool, default=True
-        Whether to look for the fullest bucket within each radius.
+        Whether to find the largest bucket within each radius.
     index_order : bool, default=False
-        Whether to work out the average precision with ties in the order of the database.
+        Whether to compute the average precision with ties in database order.
     calls : int, default=1
-        How many calls like this one the process makes: what has to be loaded for the fastest way is loaded once for
-        all of them. The results don't depend on it.
+        How many such calls the process will make. The compiled code is loaded once for all of them. The results do not
+        depend on it.
     threads : int, default=1
-        The results don't depend on it.
+        The results do not depend on it.
     progress : callable, optional
-        Called with the number of queries just done, from the calling thread.
+        Called with the number of queries that were just processed, from the calling thread.
 
     Returns
     -------
     dict of str to HammingCounts
-        By the name of the ground truth. They share the arrays that don't depend on it.
+        The counts for each ground truth. They share the arrays that do not depend on the ground truth.
 
     Raises
     ------
     ProtocolError
-        If there are no queries or no database, the codes are not packed codes of `n_bits` bits, a ground truth has
-        another number of queries or database items, or `threads` is below 1.
+        If there are no queries or no database items, the codes are not packed codes of `n_bits` bits, a ground truth
+        has a different number of queries or database items, or `threads` is below 1.
 
     Notes
     -----
-    A block of queries at a time: memory grows with the database and with the counts, never with queries x database.
+    Queries are processed in blocks: memory grows with the database and the counts, not with queries x database.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def count(
 
 
 def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a key of each code, by which they can be sorted faster than by several words."""
+    """Return a hash of each code, because sorting hashes is faster than sorting codes of several words."""
     from protocol.ranking._kernels import write_keys  # loads numba
 
     keys = np.empty(len(items), dtype=np.uint64)
@@ -203,7 +204,7 @@ def _keys(items: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _choose(
     pairs: int, n_bits: int, by_label: Mapping[str, LabelRelevance], index_order: bool, calls: int
 ) -> Algorithm:
-    """Return the algorithm that should be done first."""
+    """Return the algorithm with the shortest estimated time."""
     seconds: dict[Algorithm, float] = {Plain: pairs * _PLAIN_PER_PAIR * -(-n_bits // 64)}
     if n_bits <= MOST_BITS:
         transforms = 1 + sum(truth.n_groups * truth.levels.size for truth in by_label.values())
@@ -225,9 +226,10 @@ def _choose(
 
 
 def _loading_seconds(calls: int) -> float:
-    """Return what loading the compiled code costs each call: nothing if former calls would have been worth it.
+    """Return the time per call of loading the compiled code; 0 if it would have paid off in earlier calls.
 
-    It is loaded at the latest when it would have saved as much as it costs, so a process loses at most twice that.
+    The code is loaded at the latest when it would have saved as much time as loading takes, so a process loses at most
+    twice that time.
     """
     return max(0.0, _COMPILED_START / calls - _missed["seconds"])
 
@@ -238,9 +240,10 @@ def _numba_is_installed() -> bool:
 
 @functools.cache
 def _warn_without_numba() -> None:
-    """Warn once per process; the filters of the module warnings would let the message through again and again."""
+    """Warn once per process; the filters of the module `warnings` would allow the message repeatedly."""
     warnings.warn(
-        "counting with NumPy alone; numba counts about ten times faster: pip install 'hashing-protocol[fast]'",
+        "numba is not installed, so counting uses NumPy, which is about ten times slower. "
+        "Install it with: pip install 'hashing-protocol[fast]'",
         stacklevel=2,
     )
 
@@ -252,7 +255,7 @@ def _in_blocks(
     threads: int,
     progress: Callable[[int], object] | None,
 ) -> None:
-    """Do the work of all queries, in equal blocks, as many for every thread."""
+    """Process all queries in blocks of equal size, with the same number of blocks for every thread."""
     n_blocks = threads * -(-n_queries // (block_size * threads))
     edges = [n_queries * block // n_blocks for block in range(n_blocks + 1)]
     blocks = [slice(start, stop) for start, stop in itertools.pairwise(edges) if start < stop]

@@ -1,4 +1,4 @@
-"""What every metric reads: per query, how many items of each relevance level lie at each Hamming distance."""
+"""The input of every metric: the number of items of each relevance level at each Hamming distance from each query."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -12,38 +12,38 @@ from protocol.checks import ProtocolError
 
 Counts = NDArray[np.int64]
 _ORIGINS = {
-    "bucket_sizes": "count(...) returns it for a database that is counted at once, not for the sum of several parts",
-    "largest_bucket": "count(..., largest_bucket=True) returns it",
-    "index_average_precision": "count(..., index_order=True) returns it",
+    "bucket_sizes": "`count` returns it for a complete database, but it can't be added up over parts",
+    "largest_bucket": "request it with count(..., largest_bucket=True)",
+    "index_average_precision": "request it with count(..., index_order=True)",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class HammingCounts:
-    """Counts of a Hamming ranking; axis 0 is the query, the last axis the distance or radius 0..n_bits.
+    """Counts of a Hamming ranking; axis 0 is the query, and the last axis is the distance or radius 0..n_bits.
 
     Parameters
     ----------
     retrieved : ndarray of int64, shape (n_queries, n_bits + 1)
         Database items at each distance.
     at_level : ndarray of int64, shape (n_queries, n_levels, n_bits + 1)
-        Those of them that are relevant at each level.
+        The relevant items at each level and distance.
     levels : ndarray of int64, shape (n_levels,)
-        The levels, positive and ascending; level 0, not relevant, is left out.
+        The relevance levels, positive and ascending; level 0, which means not relevant, is omitted.
     bucket_sizes : ndarray of int64, shape (n_buckets,), optional
-        Items in each bucket (a bucket: the items that share one code) of the database that has any, descending. None
-        in the sum of counts of parts of a database: a bucket may have items in several parts.
+        The sizes of the non-empty buckets of the database, descending; a bucket is the set of items with the same code.
+        None in a sum of counts of parts of a database, because a bucket may have items in several parts.
     largest_bucket : ndarray of int64, shape (n_queries, n_bits + 1), optional
-        Items in the fullest bucket within each radius; 0 for an empty ball. None if it was not requested.
+        The size of the largest bucket within each radius; 0 for an empty ball. None if it was not requested.
     index_average_precision : ndarray of float64, shape (n_queries,), optional
-        Average precision with ties in the order of the database, over all relevant items; NaN for a query without any.
+        Average precision with ties in database order, over all relevant items; NaN for a query without relevant items.
         None if it was not requested.
 
     Raises
     ------
     ProtocolError
-        If dtypes or shapes don't fit, or the counts can't belong to one database: something negative, more relevant
-        than retrieved, rows with different totals.
+        If dtypes or shapes are wrong, or the counts are impossible for a single database: for example negative counts,
+        more relevant than retrieved items, or rows with different totals.
     """
 
     retrieved: Counts
@@ -56,35 +56,37 @@ class HammingCounts:
     def __post_init__(self) -> None:
         self._check_shapes()
         total = self.retrieved.sum(axis=1)
-        wrong = {
-            "a count is negative": self.retrieved.min() < 0 or self.at_level.min() < 0,
-            "levels are not positive and ascending": (np.diff(self.levels, prepend=0) < 1).any(),
-            "more items are relevant than retrieved": (self.relevant > self.retrieved).any(),
-            "rows have different totals": (total != total[0]).any(),
-            "bucket sizes are not positive and descending": self.bucket_sizes is not None
+        broken = {
+            "no count may be negative": self.retrieved.min() < 0 or self.at_level.min() < 0,
+            "levels must be positive and ascending": (np.diff(self.levels, prepend=0) < 1).any(),
+            "no more items may be relevant than retrieved": (self.relevant > self.retrieved).any(),
+            "all rows must have the same total": (total != total[0]).any(),
+            "bucket sizes must be positive and descending": self.bucket_sizes is not None
             and (self.bucket_sizes.min(initial=1) < 1 or (np.diff(self.bucket_sizes) > 0).any()),
-            "bucket sizes don't add up to the database": self.bucket_sizes is not None
+            "bucket sizes must add up to the size of the database": self.bucket_sizes is not None
             and (self.bucket_sizes.size == 0 or total[0] % self.bucket_sizes.sum() != 0),
-            "the largest bucket is not within its ball": self.largest_bucket is not None
+            "the largest bucket must be inside its ball": self.largest_bucket is not None
             and (
                 (self.largest_bucket > self.retrieved_within)
                 | ((self.largest_bucket < 1) & (self.retrieved_within > 0))
             ).any(),
-            "the average precision is not NaN just where nothing is relevant": self.index_average_precision is not None
-            and (np.isnan(self.index_average_precision) != (self.n_relevant == 0)).any(),
+            "average precision must be NaN exactly for queries without relevant items": (
+                self.index_average_precision is not None
+                and (np.isnan(self.index_average_precision) != (self.n_relevant == 0)).any()
+            ),
         }
-        for what, is_wrong in wrong.items():
-            if is_wrong:
-                raise ProtocolError(f"counts: {what}")
+        for rule, is_broken in broken.items():
+            if is_broken:
+                raise ProtocolError(f"counts: {rule}.")
 
     def _check_shapes(self) -> None:
         if self.retrieved.ndim != 2 or 0 in self.retrieved.shape or self.levels.size == 0:
             raise ProtocolError(
-                "counts: wanted at least one query, distance and level, came retrieved of shape "
-                f"{self.retrieved.shape} and {self.levels.size} levels"
+                "counts: expected at least one query, distance and level, got retrieved of shape "
+                f"{self.retrieved.shape} and {self.levels.size} levels."
             )
         n_queries, n_distances = self.retrieved.shape
-        wanted: dict[str, tuple[tuple[int, ...], type]] = {
+        expected: dict[str, tuple[tuple[int, ...], type]] = {
             "retrieved": ((n_queries, n_distances), np.int64),
             "at_level": ((n_queries, self.levels.size, n_distances), np.int64),
             "levels": ((self.levels.size,), np.int64),
@@ -93,25 +95,25 @@ class HammingCounts:
             "index_average_precision": ((n_queries,), np.float64),
         }
         for name, array in self.to_arrays().items():
-            shape, dtype = wanted[name]
+            shape, dtype = expected[name]
             if array.shape != shape or array.dtype != dtype:
                 raise ProtocolError(
-                    f"counts: wanted {name} {np.dtype(dtype)} {shape}, came {array.dtype} {array.shape}"
+                    f"counts: {name}: expected {np.dtype(dtype)} {shape}, got {array.dtype} {array.shape}."
                 )
 
     @property
     def n_queries(self) -> int:
-        """Number of rows; 1 in pooled counts."""
+        """The number of rows; 1 in pooled counts."""
         return self.retrieved.shape[0]
 
     @property
     def n_bits(self) -> int:
-        """Length of the codes, extension bits included."""
+        """The code length, including extension bits."""
         return self.retrieved.shape[1] - 1
 
     @property
     def n_database(self) -> int:
-        """Items ranked in a row: the database; in pooled counts, all pairs of a query and a database item."""
+        """The size of the database; in pooled counts, the number of pairs of a query and a database item."""
         return int(self.retrieved[0].sum())
 
     @cached_property
@@ -135,7 +137,7 @@ class HammingCounts:
         return self.relevant_within[:, -1]
 
     def requested(self, name: str) -> NDArray:
-        """Return one of the arrays that are not in all counts.
+        """Return one of the optional arrays.
 
         Parameters
         ----------
@@ -144,7 +146,7 @@ class HammingCounts:
         Raises
         ------
         ProtocolError
-            If these counts lack it: it was not requested, or they are the sum of counts of parts of a database.
+            If these counts lack it, because it was not requested or they are a sum of counts of parts of a database.
         """
         array: NDArray | None = getattr(self, name)
         if array is None:
@@ -152,15 +154,15 @@ class HammingCounts:
         return array
 
     def __add__(self, other: Self) -> Self:
-        """Return the counts of a database from those of two parts of it that have no item in common.
+        """Return the counts of a database from those of two disjoint parts.
 
-        A level that only one part has is kept. `bucket_sizes`, `largest_bucket` and `index_average_precision` don't
-        add up, and the sum is without them.
+        The sum has the levels of both parts. It lacks `bucket_sizes`, `largest_bucket` and `index_average_precision`,
+        which can't be added up.
 
         Raises
         ------
         ProtocolError
-            If the parts have another number of queries or another code length.
+            If the parts have different numbers of queries or different code lengths.
 
         Examples
         --------
@@ -182,7 +184,7 @@ class HammingCounts:
         return type(self)(retrieved=self.retrieved + other.retrieved, at_level=at_level, levels=levels)
 
     def of_queries(self, rows: NDArray[np.int64]) -> Self:
-        """Return the counts of some of the queries, at least one; the sizes of the database's buckets stay.
+        """Return the counts of some of the queries, at least one; the sizes of the buckets do not change.
 
         Parameters
         ----------
@@ -199,10 +201,10 @@ class HammingCounts:
         return type(self)(**{name: own[rows] if name in per_query else own for name, own in arrays.items()})
 
     def pooled(self) -> Self:
-        """Return the counts summed over the queries, as a single row: what micro averages read.
+        """Return the counts summed over the queries as a single row, for micro averages.
 
-        The largest buckets are summed too, so the row stays consistent, but the sum is no bucket of anything. The
-        average precision with ties in index order is dropped: it is no count.
+        The largest buckets are also summed, so that the row is consistent, although the sum is not the size of any
+        bucket. The average precision with ties in database order is omitted, because it is not a count.
         """
         return type(self)(
             retrieved=self.retrieved.sum(axis=0, keepdims=True),
@@ -220,16 +222,16 @@ class HammingCounts:
         *,
         largest_bucket: ArrayLike | None = None,
     ) -> Self:
-        """Return counts written by hand.
+        """Return counts from histograms, for small examples.
 
         Parameters
         ----------
         retrieved : array_like of int, shape (n_queries, n_bits + 1)
-        relevant : array_like like `retrieved`, or mapping of level to such
+        relevant : array_like of the same shape, or mapping of int to such arrays
             Relevant items at level 1, or at each level.
-        largest_bucket : array_like like `retrieved`, optional
-            If None, the items at one distance share one code. The bucket sizes are always set this way, from the
-            first query.
+        largest_bucket : array_like of the same shape, optional
+            If None, all items at the same distance are assumed to have the same code. The bucket sizes are always
+            derived in this way, from the first query.
 
         Examples
         --------
@@ -249,43 +251,43 @@ class HammingCounts:
         )
 
     def to_arrays(self) -> dict[str, NDArray]:
-        """Return the arrays under their names, for storage; those that are None are left out."""
+        """Return the arrays by name, for storage, except those that are None."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray]) -> Self:
-        """Return the counts that `to_arrays` gave; other names are ignored.
+        """Return counts from the arrays that `to_arrays` returned; other names are ignored.
 
         Raises
         ------
         ProtocolError
-            If an array is missing, or the arrays are no counts.
+            If an array is missing, or the arrays are not valid counts.
         """
-        wanted = [field.name for field in fields(cls) if field.default is MISSING]
-        missing = [name for name in wanted if name not in arrays]
-        if missing:
-            raise ProtocolError(f"counts: wanted arrays {', '.join(wanted)}; missing: {', '.join(missing)}")
+        expected = [field.name for field in fields(cls) if field.default is MISSING]
+        if not arrays.keys() >= set(expected):
+            got = ", ".join(sorted(arrays)) or "none"
+            raise ProtocolError(f"counts: expected arrays {', '.join(expected)}, got: {got}.")
         return cls(**{field.name: arrays[field.name] for field in fields(cls) if field.name in arrays})
 
 
-_SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # what does not depend on the ground truth
+_SHARED = ("retrieved", "largest_bucket", "bucket_sizes")  # the arrays that do not depend on the ground truth
 
 
 def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
-    """Return one ranking's counts under several ground truths as small arrays for storage, shared ones once.
+    """Return the counts of one ranking under several ground truths as small arrays for storage.
 
     Parameters
     ----------
     by_truth : mapping of str to HammingCounts
-        As `count` returns it: of the same codes, so that the counts differ in the relevant items only.
+        The result of `count`: counts of the same codes, which differ only in the relevant items.
 
     Returns
     -------
     dict of str to ndarray
         ``retrieved``, ``largest_bucket``, ``bucket_sizes``, and ``<truth>/at_level`` and ``<truth>/levels``, each in
-        the smallest unsigned integers that hold it; ``<truth>/index_average_precision`` in float64. What is None is
-        left out.
+        the smallest sufficient unsigned integer type; ``<truth>/index_average_precision`` in float64. Arrays that are
+        None are omitted.
     """
     arrays = {}
     for truth, counts in by_truth.items():
@@ -298,12 +300,12 @@ def pack_counts(by_truth: Mapping[str, HammingCounts]) -> dict[str, NDArray]:
 
 
 def unpack_counts(arrays: Mapping[str, NDArray]) -> dict[str, HammingCounts]:
-    """Return the counts by ground truth that `pack_counts` packed.
+    """Return the counts of each ground truth from the arrays that `pack_counts` returned.
 
     Raises
     ------
     ProtocolError
-        If an array is missing, or the arrays are no counts.
+        If an array is missing, or the arrays are not valid counts.
     """
     whole = {name: array if array.dtype == np.float64 else array.astype(np.int64) for name, array in arrays.items()}
     shared = {name: whole[name] for name in _SHARED if name in whole}

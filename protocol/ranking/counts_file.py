@@ -1,4 +1,4 @@
-"""The file with the counts of a whole database, which one job makes at once or adds up from shards."""
+"""The file with the counts of a complete database, which one job either computes at once or adds up from shards."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from protocol.ranking.relevance import Relevance, ground_truth_sha256
 
 
 def truths_record(truths: Mapping[str, Relevance], chosen: Mapping[str, NDArray]) -> dict[str, dict[str, str]]:
-    """Return, by ground truth, its kind (``relevance``) and what identifies the items of the run (``items``).
+    """Return, for each ground truth, its kind (``relevance``) and the digest of the items of the run (``items``).
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def write_counts(
     ----------
     path : path
     arrays : mapping of str to ndarray
-        As `pack_counts` makes them, named ``split/n_bits extension extension_bits/array``.
+        Arrays from `pack_counts`, under the names ``split/n_bits extension extension_bits/array``.
     extensions : sequence of (str, int)
-        The extension codes that were counted, and by how many bits they extend.
+        The extension codes that were counted, with their numbers of extension bits.
     ground_truths : mapping
-        By split, the records of its ground truths (`truths_record`).
+        For each split, the records of its ground truths (`truths_record`).
     inputs : mapping of str to path
-        The files that the counts were made from.
+        The files from which the counts were computed.
     """
     parameters = {"extensions": [list(pair) for pair in extensions], "ground_truths": ground_truths}
     storage.write(path, arrays, storage.provenance("counts", parameters=parameters, inputs=inputs), compress=True)

@@ -1,4 +1,4 @@
-"""Which database items are relevant to a query, and how much: given a query at a time, never as a whole matrix."""
+"""Relevance: the relevant database items of each query and their levels, one query at a time and never as a matrix."""
 
 import copy
 import hashlib
@@ -16,34 +16,34 @@ _BLOCK_BYTES = 32 << 20
 
 
 class Relevance(Protocol):
-    """What counting asks of a ground truth. Items at level 0 are not relevant and never listed."""
+    """The interface of a ground truth. Items at level 0 are not relevant and are never listed."""
 
     n_queries: int
     n_database: int
     levels: NDArray[np.int64]
-    """The levels that may occur, positive and ascending, at least one."""
+    """The relevance levels that may occur: positive, ascending, and at least one."""
     kind: str
-    """What makes an item relevant, as in `protocol.identity`: "class labels", "shared labels" and so on."""
+    """The kind of relevance, as in `protocol.identity`: "class labels", "shared labels" and so on."""
 
     def row(self, query: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the database positions of the items relevant to a query, each once, and their levels."""
+        """Return the distinct database positions of the items relevant to a query, and their levels."""
         ...
 
 
 class LabelRelevance:
-    """Relevant items share a label with the query; the level is the number of shared labels.
+    """Relevance by labels: items that share a label with the query are relevant; the level is the number of these.
 
     Parameters
     ----------
     query_labels, database_labels : array_like of int, shape (n,), or of bool or 0/1, shape (n, n_classes)
-        One class an item, or any number of them; the same kind on both sides. An item without labels is relevant to
-        nothing. Those of the database may be mapped from a file: they are read in blocks, and sorted by class only when
-        a method needs it.
+        One class per item, or any number of labels per item; of the same kind for queries and database. An item without
+        labels is not relevant to any query. The labels of the database may be memory-mapped: they are read in blocks,
+        and sorted by class only when a method requires it.
 
     Raises
     ------
     ProtocolError
-        If the labels are of another kind, or the two sides don't match.
+        If the labels are of another kind, or differ in kind between queries and database.
 
     Examples
     --------
@@ -59,14 +59,15 @@ class LabelRelevance:
         database = labels(database, database.shape[0] if database.ndim else 0, "database labels")
         if query.shape[1:] != database.shape[1:]:
             raise ProtocolError(
-                f"labels: wanted the same kind for queries and database, came shapes {query.shape} and {database.shape}"
+                "labels: expected the same kind for queries and database, got shapes "
+                f"{query.shape} and {database.shape}."
             )
         self.n_queries, self.n_database = len(query), len(database)
         self.kind = OF_LABELS[query.ndim - 1]
         self._query = query
         self._groups, group = np.unique(query, axis=0, return_inverse=True)
         self.group = group.reshape(-1)
-        """Number of each query's labels among `n_groups` different ones, (n_queries,)."""
+        """The group of each query, (n_queries,); the queries of a group have the same labels."""
         self._database = database
         self.levels = np.ones(1, dtype=np.int64)
         if query.ndim == 2:
@@ -75,31 +76,31 @@ class LabelRelevance:
 
     @cached_property
     def _positions(self) -> NDArray[np.int64]:
-        """The database positions, class by class, (n_database,)."""
+        """The database positions, sorted by class, (n_database,)."""
         return np.argsort(self.class_numbers()[1], kind="stable")
 
     @cached_property
     def _members(self) -> dict[int, slice]:
-        """The part of `_positions` with the items of each class."""
+        """The part of `_positions` that belongs to each class."""
         classes, numbers = self.class_numbers()
         stops = np.cumsum(np.bincount(numbers)).tolist()
         starts = [0, *stops[:-1]]
         return {c: slice(*ends) for c, *ends in zip(classes.tolist(), starts, stops, strict=True) if ends[0] < ends[1]}
 
     def class_numbers(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        """Return the classes, ascending, and the number of each item's class among them, (n_database,)."""
+        """Return the classes, ascending, and the index of each item's class among them, (n_database,)."""
         low, high = (int(end) for end in (self._database.min(), self._database.max())) if self.n_database else (0, -1)
-        if high - low < 1 << 16:  # NumPy sorts short integers by their digits
+        if high - low < 1 << 16:  # NumPy uses radix sort for short integers
             return np.arange(low, high + 1), (self._database - low).astype(np.uint16)
         return np.unique(self._database, return_inverse=True)
 
     @cached_property
     def _by_class(self) -> NDArray[np.uint8]:
-        """Which items have each label, packed, since 1,000 classes take 1 GB as bytes, (n_classes, n_bytes)."""
+        """The items that have each label, (n_classes, n_bytes); packed, because 1,000 classes take 1 GB unpacked."""
         return np.ascontiguousarray(np.packbits(self._database, axis=0).T)
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the relevance of the database items from `start` to before `stop`, at the same levels."""
+        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
         part = copy.copy(self)
         part._database, part.n_database = self._database[start:stop], stop - start
         for cached in ("_positions", "_members", "_by_class"):
@@ -116,14 +117,14 @@ class LabelRelevance:
         return positions, shared[positions].astype(np.int64)
 
     def canonical(self) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
-        """Yield the labels of the queries and of the database, numbered or sorted in a way that ignores their names.
+        """Yield the labels of the queries and of the database, numbered or sorted independently of their names.
 
-        Each as the dtype and shape of an array and its rows, some at a time. A class that no query has is -1 in the
-        database; a column of the label matrix that one side lacks is left out.
+        Each is given as the dtype and shape of an array, and its rows in blocks. A class that no query has is -1 in the
+        database. A column of the label matrix that is empty for the queries or the database is omitted.
         """
         if self._query.ndim == 1:
             classes, first, query = np.unique(self._query, return_index=True, return_inverse=True)
-            number = np.argsort(np.argsort(first))  # of each class, in the order in which the queries name them
+            number = np.argsort(np.argsort(first))  # of each class, in the order of first occurrence in the queries
             yield "<i8", query.shape, [number[query].astype("<i8")]
             yield "<i8", (self.n_database,), self._numbered(classes, number)
             return
@@ -133,13 +134,13 @@ class LabelRelevance:
         yield "|b1", (self.n_database, len(columns)), self._rows(columns)
 
     def _numbered(self, classes: NDArray, number: NDArray[np.int64]) -> Iterator[NDArray]:
-        """Yield the numbers of the classes of the database, -1 for a class that is not in `classes`, in blocks."""
+        """Yield, in blocks, the class numbers of the database items; -1 for a class that is not in `classes`."""
         for block in _blocks(self._database):
             place = np.minimum(np.searchsorted(classes, block), len(classes) - 1)
             yield np.where(classes[place] == block, number[place], -1).astype("<i8")
 
     def _sorted(self, used: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the order of columns by their bits, the queries' first, in bytes of which the last counts most."""
+        """Return the order of columns by their bits, the queries' first, packed in bytes; the last byte counts most."""
         keys = [
             np.packbits(np.concatenate([self._query[:, label], self._of_class(label)]))[::-1].tobytes()
             for label in used.tolist()
@@ -147,7 +148,7 @@ class LabelRelevance:
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
     def _rows(self, columns: NDArray[np.int64]) -> Iterator[NDArray]:
-        """Yield the labels of the database, the rows in order, some at a time."""
+        """Yield the label matrix of the database with sorted columns, in blocks of rows."""
         step = max(1, _BLOCK_BYTES // (8 * max(1, len(columns))))
         packed = self._by_class[columns]
         for start in range(0, packed.shape[1], step):
@@ -156,11 +157,11 @@ class LabelRelevance:
 
     @property
     def n_groups(self) -> int:
-        """How many different labels, or sets of labels, the queries have."""
+        """The number of distinct labels, or sets of labels, of the queries."""
         return len(self._groups)
 
     def members(self, group: int) -> NDArray[np.bool_]:
-        """Return which database items are at each level for the queries of a group, (n_levels, n_database)."""
+        """Return masks of the database items at each level for the queries of a group, (n_levels, n_database)."""
         if self._query.ndim == 1:
             return (self._database == self._groups[group])[None]
         return self._shared(self._groups[group]) == self.levels[:, None]
@@ -171,16 +172,16 @@ class LabelRelevance:
         return [labels.item()] if self._query.ndim == 1 else np.flatnonzero(labels).tolist()
 
     def labelled(self, label: int) -> NDArray[np.bool_]:
-        """Return which database items have a label, (n_database,)."""
+        """Return a mask of the database items that have a label, (n_database,)."""
         return self._database == label if self._query.ndim == 1 else self._of_class(label).view(bool)
 
     @property
     def side_by_side(self) -> NDArray[np.int64]:
-        """The database positions in an order that has items of equal labels side by side, (n_database,)."""
+        """The database positions in an order in which items with equal labels are adjacent, (n_database,)."""
         if self._query.ndim == 1:
             return self._positions
         order = np.arange(self.n_database)
-        for label in range(len(self._by_class)):  # as np.lexsort, which needs all labels unpacked
+        for label in range(len(self._by_class)):  # like np.lexsort, which would require unpacked labels
             has = self._of_class(label)[order].view(bool)
             order = np.concatenate([order[~has], order[has]])
         return order
@@ -198,13 +199,13 @@ class LabelRelevance:
 
 
 def _blocks(array: NDArray) -> Iterator[NDArray]:
-    """Yield the rows of an array in blocks of some megabytes, so that one in a file is never in memory as a whole."""
+    """Yield the rows of an array in blocks of some megabytes, to keep a memory-mapped array out of memory."""
     step = max(1, _BLOCK_BYTES // max(1, array[:1].nbytes))
     return (array[start : start + step] for start in range(0, len(array), step))
 
 
 class NeighbourRelevance:
-    """Relevant items are listed for each query, as compressed sparse rows.
+    """Relevance by lists: the relevant items of each query, as compressed sparse rows.
 
     Parameters
     ----------
@@ -214,12 +215,12 @@ class NeighbourRelevance:
         Database positions, ascending for each query.
     n_database : int
     levels : array_like of int, shape (n_pairs,), optional
-        Level of each pair, at least 1; 1 for every pair if None.
+        The relevance level of each pair, at least 1; all levels are 1 if None.
 
     Raises
     ------
     ProtocolError
-        If the arrays don't fit together, point outside the database or list an item twice.
+        If the arrays do not fit together, contain positions outside the database or list an item twice.
 
     Examples
     --------
@@ -231,18 +232,24 @@ class NeighbourRelevance:
         ends = np.asarray(indptr)
         found = np.asarray(indices)
         if ends.ndim != 1 or ends.size < 2 or ends.dtype.kind not in "iu":
-            raise ProtocolError(f"indptr: wanted integers (n_queries + 1,), came shape {ends.shape} of {ends.dtype}")
+            raise ProtocolError(f"indptr: expected integers (n_queries + 1,), got shape {ends.shape} of {ends.dtype}.")
         if ends[0] != 0 or ends[-1] != found.size or (ends[1:] < ends[:-1]).any():
-            raise ProtocolError(f"indptr: wanted to rise from 0 to {found.size}, came {ends[0]} to {ends[-1]}")
+            raise ProtocolError(
+                f"indptr: expected ascending integers from 0 to {found.size}, got values from {ends[0]} to {ends[-1]}."
+            )
         self._indptr = ends.astype(np.int64, copy=False)
         self._indices = rows(found, n_database, "indices") if found.size else np.empty(0, dtype=np.int64)
         starts_row = np.zeros(found.size + 1, dtype=bool)
         starts_row[self._indptr] = True
         if not ((self._indices[1:] > self._indices[:-1]) | starts_row[1:-1]).all():
-            raise ProtocolError("indices: wanted the database positions of each query ascending, each once")
+            raise ProtocolError(
+                "indices: expected distinct database positions in ascending order for each query, got another order."
+            )
         self._levels = np.ones(found.size, dtype=np.int64) if levels is None else np.asarray(levels)
         if self._levels.shape != (found.size,) or self._levels.dtype.kind not in "iu" or (self._levels < 1).any():
-            raise ProtocolError(f"levels: wanted {found.size} integers, at least 1, came shape {self._levels.shape}")
+            raise ProtocolError(
+                f"levels: expected {found.size} integers >= 1, got shape {self._levels.shape} of {self._levels.dtype}."
+            )
         self._levels = self._levels.astype(np.int64, copy=False)
         self.n_queries, self.n_database = ends.size - 1, n_database
         self.levels = np.unique(self._levels) if found.size else np.ones(1, dtype=np.int64)
@@ -254,7 +261,7 @@ class NeighbourRelevance:
         return self._indices[listed], self._levels[listed]
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the relevance of the database items from `start` to before `stop`, at the same levels."""
+        """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels."""
         inside = (self._indices >= start) & (self._indices < stop)
         part = copy.copy(self)
         part._indptr = np.append(0, np.cumsum(inside))[self._indptr]
@@ -264,7 +271,7 @@ class NeighbourRelevance:
 
 
 class _Part:
-    """The relevance of a part of the database, from that of the whole: for a class of relevance without `part`."""
+    """The relevance of a part of the database, for classes of relevance without a method `part`."""
 
     def __init__(self, whole: Relevance, start: int, stop: int) -> None:
         self._whole, self._start, self._stop = whole, start, stop
@@ -279,7 +286,7 @@ class _Part:
 
 
 def part_of(relevance: Relevance, start: int, stop: int) -> Relevance:
-    """Return the relevance of the database items from `start` to before `stop`, at the levels of the whole.
+    """Return the relevance of the database items from `start` to `stop` (exclusive), with the same levels.
 
     Examples
     --------
@@ -294,7 +301,7 @@ def part_of(relevance: Relevance, start: int, stop: int) -> Relevance:
 
 
 def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Relevance:
-    """Return the relevance that a ground truth's arrays describe.
+    """Return the relevance from the arrays of a ground truth.
 
     Parameters
     ----------
@@ -305,7 +312,7 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
     Raises
     ------
     ProtocolError
-        If neither pair is there, or as `LabelRelevance` and `NeighbourRelevance`.
+        If neither pair of arrays is given, and as for `LabelRelevance` and `NeighbourRelevance`.
     """
     relevance: Relevance
     if {"query_labels", "database_labels"} <= arrays.keys():
@@ -314,32 +321,32 @@ def relevance_from_arrays(arrays: Mapping[str, NDArray], n_database: int) -> Rel
         relevance = NeighbourRelevance(arrays["indptr"], arrays["indices"], n_database, arrays.get("levels"))
     else:
         raise ProtocolError(
-            "relevance: wanted arrays query_labels and database_labels, or indptr and indices, "
-            f"came {', '.join(sorted(arrays)) or 'none'}"
+            "relevance: expected arrays query_labels and database_labels, or indptr and indices, "
+            f"got {', '.join(sorted(arrays)) or 'none'}."
         )
     if relevance.n_database != n_database:
-        raise ProtocolError(f"relevance: wanted {n_database} database items, came {relevance.n_database}")
+        raise ProtocolError(f"relevance: expected {n_database} database items, got {relevance.n_database}.")
     return relevance
 
 
 def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slice) -> Relevance:
-    """Return the relevance of a part of the database, and read no other labels than those of its items.
+    """Return the relevance of a part of the database, reading only the labels of its items.
 
-    The levels are those of the part: if labels are a matrix, no item of it may share as many labels with a query as an
-    item of another part. `HammingCounts` of several parts add up all the same.
+    The levels are those of the part: with a label matrix, items of other parts may share more labels with a query.
+    `HammingCounts` of several parts can be added up nevertheless.
 
     Parameters
     ----------
     arrays : mapping of str to array
-        As for `relevance_from_arrays`; arrays that give rows by slices, in memory or in a file.
+        As for `relevance_from_arrays`: arrays in memory or in a file, which are read by slices of rows.
     n_database : int
-        Items of the whole database.
+        The number of items of the complete database.
     part : slice
 
     Raises
     ------
     ProtocolError
-        As `relevance_from_arrays`.
+        As for `relevance_from_arrays`.
     """
     labels = arrays.get("database_labels")
     if labels is not None and len(labels) == n_database:
@@ -351,7 +358,7 @@ def relevance_of_part(arrays: Mapping[str, NDArray], n_database: int, part: slic
 
 
 def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name: str) -> None:
-    """Raise ProtocolError unless a ground truth has as many queries and database items as there are codes."""
+    """Raise ProtocolError unless a ground truth has the given numbers of queries and database items."""
     found = (relevance.n_queries, relevance.n_database)
     if found != (n_queries, n_database):
         raise ProtocolError(
@@ -361,10 +368,10 @@ def check_relevance(relevance: Relevance, n_queries: int, n_database: int, name:
 
 
 def ground_truth_sha256(relevance: Relevance) -> str:
-    """Return the SHA-256 of a ground truth: of what is relevant to which query, not of how the labels are called.
+    """Return the SHA-256 of the relevance of items to queries, which does not depend on the names of labels.
 
-    Labels are numbered in the order in which they first occur, and the columns of a label matrix are sorted. The order
-    of the queries and of the database counts, so that two ground truths with one digest can be compared by query.
+    Labels are numbered in the order of their first occurrence, and the columns of a label matrix are sorted. The order
+    of the queries and of the database matters, so values per query can be compared if the digests are equal.
 
     Examples
     --------
@@ -383,7 +390,7 @@ def ground_truth_sha256(relevance: Relevance) -> str:
 
 
 def _canonical(relevance: Relevance) -> Iterator[tuple[str, tuple[int, ...], Iterable[NDArray]]]:
-    """Yield arrays that are the same for ground truths in which the same items are relevant: dtype, shape, rows."""
+    """Yield arrays (dtype, shape, blocks of rows) that are equal for ground truths with the same relevant items."""
     if isinstance(relevance, LabelRelevance):
         yield from relevance.canonical()
         return

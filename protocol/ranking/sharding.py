@@ -1,7 +1,8 @@
-"""Counting a database that is larger than memory: in shards, parts of the database whose counts add up.
+"""Counting a database that is larger than memory: in shards, parts of the database whose counts are added up.
 
-Only the histograms add up. A bucket may have items in several shards, so the sizes of buckets come from all codes,
-sorted in memory. Ties in the order of the database need the distances of all items before, and are refused.
+Only the histograms can be added up. A bucket may have items in several shards, so the sizes of buckets are found by
+sorting all codes in memory. Average precision with ties in database order is not supported, because it requires the
+distances of all previous items.
 """
 
 import itertools
@@ -19,10 +20,11 @@ from protocol.ranking.counts import HammingCounts
 from protocol.ranking.relevance import LabelRelevance, Relevance, check_relevance, part_of
 
 SHARD_ITEMS = 1 << 20
-"""Items in a shard. Counting one takes about 200 MB at 64 bits. Eight million items at once took four times as long."""
+"""The number of items in a shard. Counting one takes about 200 MB for 64 bits; shards of eight million items took four
+times as long."""
 MOST_SORTED = 2 << 30
-"""Bytes of all codes, as 64-bit words, up to which they are sorted in memory to find the buckets. Sorting takes up to
-three times as much."""
+"""The largest size in bytes, as 64-bit words, of all codes that are sorted in memory to find the buckets. Sorting takes
+up to three times this memory."""
 
 
 def count_in_shards(
@@ -39,34 +41,35 @@ def count_in_shards(
     threads: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, HammingCounts]:
-    """Count as `protocol.ranking.count` does, with no more than a shard of the database in memory at a time.
+    """Count as in `protocol.ranking.count`, with only one shard of the database in memory at a time.
 
     Parameters
     ----------
     query_codes : ndarray of uint8, shape (n_queries, ceil(n_bits / 8))
     database_codes : ndarray of uint8, shape (n_database, ceil(n_bits / 8))
-        May be mapped from a file (`numpy.memmap`), or be any array that gives rows by slices.
+        May be memory-mapped (`numpy.memmap`), or any array that is read by slices of rows.
     n_bits : int
     relevances : mapping of str to Relevance
     shard_items : int or None, default=SHARD_ITEMS
-        The most items in a shard; None counts the whole database at once. The results don't depend on it.
+        The largest number of items in a shard; None counts the complete database at once. The results do not depend on
+        it.
     bucket_sizes, largest_bucket : bool, default=True
-        Whether to return the arrays of these names. Where there are several shards, all codes are sorted in memory for
-        them, and the items that share their code with another item are counted once more for the latter.
+        Whether to return the arrays of these names. If there are several shards, this requires sorting all codes in
+        memory, and for `largest_bucket` counting those items a second time that share their code with another item.
     index_order : bool, default=False
-        As for `count`; only if one shard holds the whole database.
+        As for `count`; only if there is a single shard.
     calls, threads, progress
-        As for `count`. A query is done when it was compared with all items of the database.
+        As for `count`. A query is processed when it has been compared with all items of the database.
 
     Returns
     -------
     dict of str to HammingCounts
-        By the name of the ground truth.
+        The counts for each ground truth.
 
     Raises
     ------
     ProtocolError
-        As `count`; if `index_order` is requested for several shards; if the buckets are requested of codes that take
+        As for `count`; if `index_order` is requested for several shards; or if buckets are requested and the codes take
         more than `MOST_SORTED` bytes.
 
     Examples
@@ -93,8 +96,8 @@ def count_in_shards(
         )
     if index_order:
         raise ProtocolError(
-            f"index_order: expected a database of at most {shard_items:,} items (shard_items), since ties in the order "
-            f"of the database don't add up over shards, got {n_database:,}."
+            f"index_order: expected a database of at most {shard_items:,} items (shard_items), because ties in "
+            f"database order can't be added up over shards, got {n_database:,}."
         )
     codes.check(query_codes, n_bits, "query codes")
     for name, relevance in relevances.items():
@@ -103,7 +106,7 @@ def count_in_shards(
     buckets = _Buckets.of(database_codes, n_bits, shards) if bucket_sizes or largest_bucket else None
     sizes = buckets.sizes if buckets and bucket_sizes else None
     repeated = list(buckets.repeated(shard_items)) if buckets and largest_bucket else []
-    told = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
+    report = _Progress(progress, len(query_codes), n_database + sum(map(len, repeated)))
 
     def counted(part: NDArray[np.uint8], truths: Mapping[str, Relevance], *, largest: bool) -> dict[str, HammingCounts]:
         return count(
@@ -115,7 +118,7 @@ def count_in_shards(
             largest_bucket=largest,
             calls=calls * len(shards),
             threads=threads,
-            progress=told.of_part(len(part)),
+            progress=report.of_part(len(part)),
         )
 
     largest = np.zeros((len(query_codes), n_bits + 1), dtype=np.int64) if largest_bucket else None
@@ -131,21 +134,21 @@ def count_in_shards(
             total[name] = total[name] + own if name in total else own
     found = {}
     for name, own in total.items():
-        if largest is not None:  # a bucket of one item, unless a repeated code is in the ball
+        if largest is not None:  # at least 1 if the ball has an item
             np.maximum(largest, own.retrieved_within > 0, out=largest)
         found[name] = replace(own, bucket_sizes=sizes, largest_bucket=largest)
     return found
 
 
 def shard(n_items: int, number: int, n_shards: int) -> slice:
-    """Return the items of one of several shards of equal size, up to one item.
+    """Return the items of one of `n_shards` shards, whose sizes differ by at most one.
 
     Parameters
     ----------
     n_items : int
-        Of the database.
+        The size of the database.
     number : int
-        Of the shard, from 0.
+        The number of the shard, from 0.
     n_shards : int
 
     Raises
@@ -170,14 +173,14 @@ def _shards(n_items: int, most: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class _Buckets:
-    """The buckets of a database, from all its codes in order.
+    """The buckets of a database, from its sorted codes.
 
     Parameters
     ----------
     words : ndarray of uint64, shape (n, n_words)
-        The codes that several items have, each as often as items have it, equal ones next to each other.
+        The codes of all items that share their code with another item, sorted.
     of_several : ndarray of int64, shape (n_repeated,)
-        The sizes of their buckets, in the order of `words`.
+        The sizes of these buckets, in the order of `words`.
     of_one : int
         The number of buckets of one item.
     """
@@ -188,7 +191,7 @@ class _Buckets:
 
     @classmethod
     def of(cls, database_codes: NDArray[np.uint8], n_bits: int, shards: list[slice]) -> Self:
-        """Return the buckets of a database, whose codes are read a shard at a time."""
+        """Return the buckets of a database, reading its codes one shard at a time."""
         shape = (len(database_codes), -(-n_bits // 64))
         if 8 * shape[0] * shape[1] > MOST_SORTED:
             raise ProtocolError(
@@ -205,7 +208,7 @@ class _Buckets:
             words.ravel().sort()
         else:
             words = words[np.lexsort(words.T)]
-        is_first = np.ones(len(words) + 1, dtype=bool)  # of its bucket; and where another one would begin
+        is_first = np.ones(len(words) + 1, dtype=bool)  # in its bucket; the last entry marks the end
         is_first[1:-1] = False
         for column in words.T:
             is_first[1:-1] |= column[1:] != column[:-1]
@@ -215,11 +218,11 @@ class _Buckets:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The items of each bucket, descending."""
+        """The sizes of all buckets, descending."""
         return np.concatenate([np.sort(self.of_several)[::-1], np.ones(self.of_one, dtype=np.int64)])
 
     def repeated(self, n_items: int) -> Iterator[NDArray[np.uint64]]:
-        """Yield the codes of complete buckets of several items, about `n_items` at a time."""
+        """Yield the codes of the buckets with several items, in blocks of complete buckets of about `n_items` items."""
         ends = np.append(0, np.cumsum(self.of_several))
         after = np.searchsorted(ends, np.arange(0, ends[-1], n_items))
         edges = np.unique(np.append(ends[after], ends[-1]))
@@ -227,14 +230,14 @@ class _Buckets:
 
 
 class _Progress:
-    """Tells how many queries are done, from the pairs of a query and an item that are."""
+    """Reports the number of processed queries, from the number of processed pairs of a query and an item."""
 
     def __init__(self, progress: Callable[[int], object] | None, n_queries: int, n_items: int) -> None:
         self._progress, self._n_queries, self._n_items = progress, n_queries, n_items
         self._pairs = self._told = 0
 
     def of_part(self, n_items: int) -> Callable[[int], object] | None:
-        """Return what the counting of a part calls with the queries just done."""
+        """Return the progress function for counting a part."""
         return None if self._progress is None else lambda queries: self._add(queries * n_items)
 
     def _add(self, pairs: int) -> None:

@@ -1,4 +1,4 @@
-"""Selection: options of a hasher, chosen from a grid on the validation partitions (Moran 2016, section 3.5)."""
+"""Selection of a hasher's options from a grid, by scores on the validation partitions (Moran 2016, section 3.5)."""
 
 from protocol.selection.grid import COLUMNS, best, described, points, selection_provenance, write_table
 from protocol.selection.search import Validation, search

@@ -1,4 +1,4 @@
-"""The points of a grid, in order, which of them is taken, and the table of their scores."""
+"""The points of a grid, the choice among them, and the table of their scores."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ COLUMNS = (*_CELL, "n_bits", "metric", "options", "default", "chosen", "score")
 
 
 def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of a grid's values, those of the last option varying fastest.
+    """Return all combinations of a grid's values; those of the last option vary fastest.
 
-    A grid without options has one point, without values.
+    A grid without options has one point, the empty one.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def described(point: Mapping[str, Any]) -> str:
-    """Return a point as one text, which tables and messages call it by.
+    """Return a point as text, its name in tables and messages.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def described(point: Mapping[str, Any]) -> str:
 
 
 def best(scores: ArrayLike) -> int:
-    """Return the place of the largest score, of equal ones the first; an undefined one (NaN) is never taken.
+    """Return the index of the largest score, the first if several are equal; NaN (undefined) is never chosen.
 
     Raises
     ------
@@ -55,7 +55,10 @@ def best(scores: ArrayLike) -> int:
     """
     values = np.asarray(scores, dtype=np.float64)
     if np.isnan(values).all():
-        raise ProtocolError(f"selection: none of {values.size} points has a defined score; take another metric")
+        raise ProtocolError(
+            f"selection: expected a defined score for at least one of {values.size} grid points, got none. "
+            "Choose another metric."
+        )
     return int(np.nanargmax(values))
 
 
@@ -78,11 +81,11 @@ def selection_provenance(
     grid : sequence of mapping
         The points that were searched.
     scores : mapping of int to array_like of float
-        By code length, the score of every point.
+        For each code length, the scores of all points.
     made_of : mapping of int to mapping
         As for `protocol.reuse.unchanged`.
     place : mapping
-        Dataset, feature, draw, run, hasher, and the criterion.
+        The dataset, feature, draw, run, hasher and criterion.
     options : mapping
         The options of the hasher that were not searched.
     inputs : mapping of str to path
@@ -100,10 +103,10 @@ def selection_provenance(
 
 
 def write_table(path: str | Path, selections: Iterable[str | Path]) -> None:
-    """Write the scores of selections as CSV in the order of `COLUMNS`; bytes don't depend on the order of the files.
+    """Write the scores of selections as CSV with the columns `COLUMNS`, independent of the order of the files.
 
-    Points of a grid stay in its order. ``default`` marks the point that the hasher would have taken without a grid,
-    ``chosen`` the one that is taken.
+    The points of a grid remain in its order. ``default`` marks the point with the hasher's default options, ``chosen``
+    the selected point.
     """
     rows = sorted((row for file in selections for row in _rows(file)), key=lambda row: row[: COLUMNS.index("options")])
     write_csv(path, COLUMNS, rows, checksum=True)

@@ -15,7 +15,7 @@ from protocol.selection.grid import described
 
 
 class Model(Protocol):
-    """What is asked of a fitted hasher."""
+    """The methods that a fitted hasher must have."""
 
     n_bits: int
 
@@ -28,18 +28,18 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class Validation:
-    """What every point is scored on.
+    """The data and the metric by which all points are scored.
 
     Parameters
     ----------
     query, database : ndarray of float32, shape (n, d)
-        Vectors of the validation queries, and of the items they are ranked against; d may differ between them.
+        Vectors of the validation queries, and of the database items that they rank; their dimensions may differ.
     relevance : Relevance
-        Of these queries and this database.
+        The ground truth of these queries and this database.
     metric : str
-        Name of a registered metric of which more is better, its numbers filled in.
+        The name of a registered metric to maximise, with numbers in place of K and R.
     empty : {"zero", "drop"}, default="zero"
-        What an undefined value of a query is.
+        The treatment of undefined values.
     """
 
     query: NDArray[np.float32]
@@ -49,9 +49,9 @@ class Validation:
     empty: str = "zero"
 
     def score(self, model: Model, *, calls: int = 1) -> float:
-        """Return the metric of a fitted model, mean over the validation queries; NaN where it is undefined for all.
+        """Return the mean metric of a fitted model over the validation queries; NaN if it is undefined for all of them.
 
-        `calls` is how many models will be scored; it changes the time, as in `protocol.ranking.count`, and no score.
+        `calls` is the number of models that will be scored. As in `protocol.ranking.count`, it only affects the speed.
         """
         query = codes.pack(model.transform(self.query))
         database = codes.pack(model.transform_database(self.database))
@@ -68,7 +68,7 @@ def search(
     seeds: Mapping[int, int],
     options: Mapping[str, Any],
 ) -> dict[int, list[float]]:
-    """Return the validation scores of all points, in their order, for every code length.
+    """Return the validation scores of all points, in their order, for each code length.
 
     Parameters
     ----------
@@ -77,17 +77,17 @@ def search(
     points : sequence of mapping
         The options that are searched.
     training : TrainingSet or ndarray of float32, shape (n, d)
-        What every point is fitted on.
+        The data on which every point is fitted.
     validation : Validation
     seeds : mapping of int to int
-        By code length; all points of a length have the same.
+        The seed for each code length; all points share it.
     options : mapping
         The hasher's other options.
 
     Raises
     ------
     ProtocolError
-        If a point can't be fitted: says which, at which length, and why.
+        If a point can't be fitted. The message gives the point, the code length and the reason.
     """
     scores: dict[int, list[float]] = {}
     for n_bits, seed in seeds.items():

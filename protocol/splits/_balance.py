@@ -1,4 +1,4 @@
-"""Drawing items so that the classes come equally often."""
+"""Draw items so that all classes are equally frequent."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,11 +7,11 @@ from protocol.checks import ProtocolError, need
 
 
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random order of the items in which any stretch holds every class equally often, within one.
+    """Return a random order of the items in which every contiguous range contains each class equally often, within one.
 
-    Items are dealt in rounds, one of each class, the classes always in the same random order: a stretch of a periodic
-    sequence holds each of its values equally often, within one. A class that runs out drops out of the later rounds.
-    Where items have several labels, or none, the order is random only.
+    Items are dealt in rounds, one of each class, and the classes follow each other in the same random order in every
+    round: a range of a periodic sequence contains each of its values equally often, within one. A class without
+    remaining items drops out of later rounds. If items have several labels, or none, the order is simply random.
     """
     order = rng.permutation(n_items)
     if classes is None or classes.ndim == 2:
@@ -25,12 +25,12 @@ def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generat
 
 
 def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `number` items for each class, none for two of them.
+    """Return `number` items for each class; no item is drawn for two classes.
 
-    Class after class takes some of its items that no class before has taken: the first, or, where items have several
-    labels, a random choice. With one order for all classes the items that come first would be taken by the first of
-    their classes, and the later classes would get items with few labels. Where the choice leaves a later class too few,
-    though another choice would not, it is made again as a flow from classes to items.
+    One class after another takes items that no earlier class has taken: the first ones, or, if items have several
+    labels, a random choice. With one order of the items for all classes, the first items would go to the first of their
+    classes, and later classes would get items with few labels. If this choice leaves too few items for a later class
+    although another choice would not, the items are assigned again, by a maximum flow from classes to items.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
         In a random order.
     number : int
     rng : Generator
-        Used where items have several labels.
+        Used if items have several labels.
 
     Returns
     -------
     ndarray of int64, shape (n_classes, number)
-        Places in `classes`.
+        Indices into `classes`.
 
     Raises
     ------
@@ -64,11 +64,11 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
 
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
-    """Return what `drawn_of_each_class` does, wherever there is such a choice: a flow that serves all classes."""
+    """Return the same as `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
     sparse, maximum_flow = need("scipy.sparse", "report"), need("scipy.sparse.csgraph", "report").maximum_flow
     n_items, n_classes = members.shape
     place, column = np.nonzero(members)
-    # A source feeds each class with `number`, each class its items, each item passes 1 on to a sink.
+    # Edges: the source to each class (capacity `number`), each class to its items (1), each item to the sink (1).
     source, sink = n_classes + n_items, n_classes + n_items + 1
     start = np.concatenate([np.full(n_classes, source), column, n_classes + np.arange(n_items)])
     end = np.concatenate([np.arange(n_classes), n_classes + place, np.full(n_items, sink)])
@@ -81,7 +81,7 @@ def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]
     if flow.flow_value < n_classes * number:
         short = int(served.argmin())
         raise ProtocolError(
-            f"the split draws {number} items for each class, none for two of them, but class {short} of {n_classes} "
-            f"is left with {served[short]} of its {members[:, short].sum()}"
+            f"expected {number} items for each class, none of them drawn for two classes, got "
+            f"{served[short]} for class {short} of {n_classes}, which has {members[:, short].sum()} items."
         )
     return np.nonzero(used)[1].reshape(n_classes, number)

@@ -1,10 +1,10 @@
-"""Splits as files: one file for a whole split, or one list for each partition, as the field hands them on.
+"""Read and write splits: one file for a complete split, or one list for each partition, as published splits do.
 
-A whole split is HDF5 as the pipeline leaves it, ``.npz`` (both hold row numbers, by partition), or ``.csv`` with a line
-``partition,id`` for each item. A list holds one partition: text with a line ``id label label ...`` for each item, the
-labels 0 or 1 for each class, or none; the same as ``.csv``, where a first line that begins with ``id`` contains the
-columns' names; or row numbers in an array. Text may be packed as ``.gz``. Its fields are between commas, semicolons or
-tabs, which the first line shows, or between blanks.
+A complete split is an HDF5 file as the pipeline writes it, an ``.npz`` file (both contain row numbers, by partition),
+or a ``.csv`` file with a line ``partition,id`` for each item. A list contains one partition: as text, with a line
+``id label label ...`` for each item, where the labels are 0 or 1 for each class, or are missing; as ``.csv`` with the
+same fields, where a first line that begins with ``id`` is a header; or as an array of row numbers. Text may be
+compressed as ``.gz``. The first line determines its separator: commas, semicolons, tabs or blanks.
 """
 
 import csv
@@ -29,18 +29,18 @@ _MARKS = ",;"
 
 
 def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict[str, Path]:
-    """Return where the lists of a split lie, by partition.
+    """Return the paths of the lists of a split, by partition.
 
     Parameters
     ----------
     protocol : SplitProtocol
     files : mapping of str to str or None
-        By partition that the protocol has `listed`; None: there is no such partition.
+        A file for each partition that the protocol has `listed`; None: there is no such partition.
 
     Raises
     ------
     ProtocolError
-        If a list that is required is not named, or is not there.
+        If a required list is not named, or does not exist.
     """
     found = {}
     for name, part in protocol.listed.items():
@@ -52,7 +52,9 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
         if given is not None:
             found[name] = path_of(given)
             if not found[name].is_file():
-                raise ProtocolError(f"the list of the {name}: no such file: {given!r} (looked in {Path.cwd()})")
+                raise ProtocolError(
+                    f"split_options: from_lists: {name}: expected an existing file, got {given!r} (in {Path.cwd()})."
+                )
     return found
 
 
@@ -64,20 +66,20 @@ def _decoded(array: NDArray[np.bytes_], name: str) -> NDArray[np.str_]:
 
 
 def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
-    """Read one partition as it stands, whatever dataset it belongs to; an item may stand twice.
+    """Read one partition without checking its items against a dataset; an item may be listed twice.
 
     Parameters
     ----------
     file : str or Path
-        Text, also packed as ``.gz``, ``.csv``, or row numbers or ids (str) as ``F.npy``, ``F.npz:key``, or row numbers
-        as ``F.h5:dataset``.
+        Text or ``.csv``, also compressed as ``.gz``; row numbers or ids (str) as ``F.npy`` or ``F.npz:key``; or row
+        numbers as ``F.h5:dataset``.
 
     Returns
     -------
     items : ndarray of str or of int64, shape (n,)
         Ids, or row numbers.
     flags : ndarray of bool, shape (n, n_classes), or None
-        Labels, where the list has them.
+        Labels, if the list has them.
 
     Raises
     ------
@@ -108,23 +110,23 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         ids.append(name)
         flags.append(joined)
     if not ids:
-        raise ProtocolError(f"{path}: expected an item a line, got none.")
+        raise ProtocolError(f"{path}: expected one item per line, got none.")
     width = len(flags[0])
     matrix = np.frombuffer("".join(flags).encode("ascii"), dtype=np.uint8).reshape(len(ids), width) == ord("1")
     return string_array(ids, str(path)), matrix if width else None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the fields of each line that is not blank and no header."""
+    """Yield the number and the fields of each line except blank lines and the header."""
     for lines, fields in rows_of_text(path):
         if fields:
             yield lines[-1], fields
 
 
 def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
-    """Yield the numbers of the lines of each row of a list, and its fields: none for a blank line and for a header.
+    """Yield the line numbers and the fields of each row of a list; blank lines and the header have no fields.
 
-    A row of ``.csv`` has several lines where a quoted field contains the end of a line.
+    A row of a ``.csv`` file has several lines if a quoted field contains a line break.
     """
     text = iter(text_lines(path, "a list of items"))
     start = []
@@ -158,7 +160,7 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
 
 
 def _delimiter(path: Path, first: str) -> str | None:
-    """Return what the fields of a list are between, from its name and its first line; None for blanks."""
+    """Return the separator of a list's fields, from its name and its first line; None for blanks."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix != ".gz"), "")
     if kind == ".csv":
@@ -166,27 +168,27 @@ def _delimiter(path: Path, first: str) -> str | None:
     if kind == ".tsv":
         return "\t"
     _name, *values = first.split() or [""]
-    flagged = values and not "".join(values).strip("01")  # then commas in the id are its own
+    flagged = values and not "".join(values).strip("01")  # then commas are a part of the id
     return None if flagged else next((mark for mark in _MARKS if mark in first), None)
 
 
 def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
-    """Return the row of each item in a dataset, in the order of the items; an item may stand twice.
+    """Return the row of each item in a dataset, in the order of the items; an item may occur twice.
 
     Parameters
     ----------
     items : ndarray of str or of int, shape (n,)
-        Ids, or row numbers. An id is found whole, or by what follows the last ``/`` where that names one item only:
-        lists of images hold the paths of another machine.
+        Ids, or row numbers. An id matches the complete id of an item, or the part after its last ``/`` if only one item
+        has that part, because published lists often contain the paths of another machine.
     ids : ndarray of str, shape (n_items,)
         The dataset's.
     name : str
-        What the items are, for the error.
+        Name of the list, for error messages.
 
     Raises
     ------
     ProtocolError
-        If an item is none of the dataset's.
+        If an item is not in the dataset.
     """
     if items.dtype.kind in "iu":
         return rows(items, len(ids), name)
@@ -199,25 +201,27 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
         raise ProtocolError(
-            f"{name}: {unknown.size} of {len(items)} items are none of the dataset's, the first is "
-            f"{str(items[unknown[0]])!r}; its first is {str(ids[0])!r}"
+            f"{name}: expected ids of the dataset, such as {str(ids[0])!r}, got {unknown.size} of {len(items)} others, "
+            f"the first is {str(items[unknown[0]])!r}."
         )
     return found
 
 
 def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int64]:
-    """Return the rows of items in a dataset, ascending: `places_of` items of which none may stand twice.
+    """Return the rows of items in a dataset, ascending: `places_of` for items that must be unique.
 
     Raises
     ------
     ProtocolError
-        If an item is none of the dataset's, or stands twice.
+        If an item is not in the dataset, or occurs twice.
     """
     found = places_of(items, ids, name)
     distinct, counts = np.unique(found, return_counts=True)
     if len(distinct) < len(found):
         twice = distinct[counts > 1]
-        raise ProtocolError(f"{name}: {len(twice)} items stand more than once, the first is {str(ids[twice[0]])!r}")
+        raise ProtocolError(
+            f"{name}: expected each item once, got {len(twice)} duplicated, the first is {str(ids[twice[0]])!r}."
+        )
     return distinct
 
 
@@ -226,7 +230,7 @@ def _tail(name: str) -> str:
 
 
 def _places(ids: NDArray[np.str_]) -> dict[str, int]:
-    """Return the row of each id and of each id's last part; -1 where several ids have that part."""
+    """Return the row of each id and of each id's last part; -1 if several ids have that part."""
     names = ids.tolist()
     places: dict[str, int] = {}
     for row, name in enumerate(names):
@@ -247,7 +251,7 @@ def read_lists(
     ids : ndarray of str, shape (n_items,)
         The dataset's.
     n_classes : int or None
-        Of the dataset; labels in a list have to be as many. None: not known.
+        Number of classes of the dataset, which labels in a list must have too. None: not known.
 
     Returns
     -------
@@ -269,7 +273,7 @@ def read_lists(
 
 
 def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArray | None = None) -> None:
-    """Write one partition as a list: text, or ``.csv``.
+    """Write one partition as a list, as text or as ``.csv``.
 
     Parameters
     ----------
@@ -278,12 +282,12 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         Row numbers.
     ids : ndarray of str, shape (n_items,)
     y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
-        Class labels; the list then has 0 or 1 for each class, up to the highest that is in `y`.
+        Class labels; the list then has 0 or 1 for each class, up to the highest in `y`.
 
     Raises
     ------
     ProtocolError
-        If the file can't be written, or an id contains blanks, commas or semicolons or is empty and the list is text.
+        If the file can't be written, or the list is text and an id is empty or contains blanks, commas or semicolons.
     """
     path, names = Path(path), ids[part].tolist()
     flags: NDArray = np.empty((len(part), 0), dtype=np.int64)
@@ -307,7 +311,7 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
-    """Write a whole split as ``.h5``, ``.npz`` or ``.csv``; empty partitions are left out.
+    """Write a complete split as ``.h5``, ``.npz`` or ``.csv``; empty partitions are omitted.
 
     Parameters
     ----------
@@ -320,7 +324,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     Raises
     ------
     ProtocolError
-        If a partition has no such name, the extension is another one, or the file can't be written.
+        If a partition or the extension is unknown, or the file can't be written.
     """
     for name in parts:
         one_of(name, PARTITIONS, "partition")
@@ -341,17 +345,17 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
 
 
 def read_parts(path: str | Path) -> dict[str, NDArray]:
-    """Read a whole split from ``.h5``, ``.npz`` or ``.csv`` as it stands, whatever dataset it belongs to.
+    """Read a complete split from ``.h5``, ``.npz`` or ``.csv`` without checking its items against a dataset.
 
     Returns
     -------
     dict of str to ndarray
-        Row numbers (int64), or from ``.csv`` ids (str), by partition; an item may stand twice.
+        Row numbers (int64), or ids (str) from ``.csv``, by partition; an item may occur twice.
 
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged or of another kind, or a partition has no such name.
+        If the file is missing, damaged or of another kind, or a partition is unknown.
     """
     path = Path(path)
     match path.suffix.lower():
@@ -371,14 +375,14 @@ def read_parts(path: str | Path) -> dict[str, NDArray]:
 
 
 def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
-    """Read a whole split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, under `PARTITIONS`.
+    """Read a complete split from ``.h5``, ``.npz`` or ``.csv``: row numbers, ascending, for each of `PARTITIONS`.
 
-    A partition that the file has not is empty.
+    Partitions that are missing in the file are empty.
 
     Raises
     ------
     ProtocolError
-        As `read_parts`; if an item is none of the dataset's or stands twice in a partition.
+        As `read_parts`; if an item is not in the dataset or occurs twice in a partition.
     """
     present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in read_parts(path).items() if len(part)}
     return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}

@@ -1,4 +1,4 @@
-"""Lists and complete splits without some of their entries, in the format that they came in."""
+"""Remove entries from lists and complete splits, and write them in their original format."""
 
 import contextlib
 import gzip
@@ -16,24 +16,24 @@ from protocol.formats.text import raw_lines
 from protocol.splits._files import ARRAYS, rows_of_text, write_list
 
 WHOLE = ""
-"""The key of a file that holds one list only."""
+"""The key for a file that contains a single list."""
 
 
 def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Write a file of lists without some of their entries.
+    """Write a copy of a list, or of a complete split, without some of its entries.
 
-    Text keeps its lines as they are: their order, labels, ends and header. Arrays keep their type. What has no entry
-    left is left out.
+    Lines of text are copied unchanged, with their order, labels, line ends and header. Arrays keep their dtype. Arrays
+    and partitions without remaining entries are omitted.
 
     Parameters
     ----------
     target : str or Path
         With the extension of `source`.
     source : str or Path
-        As `protocol.splits.read_list` or `read_parts` reads it.
+        A file for `protocol.splits.read_list` or `read_parts`.
     keep : mapping of str to ndarray of bool
-        Which entries stay, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete
-        split as ``.csv``), or under `WHOLE` for a file with one list.
+        The entries to keep, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete split as
+        ``.csv``), or under `WHOLE` for a file with a single list.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArra
 
 
 def write_items(target: Path, items: NDArray) -> None:
-    """Write row numbers as ``.npy``, or ids as text or ``.csv``: a list of a partition that is in no file yet."""
+    """Write a new list of a partition: row numbers as ``.npy``, or ids as text or ``.csv``."""
     if items.dtype.kind in "iu":
         _write_arrays(target, {WHOLE: items})
     else:
@@ -78,7 +78,7 @@ def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
 
 @contextlib.contextmanager
 def _opened(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
-    """Open a text to be written, packed where its name ends with ``.gz``, the same bytes at any time."""
+    """Open a text file for writing, compressed if its name ends with ``.gz``; the bytes do not depend on the time."""
     with open(temporary, "wb") as plain:
         if target.suffix.lower() != ".gz":
             yield plain
@@ -88,7 +88,7 @@ def _opened(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
 
 
 def _kept_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
-    """Yield the lines that stay, as bytes."""
+    """Yield the lines to keep, as bytes."""
     every = raw_lines(source, "a list of items")
     places = dict.fromkeys(keep, 0)
     for lines, fields in rows_of_text(source):

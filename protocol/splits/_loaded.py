@@ -1,4 +1,4 @@
-"""A split of a pipeline as a user's own code needs it: the row numbers of each partition, and the dataset's labels."""
+"""Load a split of the pipeline: the row numbers of each partition, and the dataset's ids and labels."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -17,11 +17,11 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One run of a split: for each partition, row numbers of the dataset's items, ascending.
+    """One run of a split: the row numbers of the items in each partition, ascending.
 
-    Row numbers count the rows of `ids` and `labels`, and of the arrays in the dataset's content.h5. A partition that
-    the split protocol does not have is empty. Finished codes (the key `codes` of a config file) have their rows in the
-    order of `query` and `database`.
+    Row numbers are indices into `ids`, `labels` and the arrays in the dataset's content.h5. Partitions that the split
+    protocol does not define are empty. Precomputed codes (the key `codes` of a config file) must have their rows in
+    the order of `query` and `database`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Split:
     path : Path
         The file of the split.
     items : Path or None
-        The file with the dataset's ids and labels, results/datasets/DATASET/items.h5; None: it was not found.
+        The file with the dataset's ids and labels, results/datasets/DATASET/items.h5; None if it was not found.
     """
 
     query: Rows
@@ -49,7 +49,7 @@ class Split:
     def labels(self) -> NDArray | None:
         """The class labels of all items of the dataset; None for a dataset without labels.
 
-        int64 of shape (n_items,), or bool of shape (n_items, n_classes) where an item may have several.
+        int64, shape (n_items,), or bool, shape (n_items, n_classes), if an item may have several.
         """
         return self._stored.get("labels")
 
@@ -62,8 +62,8 @@ class Split:
     def _stored(self) -> dict[str, NDArray]:
         if self.items is None:
             raise ProtocolError(
-                f"{self.path}: expected the dataset's items.h5, from which the split was made, in the folder "
-                "results/datasets next to the experiment, got none; name it, as in load_split(path, items=FILE)."
+                f"{self.path}: expected the items.h5 from which the split was drawn in the folder results/datasets "
+                "next to the experiment, got none. Pass its path: load_split(path, items=FILE)."
             )
         return storage.read(self.items)
 
@@ -73,43 +73,44 @@ class Split:
 
 
 def load_split(path: str | Path, items: str | Path | None = None) -> Split:
-    """Read one run of a split, as the pipeline writes it.
+    """Read one run of a split that the pipeline has written.
 
     Parameters
     ----------
     path : str or Path
         Such as ``results/digits/splits/improved/run0/splits.h5``; also ``.npz``, with an array for each partition.
     items : str or Path, optional
-        The dataset's ``items.h5``. By default it is found in ``results/datasets``, by the digest that the split records
-        of it.
+        The dataset's ``items.h5``. By default, the file in ``results/datasets`` whose digest the split records.
 
     Returns
     -------
     Split
-        The row numbers of each partition, and the ids and labels of the dataset, which are read when they are used.
+        The row numbers of each partition, and the ids and labels of the dataset, which are read on first use.
 
     Raises
     ------
     ProtocolError
-        If the file is missing, damaged or no split, or `items` is not the file that the split was made from.
+        If the file is missing, damaged or not a split, or `items` is not the file from which the split was drawn.
     """
     path = Path(path)
     parts = read_parts(path)
     texts = [name for name, rows in parts.items() if rows.dtype.kind not in "iu"]
     if texts:
-        raise ProtocolError(f"{path}: {texts[0]}: expected row numbers, got ids; read_split(path, ids) looks them up.")
+        raise ProtocolError(
+            f"{path}: {texts[0]}: expected row numbers, got ids. Use read_split(path, ids), which looks them up."
+        )
     made_from = storage.read_provenance(path)["inputs"].get("labels") if path.suffix.lower() == ".h5" else None
     if items is None:
         found = _items_of(path, made_from)
     else:
         found = Path(items)
         if made_from not in (None, storage.read_provenance(found)["digest"]):
-            raise ProtocolError(f"items: expected the items.h5 from which {path} was made, got {str(found)!r}.")
+            raise ProtocolError(f"items: expected the items.h5 from which {path} was drawn, got {str(found)!r}.")
     return Split(**{name: parts.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}, path=path, items=found)
 
 
 def _items_of(path: Path, digest: str | None) -> Path | None:
-    """Return the dataset's file in ``results/datasets`` that has a digest."""
+    """Return the items.h5 in ``results/datasets`` that has the given digest."""
     folders = path.absolute().parents  # results/EXPERIMENT/splits/SPLIT/runR/splits.h5
     if digest is None or len(folders) < 5:
         return None

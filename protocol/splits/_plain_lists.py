@@ -1,7 +1,7 @@
-"""Long lists in plain form, read in blocks: an ASCII id a line, with the same number of labels after it in every line.
+"""Fast reader for long lists in plain form: on each line an ASCII id, followed by the same number of labels.
 
-Lists of a million lines have this form. It is read ten times as fast as line by line, and any other form is left to the
-reader that takes all of them.
+Lists with a million lines have this form. Reading them in blocks is ten times as fast as line by line; lists in any
+other form are left to the general reader.
 """
 
 import gzip
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from protocol.formats import text
 
 _BLOCK_BYTES = 4 << 20
-_ARRAY_BYTES = 64 << 20  # of the ids of a block: one long id takes as much in every line
+_ARRAY_BYTES = 64 << 20  # of the ids of a block: a single long id widens the array for all of them
 _BOM = b"\xef\xbb\xbf"
 _VISIBLE = bytes(range(33, 127))
 
@@ -23,15 +23,15 @@ _VISIBLE = bytes(range(33, 127))
 def read_plain(
     path: Path, delimiter_of: Callable[[Path, str], str | None], header: tuple[str, ...]
 ) -> tuple[NDArray[np.str_], NDArray[np.bool_]] | None:
-    """Return the ids and labels of a list in plain form, or None: it is not in this form, or can't be read.
+    """Return the ids and labels of a list in plain form, or None if it has another form or can't be read.
 
     Parameters
     ----------
     path : Path
     delimiter_of : callable
-        Returns what the fields of the list are between, from its path and its first line; None for blanks.
+        Returns the separator of the list's fields, from its path and its first line; None for blanks.
     header : tuple of str
-        What the first field of a header may be.
+        The possible first fields of a header.
 
     Returns
     -------
@@ -62,17 +62,17 @@ def read_plain(
     return np.concatenate(ids).astype(np.str_), np.concatenate(flags)
 
 
-class _OtherForm(Exception):  # noqa: N818 - it leads to the other reader
+class _OtherForm(Exception):  # noqa: N818 - it selects the general reader
     """The list is not in plain form."""
 
 
 class _Form:
-    """How the lines of a list are made, from its first one."""
+    """The form of a list's lines, determined by the first one."""
 
     def __init__(self, delimiter: str | None, first: bytes) -> None:
         self._mark = (delimiter or " ").encode()
-        self._width = 2 * first.count(self._mark)  # bytes of the labels of a line, each after a mark
-        # Blanks in the ids of CSV are their own; commas in those of text may be errors.
+        self._width = 2 * first.count(self._mark)  # bytes of the labels of a line, each after a separator
+        # In CSV, blanks belong to the id; in text, commas may be errors.
         self._allowed = _VISIBLE.translate(None, b'"' if delimiter else b",;") + self._mark + b"\n"
         self._allowed += b" " if delimiter else b""
 
@@ -83,7 +83,7 @@ class _Form:
         width = self._width
         lines = [line for line in block.split(b"\n") if line]
         if max(map(len, lines), default=0) >= text.LINE_BYTES:
-            raise _OtherForm  # which the other reader refuses
+            raise _OtherForm  # the general reader reports the error
         ids = [line[:-width] for line in lines] if width else lines
         if not all(ids) or self._mark in b"".join(ids) or max(map(len, ids), default=0) * len(ids) > _ARRAY_BYTES:
             raise _OtherForm
@@ -98,7 +98,7 @@ class _Form:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield blocks of complete lines, their ends as on Unix, within the limits of `protocol.formats.text`."""
+    """Yield blocks of complete lines with Unix line ends, within the limits of `protocol.formats.text`."""
     n_bytes = n_lines = 0
     text.check_regular(path, "a list of items")
     with gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb") as stream:

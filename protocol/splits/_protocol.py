@@ -1,4 +1,4 @@
-"""What a split protocol declares, and the one way in which every protocol is drawn."""
+"""Declarations of split protocols, and the algorithm that draws all of them."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Drawn:
-    """Items drawn at random, none in two drawn partitions.
+    """Items drawn at random; no item is drawn into two partitions.
 
     Parameters
     ----------
     size : int or None
-        How many. With one label per item every class comes equally often: exactly where the size is a multiple of the
-        number of classes, else within one, as long as no class runs out. With several labels, which can't all be
-        equally frequent, or none, any item is as likely as any other.
+        Number of items. If each item has one label, all classes are equally frequent: exactly, if the size is a
+        multiple of the number of classes, otherwise within one, as long as no class runs out of items. If items have
+        several labels, which can't all be equally frequent, or none, all items are equally likely.
     per_class : int or None
-        How many for each class; an item with several labels is drawn for one of them, and for no other. Without either,
-        the experiment gives the size.
+        Number of items for each class; an item with several labels is drawn for only one of them. If both `size` and
+        `per_class` are None, the configuration gives the size.
     """
 
     size: int | None = None
@@ -42,7 +42,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Official:
-    """A part that the dataset's makers named, as it is, in every run."""
+    """An official part of the dataset, unchanged and the same in every run."""
 
     part: str
     size: int
@@ -50,19 +50,19 @@ class Official:
 
 @dataclass(frozen=True)
 class Listed:
-    """The items of a file of the user's, in every run."""
+    """The items in a file of the user, the same in every run."""
 
     required: bool = True
 
 
 @dataclass(frozen=True)
 class Rest:
-    """Every item that is in no partition which this one, the database, may not overlap."""
+    """For the database: all items except those of partitions that the database may not overlap."""
 
 
 @dataclass(frozen=True)
 class SameAs:
-    """The items of another partition: for the database of a protocol that ranks nothing but its training set."""
+    """The items of another partition, for protocols whose database is the training set."""
 
     part: str
 
@@ -72,22 +72,23 @@ Partition = Drawn | Official | Listed | Rest | SameAs
 
 @dataclass(frozen=True)
 class SplitProtocol:
-    """A way to divide a dataset into partitions: where each comes from, how large it is, and which may overlap.
+    """A way to divide a dataset into partitions: the source and size of each, and which of them may overlap.
 
-    What is drawn depends on the seed and on the drawn partitions alone: with one seed, protocols that draw the same
-    partitions have the same queries, validation sets and training set. Such protocols share a `draw`, and the pipeline
-    prepares, trains and encodes once for all of them; they differ in their database only.
+    The draw depends only on the seed and on the drawn partitions: with the same seed, protocols that draw the same
+    partitions have the same queries, validation sets and training set. Such protocols share a `draw` and differ only in
+    their database, so the pipeline prepares features, trains and encodes once for all of them.
 
     Parameters
     ----------
     partitions : mapping of str to Drawn, Official, Listed, Rest or SameAs
-        Some of `PARTITIONS`; a protocol without validation partitions leaves them out.
+        Some of `PARTITIONS`; a protocol without validation sets omits them.
     may_overlap : mapping of str to tuple of str
-        The partitions that a partition may share items with; all others are disjoint. Default: none.
+        For each partition, the others with which it may share items; all others are disjoint. Default: none.
     n_items, n_classes : int or None
-        Of the dataset that the protocol is made for; None: any.
+        Required number of items and classes of the dataset; None: any.
     draw : str
-        Name of everything but the database, for protocols that share it; default: the protocol shares it with none.
+        Name of the draw, that is of all partitions except the database, for protocols that share it. Default: the
+        protocol shares its draw with no other.
     """
 
     partitions: Mapping[str, Partition]
@@ -98,22 +99,22 @@ class SplitProtocol:
 
     @property
     def open(self) -> tuple[str, ...]:
-        """The partitions whose sizes the experiment gives."""
+        """The partitions whose sizes are given in the configuration."""
         return tuple(name for name, part in self.partitions.items() if part == Drawn())
 
     @property
     def balanced(self) -> tuple[str, ...]:
-        """The partitions that hold every class equally often, within one, where each item has one label."""
+        """The partitions that contain each class equally often, within one, if each item has one label."""
         return tuple(self._of(Drawn))
 
     @property
     def listed(self) -> dict[str, Listed]:
-        """The partitions that are files of the user's."""
+        """The partitions that are read from files of the user."""
         return self._of(Listed)
 
     @property
     def database_without(self) -> tuple[str, ...]:
-        """The partitions that the database must not share an item with."""
+        """The partitions with which the database must not share items."""
         return tuple(name for name in self.partitions if name in DRAWN and not self.overlaps(name, "database"))
 
     def is_fixed(self, name: str) -> bool:
@@ -135,25 +136,25 @@ class SplitProtocol:
     def sizes(
         self, given: Mapping[str, int], *, n_items: int | None = None, n_classes: int | None = None
     ) -> dict[str, int]:
-        """Return how many items each partition has to hold; those that depend on what is not known are left out.
+        """Return the size of each partition; sizes that can't be determined yet are omitted.
 
         Parameters
         ----------
         given : mapping
-            Sizes of the partitions that are `open`, at least 1 each; a validation partition that is not given is
-            empty, and sizes of other partitions are ignored.
+            Sizes of the `open` partitions, at least 1 each. Validation partitions without a size are empty; sizes of
+            other partitions are ignored.
         n_items, n_classes : int or None
             Of the dataset; None: not known.
 
         Raises
         ------
         ProtocolError
-            If an open size is not given or below 1.
+            If the size of an open partition is missing or below 1.
         """
         required = [name for name in self.open if name not in VALIDATION]
         if any(given.get(name, 0) < 1 for name in required):
             raise ProtocolError(
-                f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}"
+                f"split sizes: expected at least 1 for each of {', '.join(required)}, got {dict(given) or 'none'}."
             )
         found = {}
         for name, part in self.partitions.items():
@@ -187,38 +188,38 @@ class SplitProtocol:
         n_items, n_classes : int or None
             Of the dataset; None: not known, or without labels.
         official : mapping of str to int, or None
-            The sizes of its makers' parts; None: not known.
+            The sizes of the dataset's official parts; None: not known.
         needed : sequence of str
-            The partitions that must not be left empty; default: all.
+            The partitions that must not be empty; default: all.
 
         Raises
         ------
         ProtocolError
-            If a size is missing or below 1, the dataset is not the one the protocol is made for or lacks a part of it,
-            there are fewer items than are drawn, or a partition is left empty.
+            If a size is missing or below 1, the dataset is not the one for which the protocol is declared or lacks one
+            of its parts, there are fewer items than the split draws, or a partition would be empty.
         """
         sizes = self.sizes(given, n_items=n_items, n_classes=n_classes)
-        for unit, wanted, came in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
-            if wanted is not None and came is not None and wanted != came:
-                raise ProtocolError(f"the split is made for a dataset of {wanted:,} {unit}, but there are {came:,}")
+        for unit, expected, found in (("items", self.n_items, n_items), ("classes", self.n_classes, n_classes)):
+            if expected is not None and found is not None and expected != found:
+                raise ProtocolError(f"expected a dataset with {expected:,} {unit}, got {found:,}.")
         for part in self._of(Official).values():
             if official is not None and official.get(part.part) != part.size:
-                held = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-                raise ProtocolError(f"the split wants an official part {part.part!r} of {part.size:,}, came {held}")
+                found = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
+                raise ProtocolError(f"expected an official part {part.part!r} with {part.size:,} items, got {found}.")
         if n_items is not None:
             self._check_sizes(sizes, n_items, needed)
 
     def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         derived = {**self._of(Rest), **self._of(SameAs)}
         taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in derived}
-        asked = " + ".join(f"{name} {size}" for name, size in taken.items())
+        needs = " + ".join(f"{name} {size}" for name, size in taken.items())
         drawn = [name for name in self._of(Drawn) if name in sizes]
-        held = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
-        if sum(sizes[name] for name in (*drawn, *held)) > n_items:
-            raise ProtocolError(f"the split asks for {asked} = {sum(taken.values())} items, but there are {n_items}")
+        official_ones = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
+        if sum(sizes[name] for name in (*drawn, *official_ones)) > n_items:
+            raise ProtocolError(f"expected at least {sum(taken.values())} items ({needs}), got {n_items}.")
         for name in self._of(Rest):
             if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} is empty: {asked} = {sum(taken.values())} takes all {n_items} items")
+                raise ProtocolError(f"the {name} is empty: {needs} use all {n_items} items.")
 
     def split(
         self,
@@ -230,32 +231,32 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> dict[str, NDArray[np.int64]]:
-        """Return one run: all that `drawn` returns, and the database.
+        """Return one run: the partitions that `drawn` returns, and the database.
 
         Parameters
         ----------
         n_items : int
         y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
-            Class labels; classes are those that occur.
+            Class labels; only classes that occur are counted.
         seed : int
-            Of this run; it alone tells one run from another.
+            Seed of this run; runs differ in nothing else.
         sizes : mapping
-            Items in each partition that is `open`, as for `sizes`.
+            Sizes of the `open` partitions, as for `sizes`.
         official : mapping of str to ndarray of int64
-            Row numbers of the parts that the dataset's makers named.
+            Row numbers of the dataset's official parts, by name.
         lists : mapping of str to ndarray of int64
-            Row numbers of the partitions that are `listed`, by partition.
+            Row numbers of the `listed` partitions, by partition.
 
         Returns
         -------
         dict of str to ndarray of int64
-            Row numbers, ascending, under `PARTITIONS`; empty for the partitions that the protocol does not have.
+            Row numbers, ascending, for each of `PARTITIONS`; empty if the protocol does not define the partition.
 
         Raises
         ------
         ProtocolError
-            As `check`; if a class has fewer items than are drawn for it, official parts share items that they may not
-            share, or a list is missing.
+            As `check`; if a class has fewer items than are drawn for it, official parts share items although they must
+            be disjoint, or a list is missing.
         """
         parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
         return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
@@ -270,9 +271,9 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> dict[str, NDArray[np.int64]]:
-        """Return the partitions of one run but the database; parameters and errors as for `split`.
+        """Return the partitions of one run except the database; parameters and errors as for `split`.
 
-        Protocols with the same `draw` return the same here, also where one of them leaves no item for its database.
+        Protocols with the same `draw` return the same partitions, even if one of them leaves no item for its database.
         """
         return self._draw(DRAWN, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
 
@@ -288,8 +289,8 @@ class SplitProtocol:
         lists: Mapping[str, NDArray[np.int64]],
     ) -> dict[str, NDArray[np.int64]]:
         classes = None if y is None else labels(y, n_items)
-        parts_of_makers = {name: len(rows) for name, rows in official.items()}
-        self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=parts_of_makers, needed=needed)
+        official_sizes = {name: len(rows) for name, rows in official.items()}
+        self.check(sizes, n_items=n_items, n_classes=n_classes(classes), official=official_sizes, needed=needed)
         parts = self._official(official) | self._lists(lists)
         taken = [rows for name, rows in parts.items() if not all(self.overlaps(name, other) for other in self.balanced)]
         pool = _without(n_items, taken)
@@ -305,7 +306,7 @@ class SplitProtocol:
         official: Mapping[str, NDArray[np.int64]] = _NOTHING,
         lists: Mapping[str, NDArray[np.int64]] = _NOTHING,
     ) -> NDArray[np.int64]:
-        """Return the row numbers of the database, ascending, given the other partitions as `drawn` returns them."""
+        """Return the row numbers of the database, ascending, given the other partitions (see `drawn`)."""
         declared = self.partitions.get("database")
         if isinstance(declared, Rest):
             return _without(n_items, [parts[name] for name in DRAWN if not self.overlaps(name, "database")])
@@ -319,38 +320,39 @@ class SplitProtocol:
             shared = found[a][np.isin(found[a], found[b])]
             if shared.size and not self.overlaps(a, b):
                 raise ProtocolError(
-                    f"the official {a} and {b} may share no item, but share {shared.size}, the first is row {shared[0]}"
+                    f"expected disjoint official parts for {a} and {b}, got {shared.size} shared items, the "
+                    f"first is row {shared[0]}."
                 )
         return found
 
     def _lists(self, lists: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
         missing = [name for name, part in self.listed.items() if part.required and name not in lists]
         if missing:
-            raise ProtocolError(f"the split wants a list of the {missing[0]}, came {', '.join(lists) or 'none'}")
+            raise ProtocolError(f"expected a list for {missing[0]}, got {', '.join(lists) or 'none'}.")
         return {name: lists[name] for name in self.listed if name in lists}
 
     def _drawn(
         self, pool: NDArray[np.int64], classes: NDArray | None, given: Mapping[str, int], rng: np.random.Generator
     ) -> dict[str, NDArray[np.int64]]:
-        """Draw from the rows in `pool`: what has a number for each class first, then the others."""
+        """Draw from the rows in `pool`: first the partitions with a number for each class, then the others."""
         order = balanced_order(len(pool), classes, rng)
         parts, sizes = {}, self.sizes(given)
-        wanted = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
-        if wanted:
+        per_class = {name: part.per_class for name, part in self._of(Drawn).items() if part.per_class}
+        if per_class:
             if classes is None:
-                raise ProtocolError(f"the split draws {', '.join(wanted)} by class, but the items have no labels")
-            of_class = drawn_of_each_class(classes[order], sum(wanted.values()), rng)
-            bounds = np.cumsum(list(wanted.values()))[:-1]
-            for name, places in zip(wanted, np.split(of_class, bounds, axis=1), strict=True):
+                raise ProtocolError(f"expected labels, by which {', '.join(per_class)} must be drawn, got none.")
+            of_class = drawn_of_each_class(classes[order], sum(per_class.values()), rng)
+            bounds = np.cumsum(list(per_class.values()))[:-1]
+            for name, places in zip(per_class, np.split(of_class, bounds, axis=1), strict=True):
                 parts[name] = pool[order[places.ravel()]]
             order = np.delete(order, of_class.ravel())
-        rest = [name for name in self.balanced if name not in wanted]
+        rest = [name for name in self.balanced if name not in per_class]
         stretches = np.split(order, np.cumsum([sizes[name] for name in rest], dtype=np.int64))
         return parts | {name: pool[stretch] for name, stretch in zip(rest, stretches, strict=False)}
 
 
 def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the rows that are in none of some partitions."""
+    """Return the rows that are in none of the given partitions."""
     left = np.ones(n_items, dtype=bool)
     for rows in parts:
         left[rows] = False
@@ -358,30 +360,30 @@ def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int
 
 
 def draw_of(split: str) -> str:
-    """Return the name of the draw of a registered split protocol: its own where it shares the draw with no other."""
+    """Return the name of a registered split protocol's draw; by default, the name of the protocol."""
     return registry.get("split", split).draw or split
 
 
 def drawing_split(draw: str) -> str:
-    """Return the name of the registered split protocol that makes a draw: the first of those that share it.
+    """Return the name of the registered split protocol that computes a draw: the first of those that share it.
 
     Raises
     ------
     ProtocolError
-        If protocols that name the same draw declare different partitions, overlaps or sizes besides the database.
+        If protocols with the same draw declare different partitions, overlaps or sizes, apart from the database.
     """
     first, *others = [split for split in registry.names("split") if draw_of(split) == draw]
     for other in others:
         if _declared(other) != _declared(first):
             raise ProtocolError(
-                f"split {other!r}: expected the partitions of split {first!r}, with which it shares the draw {draw!r}, "
-                "apart from the database; give it a draw of its own."
+                f"split {other!r}: expected the same partitions as split {first!r}, apart from the database, because "
+                f"both share the draw {draw!r}, got different ones. Give the split a draw of its own."
             )
     return first
 
 
 def _declared(split: str) -> tuple:
-    """Return everything that a split protocol declares of its draw."""
+    """Return the declarations on which a split protocol's draw depends."""
     protocol: SplitProtocol = registry.get("split", split)
     overlaps = [protocol.overlaps(a, b) for a, b in itertools.combinations(DRAWN, 2)]
     return [protocol.partitions.get(name) for name in DRAWN], overlaps, protocol.n_items, protocol.n_classes

@@ -1,4 +1,4 @@
-"""CIFAR-10 with 1,000 random queries of each class: sizes as `cifar10_s2`, but the queries are not the test images."""
+"""CIFAR-10 with 1,000 random queries of each class: the sizes of `cifar10_s2`, but not the official test images."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
@@ -6,8 +6,8 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 CIFAR10_10K = SplitRecord(
     "cifar10_10k",
     source="DeepHash-pytorch, its dataset cifar10-2; also the code released with He et al. 2018, Hashing as Tie-Aware "
-    "Learning to Rank, for the second setting",
-    summary="CIFAR-10: 1,000 random queries of each class, the 50,000 others are database and training set",
+    "Learning to Rank, for its second protocol",
+    summary="CIFAR-10: 1,000 random queries of each class; the 50,000 others are database and training set",
 )(
     SplitProtocol(
         {"query": Drawn(per_class=1_000), "train": Drawn(per_class=5_000), "database": Rest()},

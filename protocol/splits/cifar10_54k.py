@@ -1,4 +1,4 @@
-"""CIFAR-10 with the training set left out of the database: the draw of `cifar10_s1`, another database."""
+"""CIFAR-10 with the draw of `cifar10_s1` and a database that does not contain the training set."""
 
 import dataclasses
 
@@ -7,6 +7,6 @@ from protocol.splits.cifar10_s1 import CIFAR10_S1
 
 CIFAR10_54K = SplitRecord(
     "cifar10_54k",
-    source="DeepHash-pytorch, its dataset cifar10; in none of the papers reproduced here",
-    summary="CIFAR-10 as in `cifar10_s1`, but the training set is no part of the database, which has 54,000 images",
+    source="DeepHash-pytorch, its dataset cifar10; used in none of the papers reproduced here",
+    summary="CIFAR-10 as in `cifar10_s1`, but the database, with 54,000 images, does not contain the training set",
 )(dataclasses.replace(CIFAR10_S1, may_overlap={}))

@@ -1,4 +1,4 @@
-"""CIFAR-10 with the training set as the whole database: the draw of `cifar10_s1`, another database.
+"""CIFAR-10 with the draw of `cifar10_s1` and the training set as the whole database.
 
 The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the database, whatever their READMEs say of it.
 """
@@ -11,8 +11,8 @@ from protocol.splits.cifar10_s1 import CIFAR10_S1
 
 CIFAR10_5K = SplitRecord(
     "cifar10_5k",
-    source="TreezzZ/ITQ_PyTorch, 44de915, and TreezzZ/LSH_PyTorch, e38b58d, data/dataloader.py (cifar10-gist); in none "
-    "of the papers reproduced here",
-    summary="CIFAR-10 as in `cifar10_s1`, but the 5,000 training images are the whole database: a hasher ranks only "
-    "what it was trained on",
+    source="TreezzZ/ITQ_PyTorch, 44de915, and TreezzZ/LSH_PyTorch, e38b58d, data/dataloader.py (cifar10-gist); used "
+    "in none of the papers reproduced here",
+    summary="CIFAR-10 as in `cifar10_s1`, but the database is the training set, so a hasher ranks only the 5,000 items "
+    "on which it was trained",
 )(dataclasses.replace(CIFAR10_S1, partitions={**CIFAR10_S1.partitions, "database": SameAs("train")}))

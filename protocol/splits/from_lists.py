@@ -1,12 +1,12 @@
-"""Anyone's split: a file for each partition. What the lists share is for the audit to judge, not refused here."""
+"""A split from the user's files, one for each partition. Overlaps are allowed here; the audit reports them."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import PARTITIONS, Listed, SplitProtocol
 
 FROM_LISTS = SplitRecord(
     "from_lists",
-    source="the user's own lists",
-    summary="Anyone's split, a file for each partition: lists of ids with or without labels, or row numbers",
+    source="your own lists",
+    summary="Your own split, with a file for each partition: lists of ids with or without labels, or row numbers",
 )(
     SplitProtocol(
         {name: Listed(required=name in ("query", "train", "database")) for name in PARTITIONS},

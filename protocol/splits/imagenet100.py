@@ -1,4 +1,4 @@
-"""ImageNet-100 by the lists of HashNet; the training images are a part of the database."""
+"""ImageNet-100 with HashNet's lists; the training set is a part of the database."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
@@ -6,7 +6,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 IMAGENET100 = SplitRecord(
     "imagenet100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists",
-    summary="ImageNet-100 by HashNet's lists: 5,000 queries, 128,503 in the database, 13,000 of it to train on",
+    summary="ImageNet-100 with HashNet's lists: 5,000 queries, 128,503 in the database, 13,000 of it for training",
 )(
     SplitProtocol(
         {

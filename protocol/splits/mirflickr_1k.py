@@ -1,6 +1,6 @@
-"""MIRFlickr-25K as DeepHash-pytorch draws it: the training set is no part of the database.
+"""MIRFlickr-25K as in DeepHash-pytorch: the database does not contain the training set.
 
-The protocol is drawn anew; DeepHash-pytorch's own lists are not part of this package.
+The partitions are drawn at random; DeepHash-pytorch's own lists are not part of this package.
 """
 
 from protocol.registry import SplitRecord
@@ -9,7 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 MIRFLICKR_1K = SplitRecord(
     "mirflickr_1k",
     source="DeepHash-pytorch, its dataset mirflickr (data/mirflickr/code.py)",
-    summary="MIRFlickr-25K, 38 labels: 1,000 queries, 4,000 to train on, the 20,000 others are the database",
+    summary="MIRFlickr-25K, 38 labels: 1,000 queries, 4,000 for training; the 20,000 others are the database",
 )(
     SplitProtocol(
         {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},

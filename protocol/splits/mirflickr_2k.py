@@ -1,7 +1,7 @@
-"""MIRFlickr-25K for cross-modal retrieval: the 20,015 images with enough tags, 2,000 of them queries.
+"""MIRFlickr-25K for cross-modal retrieval: the 20,015 images with enough tags, 2,000 of them as queries.
 
-The protocol is drawn anew. DCMH itself takes the first 2,000 items of its file as queries and the next 10,000 as the
-training set; that file is not part of this package.
+The partitions are drawn at random. DCMH itself uses the first 2,000 items of its file as queries and the next 10,000
+as the training set; that file is not part of this package.
 """
 
 from protocol.registry import SplitRecord
@@ -10,7 +10,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 MIRFLICKR_2K = SplitRecord(
     "mirflickr_2k",
     source="Jiang and Li 2017, Deep Cross-Modal Hashing, section 4.1, and the authors' code (DCMH_demo.py)",
-    summary="MIRFlickr-25K, 24 labels: 2,000 queries, 18,015 in the database, 10,000 of it to train on, all at random",
+    summary="MIRFlickr-25K, 24 labels: 2,000 queries, 18,015 in the database, 10,000 of it for training, all at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=2_000), "train": Drawn(size=10_000), "database": Rest()},

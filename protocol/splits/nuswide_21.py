@@ -1,6 +1,6 @@
-"""NUS-WIDE's 21 most frequent concepts: queries and training images are drawn concept after concept, none twice.
+"""NUS-WIDE with its 21 most frequent concepts: queries and training images are drawn for each concept, none twice.
 
-An image drawn for one concept often shows others, so a partition has more images of most concepts than were drawn.
+An image drawn for one concept often shows others too, so most concepts have more images than were drawn for them.
 """
 
 from protocol.registry import SplitRecord

@@ -1,4 +1,4 @@
-"""SIFT1M by the parts of its corpus: base is searched, learn is learned from, query asks."""
+"""SIFT1M with its official parts: `base` is the database, `learn` the training set, `query` the queries."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Official, SplitProtocol
@@ -6,7 +6,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 SIFT1M = SplitRecord(
     "sift1m",
     source="Jegou, Douze, Schmid, Product Quantization for Nearest Neighbor Search, TPAMI 2011, section V",
-    summary="SIFT1M by its own parts: 10,000 queries, a database of 1,000,000, 100,000 others to train on",
+    summary="SIFT1M with its official parts: 10,000 queries, a database of 1,000,000, 100,000 others for training",
 )(
     SplitProtocol(
         {

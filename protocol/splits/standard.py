@@ -1,4 +1,4 @@
-"""The literature-standard split: the database is everything but the test queries, the training set included."""
+"""The literature-standard split: the database contains all items except the queries, including the training set."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import DRAWN, Drawn, Rest, SplitProtocol
@@ -6,7 +6,7 @@ from protocol.splits._protocol import DRAWN, Drawn, Rest, SplitProtocol
 STANDARD = SplitRecord(
     "standard",
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
-    summary="Literature standard: the database is all but the queries, so hashers learn from items they are ranked on",
+    summary="Literature standard: the database is all but the queries, so hashers are trained on items that they rank",
 )(
     SplitProtocol(
         {**dict.fromkeys(DRAWN, Drawn()), "database": Rest()},

@@ -1,6 +1,6 @@
-"""Pascal VOC 2012 as DeepHash-pytorch draws it: the training set is no part of the database.
+"""Pascal VOC 2012 as in DeepHash-pytorch: the database does not contain the training set.
 
-The protocol is drawn anew; DeepHash-pytorch's own lists are not part of this package.
+The partitions are drawn at random; DeepHash-pytorch's own lists are not part of this package.
 """
 
 from protocol.registry import SplitRecord
@@ -9,7 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 VOC2012_1K = SplitRecord(
     "voc2012_1k",
     source="DeepHash-pytorch, its dataset voc2012 (data/voc2012/code.py)",
-    summary="Pascal VOC 2012, 20 classes: 1,000 queries, 4,000 to train on, the 6,540 others are the database",
+    summary="Pascal VOC 2012, 20 classes: 1,000 queries, 4,000 for training; the 6,540 others are the database",
 )(
     SplitProtocol(
         {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},

@@ -1,4 +1,4 @@
-"""Studies: questions about the protocols themselves, each answered by an experiment of its own."""
+"""Studies: questions about the protocols themselves, each answered by a separate experiment."""
 
 from protocol.studies.leak import COLUMNS, RANKINGS, SIDES, halves, rankings, write_scores
 

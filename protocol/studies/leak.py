@@ -1,12 +1,13 @@
-r"""How much does training on the database flatter a hasher? Two equal databases, training inside each, ranking both.
+r"""The leak study, which measures how much a hasher gains from training on the database that it ranks.
 
-Of one run, with m(t, r) the score after training inside database t and ranking database r,
+Each run draws two equal databases, trains a model inside each of them, and ranks both with both models. Let m(t, r) be
+the score after training inside database t and ranking database r. Then
 
 .. math:: \mathrm{leak} = \tfrac12 [(m(a, a) - m(a, b)) + (m(b, b) - m(b, a))]
 
-A database that is easier than the other one, for whatever reason, enters once with each sign and cancels out; so does
-a training set that is better than the other one. What stays is what a model gains on the items it was trained on, or
-trained among. A hasher that learns nothing gains nothing: its two models are draws from one distribution.
+If one database is easier than the other, for whatever reason, this enters once with each sign and cancels out, and so
+does the quality of the training sets. The remainder is the gain from ranking the items on which, or among which, a
+model was trained. It is zero for a hasher that learns nothing, because its two models come from one distribution.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,44 +25,47 @@ from protocol.tables import DIGITS, write_csv
 
 SIDES = ("a", "b")
 RANKINGS = tuple((trained, ranked) for trained in SIDES for ranked in SIDES)
-"""Every pair of the database trained in and the database ranked."""
+"""All pairs of the database in which the model is trained and the database that is ranked."""
 COLUMNS = (
     *("dataset", "feature", "run", "hasher", "n_bits", "train_per_class", "n_train", "ground_truth"),
     *(f"{trained}_on_{ranked}" for trained, ranked in RANKINGS),
 )
-"""Of the table of scores: the cell, then the four scores; in ``a_on_b`` the model trained inside a ranks b."""
+"""The columns of the table: the combination, then its four scores; ``a_on_b`` ranks b with the model trained inside a.
+"""
 
 
 def halves(
     y: NDArray | None, *, query_per_class: int, outside_per_class: int, train_per_class: Sequence[int | str], seed: int
 ) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """Draw one run: the same queries for both sides, and a database on each side, its training sets inside.
+    """Draw one run: common queries, and two databases (sides) with training sets inside each.
 
     Parameters
     ----------
     y : ndarray of int, shape (n_items,), or None
         Class labels.
     query_per_class, outside_per_class : int
-        Queries of each class; and items of each class in neither database, to fit what is not the hasher.
+        The number of queries of each class, and of items of each class in neither database, on which everything except
+        the hasher is fitted.
     train_per_class : sequence of int or "all"
-        Sizes of the training sets; a smaller one lies inside a larger one, and ``all`` is the whole database.
+        Sizes of the training sets. They are nested, and ``all`` is the whole database.
     seed : int
 
     Returns
     -------
     dict of dict of ndarray of int64
-        By side, row numbers, ascending: ``query``, ``train`` (the items outside: what the preprocessing and the ground
-        truth are fitted on, under the name they read it by), ``database``, and ``inside/<size>``. ``query`` and
-        ``train`` are the same on both sides, and the databases have equally many items of each class; one item of a
-        class with an odd rest is left out.
+        For each side, ascending row numbers of ``query``, ``train``, ``database`` and ``inside/<size>``. ``train`` are
+        the items outside both databases; it has this name because preprocessing and ground truth read it. ``query`` and
+        ``train`` are the same on both sides. The databases have the same number of items of each class; if the number
+        of remaining items of a class is odd, one item is left out.
 
     Raises
     ------
     ProtocolError
-        If items have no label or several, or a class is too small.
+        If items have no label or several labels, or a class is too small.
     """
     if y is None or y.ndim != 1:
-        raise ProtocolError("leak: the two databases are balanced over classes; wanted one class label per item")
+        got = "none" if y is None else f"shape {y.shape}"
+        raise ProtocolError(f"leak: expected one class label per item, to balance the two databases, got {got}.")
     classes = labels(y, len(y))
     rng = np.random.default_rng(seed)
     drawn: dict[str, dict[str, list[NDArray]]] = {side: {} for side in SIDES}
@@ -72,8 +76,8 @@ def halves(
         largest = max((size for size in train_per_class if isinstance(size, int)), default=1)
         if half < largest:
             raise ProtocolError(
-                f"leak: class {name} has {items.size} items; wanted {query_per_class} queries, {outside_per_class} "
-                f"outside and two databases of at least {largest}"
+                f"leak: class {name}: expected items for {query_per_class} queries, {outside_per_class} outside and "
+                f"two databases of at least {largest}, got {items.size} items."
             )
         for side, database in zip(SIDES, (rest[:half], rest[half : 2 * half]), strict=True):
             inside = {f"inside/{size}": database[: None if size == "all" else size] for size in train_per_class}
@@ -94,26 +98,26 @@ def rankings(
     empty: str = "zero",
     calls: int = 1,
 ) -> dict[str, dict[tuple[str, str], float]]:
-    """Rank both databases with both models.
+    """Rank both databases with both models and return the scores.
 
     Parameters
     ----------
     models : mapping of str to Hasher
-        By side, the model trained inside its database.
+        For each side, the model trained inside its database.
     query : ndarray of float32, shape (n_queries, d)
     database : mapping of str to ndarray of float32, shape (n_database, d)
-        By side.
+        The database of each side.
     truths : mapping of str to mapping of str to Relevance
-        By side of the ranked database, then by name.
+        The ground truths, by side of the ranked database, then by name.
     metric, empty : str
         As in `protocol.metrics.evaluate`.
     calls : int, default=1
-        How many calls like this one the process makes; nothing but the time depends on it.
+        How many such calls the process will make. This only affects the speed.
 
     Returns
     -------
     dict of dict of float
-        By ground truth, the mean score by `RANKINGS`.
+        For each ground truth, the mean score of each pair in `RANKINGS`.
     """
     scores: dict[str, dict[tuple[str, str], float]] = {}
     for trained, ranked in RANKINGS:
@@ -133,7 +137,7 @@ def rankings(
 
 
 def write_scores(path: str | Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows in the order of `COLUMNS` as CSV; the four scores, last in a row, with nine digits."""
+    """Write rows with the columns `COLUMNS` as CSV; the four scores, last in a row, have nine digits."""
     n = len(RANKINGS)
     written = ((*row[:-n], *(DIGITS % score for score in row[-n:])) for row in rows)
     write_csv(path, COLUMNS, written, checksum=True)

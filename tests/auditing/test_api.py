@@ -202,10 +202,10 @@ def test_html_is_escaped():
     assert printable(name) in page.texts
     assert {"<b>.csv", "<i>", "1 error, 0 warnings"} <= set(page.texts)
     clean = hp.audit(query=PARTS["query"], database=PARTS["database"])._repr_html_()
-    assert "<p>clean, of what was checked; not checked: overlaps with what was not given (" in clean
+    assert "<p>clean; not checked: overlaps with missing partitions (" in clean
     assert "<table>" not in clean
     informed = hp.audit(**PARTS)._repr_html_()
-    assert "<p>clean, of what was checked; not checked: " in informed
+    assert "<p>clean; not checked: " in informed
     assert "train-not-in-database" in informed
 
 
@@ -221,7 +221,11 @@ BAD = {
         LISTS,
         "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
     ),
-    "no query": ((), {"database": [1]}, "query: expected the list of the query items next to database, got none."),
+    "no query": (
+        (),
+        {"database": [1]},
+        "query: expected the list of the query items in addition to database, got none.",
+    ),
     "empty query": (
         (),
         LISTS | {"query": []},
@@ -231,7 +235,10 @@ BAD = {
     "array as split": (
         ([0, 1], [2, 3]),
         {},
-        "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. The lists of one",
+        (
+            "split 1: expected a file, or a mapping of partition names to row numbers or ids, got list. "
+            "Give the lists of one"
+        ),
     ),
     "partition": (({"query": [0], "test": [1]},), {}, "split: partition: expected .*, got 'test'."),
     "mapping": (({"query": [0], "database": [[1]]},), {}, r"split: database: expected .*, got shape \(1, 1\)."),
@@ -259,14 +266,14 @@ BAD = {
     ),
     "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: 1 of 1 items .* 'a'"),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
-    "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected every id once, got 'a' more than once."),
+    "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
     "labels": ((), LISTS | {"labels": [0, 1, 2]}, "database: expected row numbers from 0 to 2, got 2 to 3."),
     "labels of ids": ((), LISTS | {"labels": [0, 1], "ids": ["a", "b", "c", "d"]}, "labels: expected 4.*, got 2."),
     "real labels": ((), LISTS | {"labels": [0.5] * 4}, "labels: .* 0.5"),
     "lists of ids": (
         (),
         {"query": ["a"], "database": ["b"], "labels": [0, 1]},
-        "query: expected row numbers, since the labels are in their order, got ids.",
+        "query: expected row numbers, which determine the order of the labels, got ids.",
     ),
     "features": (
         (),
@@ -278,15 +285,15 @@ BAD = {
     "features of ids": (
         (),
         {"query": ["a"], "database": ["b"], "features": [[0], [1]]},
-        r"features: expected the ids of its rows next to it \(ids\), since the lists hold ids, got none.",
+        r"features: expected the ids of its rows \(ids\), because the lists contain ids, got none.",
     ),
     "distance": (
         (),
         LISTS | {"distance": 1},
-        r"distance: expected features to measure it in \(features\), got only 1.",
+        r"distance: expected features in which it is measured \(features\), got only 1.",
     ),
     "no distance": ((), LISTS | {"features": [[0]] * 4, "distance": "far"}, "distance: expected .*, got 'far'."),
-    "pairs": ((), LISTS | {"pairs": [0, 1]}, r"pairs: expected two row numbers a pair, shape \(n, 2\), got shape .*"),
+    "pairs": ((), LISTS | {"pairs": [0, 1]}, r"pairs: expected two row numbers per pair, shape \(n, 2\), got shape .*"),
     "pairs of ids": (
         (),
         LISTS | {"pairs": [["a", "b"]]},
@@ -309,7 +316,7 @@ def test_what_can_not_be_used_is_refused_in_one_line(case):
 def test_pairs_by_row_number_go_with_known_ids():
     known = {"query": PARTS["query"], "database": PARTS["database"], "train": PARTS["train"], "ids": IDS}
     assert ("pair-split", "error", 5) in briefly(hp.audit(**known, pairs=PAIRS))
-    with pytest.raises(ProtocolError, match="pairs: expected pairs of ids that are listed, got none among 5 pairs"):
+    with pytest.raises(ProtocolError, match="pairs: expected pairs of listed ids, got none among 5 pairs"):
         hp.audit(query=["a"], database=["b"], pairs=PAIRS)
 
 

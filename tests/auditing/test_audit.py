@@ -198,7 +198,7 @@ def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
         "class 0: 3 (expected at least 8)",
         "class 0",
     }
-    assert any("as the dataset has no more of them" in one.consequence for one in found)
+    assert any("because the dataset has no more of them" in one.consequence for one in found)
 
 
 def test_fewer_queries_than_classes_are_as_balanced_as_can_be():
@@ -292,7 +292,9 @@ def test_first_equal_is_that_of_a_loop(n_items, seed, dtype):
 
 def test_the_two_zeros_are_equal_and_nan_is_refused():
     assert first_equal(np.array([[0.0], [-0.0]])).tolist() == [0, 0]
-    with pytest.raises(ProtocolError, match=r"^X.npy: wanted finite numbers, came NaN or infinity in rows from 0 on$"):
+    with pytest.raises(
+        ProtocolError, match=r"^X.npy: expected finite numbers, got NaN or infinity in a row from 0 on\.$"
+    ):
         first_equal(np.array([[np.nan]]), "X.npy")
 
 
@@ -424,7 +426,9 @@ def test_folds_and_shifted_draws_are_not_independent():
     )
     assert (independent(folds), independent(shifted), independent(drawn)) == ({"0"}, {"0"}, set())
     (finding,) = [one for one in folds["0"] if one.name == "runs-not-independent"]
-    assert finding.consequence.startswith("The runs share 0 items of their query partitions, where chance has 900")
+    assert finding.consequence.startswith(
+        "The query partitions of the runs share 0 items, but 900 are expected by chance"
+    )
 
 
 def test_independent_runs_of_a_small_class_are_independent():
@@ -580,4 +584,4 @@ def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
         assert word in unseen
     given = ("features", "distance", "pairs", "known_pairs", "groups", "label_issues", "training_log")
     _, unseen = about(clean("improved"), n_runs=2, given=given)
-    assert unseen == "Not checked: leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
+    assert unseen == "Not checked: leaks in fitted models, mixed-libraries (need the pipeline's target audit)"

@@ -74,7 +74,7 @@ def test_items_that_moved_are_named_with_where_they_were_and_are():
             "information",
             1,
             ("train",),
-            "These partitions have the items that they have in other, but listed otherwise.",
+            "These partitions have the same items as in other, but in another order or number.",
         ),
     ]
 
@@ -183,7 +183,7 @@ def test_a_split_is_compared_with_a_protocol():
         "overlaps  query in database       0         0\n"
         "overlaps     query in train       0         0\n"
         "overlaps  train in database       0     5,000\n\n"
-        "This split is like cifar10_s1 by sizes and overlaps, but the training set is left out of the database."
+        "This split resembles cifar10_s1 in sizes and overlaps, but the training set is left out of the database."
     )
     assert "| overlaps | train in database | 0 | 5,000 |" in found.to_markdown()
     told = json.loads(found.to_json())
@@ -218,7 +218,7 @@ def test_what_can_not_be_compared_is_refused_in_one_line(against, message):
 def test_expected_sizes_are_held_against_the_split_without_a_protocol():
     mismatch = [one for one in audit(HERE, sizes={"query": 3, "train": 2}).findings["split"] if "size" in one.name]
     assert [(one.severity, one.items) for one in mismatch] == [("error", ("query 2 (expected 3)",))]
-    assert "other sizes than expected, so" in mismatch[0].consequence
+    assert "not those expected, so" in mismatch[0].consequence
     assert all(one.name != "size-mismatch" for one in audit(HERE, sizes={"query": 2}).findings["split"])
     lists = audit(query=[0], database=[1], sizes={"train": 5}).findings["query database"]
     assert [one.items for one in lists if one.name == "size-mismatch"] == [("train 0 (expected 5)",)]

@@ -334,7 +334,7 @@ def test_judged_pairs_are_those_of_the_audit(sets, tmp_path, monkeypatch, capsys
 def test_ids_of_another_number_of_items_are_refused(sets):
     with pytest.raises(ProtocolError, match=r"^query_ids: expected 4 ids, one for each item of query, got 2\.$"):
         find_duplicates(*sets, query_ids=["a", "b"])
-    with pytest.raises(ProtocolError, match=r"^database_ids: expected a database with them, got none\.$"):
+    with pytest.raises(ProtocolError, match=r"^database_ids: expected a database to which they belong, got none\.$"):
         find_duplicates(sets[1], database_ids=["a"])
 
 
@@ -421,7 +421,7 @@ X = np.eye(4)
     [
         ((np.zeros((2, 8, 8)),), {}, r"^query: expected uint8 \(n, height, width\) or .*, got shape .* of float64\.$"),
         ((pictures(2), np.zeros((0, 8, 8), np.uint8)), {}, r"^database: expected uint8 .* not empty, got shape"),
-        ((pictures(1),), {}, r"^query: expected two items or more to compare with each other, got one\.$"),
+        ((pictures(1),), {}, r"^query: expected at least two items to compare with each other, got one\.$"),
         ((pictures(2),), {"kind": "texts"}, r"^kind: expected images or vectors, got 'texts'\.$"),
         ((pictures(2),), {"most": 0}, r"^most: expected an integer >= 1, got 0\.$"),
         ((pictures(2),), {"threads": 1.5}, r"^threads: expected an integer >= 1, got 1\.5\.$"),
@@ -525,7 +525,7 @@ class TestSheet:
     def test_vectors_have_no_images(self, tmp_path):
         found = find_duplicates(planted(100, 8, 0.99, 9), kind="vectors")
         with pytest.raises(
-            ProtocolError, match=r"^contact sheet: expected proposals of images, got those of vectors\.$"
+            ProtocolError, match=r"^contact sheet: expected proposals for images, got proposals for vectors\.$"
         ):
             contact_sheet(tmp_path / "x.html", found, X)
 

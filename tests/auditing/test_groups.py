@@ -45,9 +45,9 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
     finding = found(audited)[0]
     assert finding.consequence == (
         "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
-        "together are on both sides (groups: groups)."
+        "together are in both (groups: groups)."
     )
-    assert finding.mending
+    assert finding.fix
     assert "Soomro" in finding.treatment
 
 
@@ -176,11 +176,11 @@ BAD = {
     "objects": ([{}] * 10, "groups: expected an integer or a string for each group, got dict at 0."),
     "all empty": ([""] * 10, "groups: expected a group for each item, got none."),
     "rows": ({"x": "a"}, "groups: expected row numbers >= 0, as in the lists, got 'x'."),
-    "two": ({0: "a", "0": "b"}, "groups: expected one group for an item, got two for '0'."),
-    "others": ({17: "a"}, "groups: expected a group for an item of the split, got none among 1 lines."),
-    "auto": ("auto", "groups: expected ids (file names) to propose groups from, got row numbers."),
+    "two": ({0: "a", "0": "b"}, "groups: expected one group for each item, got two for '0'."),
+    "others": ({17: "a"}, "groups: expected groups for items of the split, got none in 1 lines."),
+    "auto": ("auto", "groups: expected ids (file names) from which to derive groups, got row numbers."),
     "no file": ("none.csv", "none.csv: expected lines `id,group`, got no such file."),
-    "no text": ("none.txt", "none.txt: expected a group a line, got no such file."),
+    "no text": ("none.txt", "none.txt: expected one group per line, got no such file."),
 }
 
 
@@ -207,7 +207,9 @@ def test_tables_that_are_none_are_refused(folder):
         with pytest.raises(ProtocolError) as error:
             hp.audit(**LISTS, groups="bad.csv")
         assert str(error.value) == message
-    with pytest.raises(ProtocolError, match=r"one.txt: expected lines `id,group` \(.csv\), since the lists hold ids"):
+    with pytest.raises(
+        ProtocolError, match=r"one.txt: expected lines `id,group` \(.csv\), because the lists contain ids"
+    ):
         hp.audit(**{part: f"{part}.txt" for part in LISTS}, groups="one.txt")
 
 
@@ -257,7 +259,7 @@ def test_groups_are_proposed_from_names(case):
     groups = guessed_groups(dataset(*names))
     assert groups.guessed
     assert [groups.names[code] if code >= 0 else None for code in groups.codes] == expected
-    assert f"`{names[0]}` is of the group {expected[0]}" in groups.source
+    assert f"`{names[0]}` is in the group {expected[0]}" in groups.source
 
 
 REFUSED = {
@@ -276,7 +278,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_names_that_suggest_no_groups_are_refused(case):
-    with pytest.raises(ProtocolError, match=r"groups: expected ids that suggest groups, .* Give a file") as error:
+    with pytest.raises(ProtocolError, match=r"groups: expected ids that contain groups, .* Give a file") as error:
         groups_from("auto", dataset(*REFUSED[case]), 9)
     assert repr(REFUSED[case][0]) in str(error.value)
 
@@ -294,11 +296,11 @@ def test_a_guess_is_a_warning_and_says_so():
     assert splits_of(audited) == [("warning", 1, ("s1 (query 1, train 1)",))]
     assert audited.n_errors == 0
     assert told(audited) == (
-        "Groups (names that end with the number of a frame, slice or the like, `scene12_frame0045`: 1 group of 2 or "
-        "more, at most 2 items, for example `s1_frame1` is of the group s1): 4 groups of 5 items. They are a guess "
+        "Groups (names that end with the number of a frame or slice, `scene12_frame0045`: 1 group with 2 or more "
+        "items, 2 items at most, for example `s1_frame1` is in the group s1): 4 groups of 5 items. They are guessed "
         "from file names."
     )
-    assert "(groups: a guess from file names)" in str(audited).replace("\n           ", " ")
+    assert "(groups: guessed from file names)" in str(audited).replace("\n           ", " ")
 
 
 @settings(max_examples=60, deadline=None)
@@ -315,7 +317,7 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
     audited = hp.audit(query=query, database=database, train=database, groups="auto")
     assert splits_of(audited) == []
-    assert "2,525 groups of 2 or more, at most 7 items" in told(audited)
+    assert "2,525 groups with 2 or more items, 7 items at most" in told(audited)
     moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
     leaking = np.append(database, query[moved])
     audited = hp.audit(query=np.delete(query, moved), database=leaking, train=leaking, groups="auto")

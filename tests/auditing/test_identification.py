@@ -27,20 +27,20 @@ def split(**changed):
     return Split(parts, Dataset())
 
 
-def told(made, declared=None):
-    return identify(made, declared).removeprefix("This split is ").removesuffix(".")
+def description(made, declared=None):
+    return identify(made, declared).removeprefix("This split ").removesuffix(".")
 
 
 @pytest.mark.parametrize("name", FIXED)
 def test_a_clean_split_of_a_protocol_is_that_protocol(name):
     made = clean(name).split
-    assert told(made).startswith((name, "cifar10_10k or " + name))
+    assert description(made).startswith((f"matches {name}", f"matches cifar10_10k or {name}"))
     assert identify(made, declared=name) == ""
     # Sizes and overlaps alone: labels and official parts are not known, so they are not named either.
     bare = Split(made.parts, Dataset())
-    assert name in told(bare)
-    assert "classes" not in told(bare)
-    assert "official parts" not in told(bare)
+    assert name in description(bare)
+    assert "classes" not in description(bare)
+    assert "official parts" not in description(bare)
 
 
 def test_all_are_ordered_by_distance_and_always_alike():
@@ -55,45 +55,45 @@ def test_all_are_ordered_by_distance_and_always_alike():
 def test_protocols_without_sizes_of_their_own_are_not_named():
     for name in ("standard", "improved", "from_lists"):
         n_known = len(FIXED) + len(PUBLISHED)
-        none = f"near none of the {n_known} declared protocols and published lists of fixed size"
-        assert told(clean(name).split) == none
+        none = f"resembles none of the {n_known} declared protocols and published lists of fixed size"
+        assert description(clean(name).split) == none
         assert identify(clean(name).split, declared=name) == ""
 
 
 CHANGES = {
     "queries in the database": (
         {"database": np.concatenate([np.arange(888), S1["database"]])},
-        "like cifar10_s1 by sizes and overlaps, but 888 queries are in the database",
+        "resembles cifar10_s1 in sizes and overlaps, but 888 queries are in the database",
     ),
     "all queries in the database": (
         {"database": np.arange(60_000)},
-        "like cifar10_s1 by sizes and overlaps, but all 1,000 queries are in the database",
+        "resembles cifar10_s1 in sizes and overlaps, but all 1,000 queries are in the database",
     ),
     "one query in the database": (
         {"database": np.append(S1["database"], 7)},
-        "like cifar10_s1 by sizes and overlaps, but 1 query is in the database",
+        "resembles cifar10_s1 in sizes and overlaps, but 1 query is in the database",
     ),
-    "training set left out": ({"database": np.arange(6_000, 60_000)}, "cifar10_54k by sizes and overlaps"),
+    "training set left out": ({"database": np.arange(6_000, 60_000)}, "matches cifar10_54k in sizes and overlaps"),
     "queries in the database, training set left out": (
         {"database": np.concatenate([np.arange(888), np.arange(6_000, 60_000)])},
-        "like cifar10_54k by sizes and overlaps, but 888 queries are in the database",
+        "resembles cifar10_54k in sizes and overlaps, but 888 queries are in the database",
     ),
     "a training item outside the database": (
         {"database": np.delete(S1["database"], 3)},
-        "like cifar10_s1 by sizes and overlaps, but 1 training item is not in the database",
+        "resembles cifar10_s1 in sizes and overlaps, but 1 training item is not in the database",
     ),
     "a larger training set": (
         {"train": np.arange(1_000, 7_000)},
-        "like cifar10_s1 by sizes and overlaps, but the training set has 6,000 items (declared 5,000)",
+        "resembles cifar10_s1 in sizes and overlaps, but the training set has 6,000 items (declared 5,000)",
     ),
-    "queries to train on are not told twice": (
+    "queries to train on are not reported twice": (
         {"train": np.arange(995, 5_995)},
-        "like cifar10_s1 by sizes and overlaps, but 5 queries are in the training set",
+        "resembles cifar10_s1 in sizes and overlaps, but 5 queries are in the training set",
     ),
-    "no training set": ({"train": None}, "cifar10_s1 by sizes and overlaps; no training set was given"),
+    "no training set": ({"train": None}, "matches cifar10_s1 in sizes and overlaps; no training set was given"),
     "a validation set": (
         {"validation_query": np.arange(50, 60)},
-        "like cifar10_s1 by sizes and overlaps, but the validation query partition has 10 items (declared 0)",
+        "resembles cifar10_s1 in sizes and overlaps, but the validation query partition has 10 items (declared 0)",
     ),
 }
 
@@ -101,15 +101,15 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_named(change):
     changed, expected = CHANGES[change]
-    assert told(split(**changed)) == expected
+    assert description(split(**changed)) == expected
 
 
 def test_classes_are_compared_where_labels_are_known():
     y = np.arange(60_000) % 10
-    assert told(Split(S1, Dataset(y=y))) == "cifar10_s1 by sizes, classes and overlaps"
+    assert description(Split(S1, Dataset(y=y))) == "matches cifar10_s1 in sizes, classes and overlaps"
     y[0] = 1
-    assert told(Split(S1, Dataset(y=y))) == (
-        "like cifar10_s1 by sizes, classes and overlaps, but the query partition has 99 to 101 items of a class "
+    assert description(Split(S1, Dataset(y=y))) == (
+        "resembles cifar10_s1 in sizes, classes and overlaps, but the query partition has 99 to 101 items of a class "
         "(declared 100)"
     )
     assert "it has 20 classes (declared 10)" in identify(Split(S1, Dataset(y=np.arange(60_000) % 20)))
@@ -118,31 +118,37 @@ def test_classes_are_compared_where_labels_are_known():
 def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y = np.random.default_rng(0).random((195_834, 21)) < 0.2
     parts = registry.get("split", "nuswide_21").split(195_834, y, seed=0)
-    assert told(Split(parts, Dataset(y=y))) == "nuswide_21 by sizes, classes and overlaps"
+    assert description(Split(parts, Dataset(y=y))) == "nuswide_21 in sizes, classes and overlaps"
     y[parts["query"], 4] = False
-    few = told(Split(parts, Dataset(y=y)))
-    assert few.startswith("like nuswide_21 by sizes, classes and overlaps, but the query partition has 0 to ")
+    few = description(Split(parts, Dataset(y=y)))
+    assert few.startswith("resembles nuswide_21 in sizes, classes and overlaps, but the query partition has 0 to ")
     assert few.endswith(" items of a class (declared at least 100)")
 
 
 def test_official_parts_tell_protocols_of_equal_sizes_apart():
     official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
     parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
-    assert told(Split(parts, Dataset())) == "cifar100_mlgap or cifar10_10k or cifar10_s2 by sizes and overlaps"
+    assert (
+        description(Split(parts, Dataset()))
+        == "matches cifar100_mlgap or cifar10_10k or cifar10_s2 in sizes and overlaps"
+    )
     dataset = Dataset(n_items=60_000, official=official)
-    assert told(Split(parts, dataset)) == "cifar100_mlgap or cifar10_s2 by sizes, overlaps and official parts"
+    assert (
+        description(Split(parts, dataset))
+        == "matches cifar100_mlgap or cifar10_s2 in sizes, overlaps and official parts"
+    )
     labelled = Dataset(n_items=60_000, y=np.arange(60_000) % 10, official=official)
-    assert told(Split(parts, labelled)) == "cifar10_s2 by sizes, classes, overlaps and official parts"
+    assert description(Split(parts, labelled)) == "matches cifar10_s2 in sizes, classes, overlaps and official parts"
     drawn = np.arange(60_000) % 6 == 0
     parts = {"query": np.flatnonzero(drawn), "train": np.flatnonzero(~drawn), "database": np.flatnonzero(~drawn)}
-    assert told(Split(parts, dataset)) == "cifar10_10k by sizes and overlaps"
+    assert description(Split(parts, dataset)) == "matches cifar10_10k in sizes and overlaps"
 
 
 def test_the_size_of_a_database_is_told_where_no_training_set_explains_it():
     parts = {"query": np.arange(1_000), "database": np.arange(1_000, 25_000)}
-    assert told(Split(parts, Dataset())) == (
-        "like mirflickr_1k by sizes and overlaps, but the database has 24,000 items (declared 20,000); no training set "
-        "was given"
+    assert description(Split(parts, Dataset())) == (
+        "resembles mirflickr_1k in sizes and overlaps, but the database has 24,000 items (declared 20,000); "
+        "no training set was given"
     )
 
 
@@ -164,31 +170,31 @@ def test_whatever_is_not_equal_has_a_difference_in_words(seed, sizes):
 
 def test_a_declared_protocol_is_only_told_of_a_nearer_one():
     left_out = split(database=np.arange(6_000, 60_000))
-    assert told(left_out, "cifar10_s1") == "cifar10_54k by sizes and overlaps; cifar10_s1 was declared"
+    assert description(left_out, "cifar10_s1") == "matches cifar10_54k in sizes and overlaps; cifar10_s1 was declared"
     assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
     half = np.arange(10_000, 60_000)
     large = split(query=np.arange(10_000), train=half, database=half)
-    named = "cifar100_mlgap or cifar10_10k or cifar10_s2 by sizes and overlaps"
-    assert told(large, "cifar10_s1") == f"{named}; cifar10_s1 was declared"
+    named = "matches cifar100_mlgap or cifar10_10k or cifar10_s2 in sizes and overlaps"
+    assert description(large, "cifar10_s1") == f"{named}; cifar10_s1 was declared"
 
 
 def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}
-    assert told(Split(parts, Dataset())) == (
-        "like nuswide_81 by sizes and overlaps (it leaves the size of the database open)"
+    assert description(Split(parts, Dataset())) == (
+        "resembles nuswide_81 in sizes and overlaps (which does not fix the size of the database)"
     )
     query_alone = Split({"query": parts["query"], "database": parts["train"]}, Dataset())
-    assert told(query_alone).startswith("near none of")
+    assert description(query_alone).startswith("resembles none of")
     known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
-    assert told(Split(parts, known)) == "nuswide_81 by sizes, classes and overlaps"
+    assert description(Split(parts, known)) == "nuswide_81 in sizes, classes and overlaps"
 
 
 def test_hashnets_lists_of_coco_are_recognised_by_their_sizes_and_the_queries_in_the_database():
     parts = {"query": np.arange(5_000), "train": np.arange(112_217, 122_217), "database": np.arange(112_217)}
-    assert told(Split(parts, Dataset())) == (
-        "HashNet's lists of MS-COCO by sizes and overlaps; it is like coco_5k by sizes and overlaps, but the database "
-        "has 112,217 items (declared 117,218), all 5,000 queries are in the database and the training set is left out "
-        "of the database"
+    assert description(Split(parts, Dataset())) == (
+        "matches HashNet's lists of MS-COCO in sizes and overlaps; it resembles coco_5k in sizes and overlaps, "
+        "but the database has 112,217 items (declared 117,218), all 5,000 queries are in the database and the "
+        "training set is left out of the database"
     )
 
 

@@ -133,9 +133,9 @@ def test_a_finding_for_the_database_and_one_for_the_training_set():
     assert (of_database.severity, of_database.count) == (of_train.severity, of_train.count) == ("warning", 1)
     assert (of_database.items, of_database.partners) == ((str(QUERY),), (str(TRAIN),))
     assert of_database.consequence == (
-        "By the pairs of ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (0 of "
-        "them an exact copy); 1 more has a very similar item, not counted; only pairs of an official test and an "
-        "official training image were judged."
+        "According to ciFAIR (Barz and Denzler 2020), 1 of 3 queries has a near-duplicate in the database (0 of "
+        "them an exact copy); 1 more has a very similar item, which does not count; only pairs of an official "
+        "test and an official training image were judged."
     )
     assert "in the training set (0 of them an exact copy); only pairs" in of_train.consequence
     turned = {"query": [TRAIN], "database": [QUERY, 7]}
@@ -184,12 +184,16 @@ WRONG = {
     "no such file": (None, Dataset(), r"pairs\.csv: expected a table of judged pairs, got no such file\."),
     "empty": ("", Dataset(), r"expected the columns query,database\[,distance\],judgement or TestID,.*, got ''\."),
     "header": ("a,b\n1,2\n", Dataset(), r"expected the columns .*, got 'a,b'\."),
-    "no row": (OWN, Dataset(), r"pairs\.csv: expected a judged pair a line, got none\."),
+    "no row": (OWN, Dataset(), r"pairs\.csv: expected one judged pair per line, got none\."),
     "judgement": (f"{OWN}1,2,4\n", Dataset(), r"line 2: expected the judgement 0 \(exact copy\).*, got '4'\."),
     "fields": (f"{OWN}1,2\n", Dataset(), r"line 2: expected 3 fields, got 2\."),
-    "ids in place of rows": (f"{OWN}a,b,1\n", Dataset(), r"line 2: expected two numbers of items, got 'a'\."),
+    "ids in place of rows": (f"{OWN}a,b,1\n", Dataset(), r"line 2: expected two item numbers, got 'a'\."),
     "range": (f"{OWN}1,20,1\n", Dataset(n_items=10), r"expected row numbers from 0 to 9, got 1 to 20\."),
-    "other ids": (f"{OWN}a,b,1\n", Dataset(ids=np.array(["c"])), r"items, such as 'c', got none; the first is of 'a'"),
+    "other ids": (
+        f"{OWN}a,b,1\n",
+        Dataset(ids=np.array(["c"])),
+        r"items, such as 'c', got none; the first pair is that of 'a'",
+    ),
     "quotes": (f'{OWN}"1,2,1\n', Dataset(), r"expected a table of judged pairs, got lines that can't be read"),
     "numbers of cifar": ("TestID,TrainID,Judgment\n10000,0,1\n", Dataset(), r"test images up to 9999, got 10000\."),
     "official numbers": (
@@ -246,7 +250,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
             Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"),
             r"^known_pairs: expected pairs of cifar10, the dataset of the split, got 'cifar100'\.$",
         ),
-        (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected a judged pair a row, got none\.$"),
+        (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected one judged pair per row, got none\.$"),
         ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),
         ([[1, 2, 5]], Dataset(), r"^known_pairs: expected judgements 0, 1 or 2, got 5\.$"),
         ([[1, -2, 1]], Dataset(), r"^known_pairs: expected row numbers >= 0, got -2 to 1\.$"),
@@ -257,7 +261,7 @@ def test_wrong_names_and_arrays(values, dataset, message):
         known_pairs_from(values, dataset)
 
 
-ASSUMED = "row numbers taken as the 50,000 training images, then the 10,000 test images"
+ASSUMED = "row numbers are assumed to count the 50,000 training images, then the 10,000 test images"
 
 
 def test_the_audit_says_how_row_numbers_are_taken_and_how_many_pairs_are_in_the_split(tmp_path):

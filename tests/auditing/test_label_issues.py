@@ -58,10 +58,10 @@ EXPECTED = [("warning", 2, ("41", "44"))]
 def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_it(table):
     audited = hp.audit(**LISTS, labels=Y, label_issues=table)
     assert found(audited) == EXPECTED
-    assert told(audited) == "Labels doubted by label_issues: it has 10 of 10 queries."
+    assert told(audited) == "Doubtful labels from label_issues, which covers 10 of 10 queries."
     (finding,) = (one for one in audited.findings["query database"] if one.name == "doubtful-label")
-    assert "another one is more frequent among annotators, or fewer than 50% of them gave it" in finding.consequence
-    assert finding.mending
+    assert "annotators gave another one more often, or fewer than 50% of them gave this one" in finding.consequence
+    assert finding.fix
     assert "doubtful-label (needs label issues)" not in str(audited)
     assert "doubtful-label (needs label issues)" in str(hp.audit(**LISTS))
 
@@ -87,11 +87,16 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     labels = np.where(np.arange(N) < 40, (Y + 1) % 5, Y)
     audited = hp.audit(**LISTS, labels=labels, label_issues=last)
     assert found(audited) == EXPECTED
-    assert told(audited).startswith("Labels doubted by label_issues, its rows taken as the last 20 items: it has 10 of")
+    assert told(audited).startswith(
+        "Doubtful labels from label_issues (its rows are assumed to be the last 20 items), which covers 10 of"
+    )
     y = np.sort(Y)  # so that the places can be told apart
     order = np.argsort(Y, kind="stable")
     part = hp.audit(query=[50, 51], database=[0, 1], labels=y, label_issues=TABLE[order][:N_TEST])
-    assert "its rows taken as the first 20 items: it has 0 of 2 queries; the others were not checked" in told(part)
+    assert (
+        "(its rows are assumed to be the first 20 items), which covers 0 of 2 queries; the others were not checked"
+        in told(part)
+    )
     assert found(part) == []
     with pytest.raises(
         ProtocolError, match="expected a row for each of 60 items, got 50, which may be the first or the"
@@ -100,7 +105,7 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     official = Dataset(n_items=N, y=Y, official={"test": np.arange(20, 40)})
     issues = label_issues_from(annotators(range(20, 40), doubted=(25,)), official, N)
     assert np.flatnonzero(issues.doubtful).tolist() == [25]
-    assert issues.source.endswith("its rows taken as the part 'test'")
+    assert issues.source.endswith("(its rows are assumed to be the part 'test')")
     # CIFAR-10 by the pipeline: the test images are the last 10,000 of 60,000.
     items, file = tmp_path / "items.h5", tmp_path / "splits.h5"
     known = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
@@ -111,7 +116,7 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     np.save(tmp_path / "probs.npy", last / last.sum(axis=1, keepdims=True))
     audited = hp.audit(file, label_issues=tmp_path / "probs.npy")
     assert found(audited) == [("warning", 2, ("i41.png", "i44.png"))]
-    assert "its rows taken as the part 'test'" in told(audited)
+    assert "its rows are assumed to be the part 'test'" in told(audited)
 
 
 def test_an_item_without_annotators_was_not_checked():
@@ -119,20 +124,26 @@ def test_an_item_without_annotators_was_not_checked():
     table[[41, 42]] = 0
     audited = hp.audit(**LISTS, labels=Y, label_issues=table)
     assert found(audited) == [("warning", 1, ("44",))]
-    assert told(audited) == "Labels doubted by label_issues: it has 8 of 10 queries; the others were not checked."
+    assert (
+        told(audited) == "Doubtful labels from label_issues, which covers 8 of 10 queries; the others were not checked."
+    )
 
 
 BAD = {
     "no labels": (
         {},
         TABLE,
-        "expected the dataset's labels (labels) to compare the annotators' with, one for each item",
+        "expected the dataset's labels (labels), one for each item",
     ),
-    "several labels": ({"labels": np.eye(5, dtype=int)[Y]}, TABLE, "expected the dataset's labels (labels) to compare"),
+    "several labels": (
+        {"labels": np.eye(5, dtype=int)[Y]},
+        TABLE,
+        "expected the dataset's labels (labels), one for each item",
+    ),
     "other order": (
         {"labels": Y},
         np.roll(TABLE, 2, axis=1),
-        "expected the most frequent labels of annotators to be those given to most items, got 0.0% of them",
+        "expected the annotators' most frequent labels to agree with the dataset for most items, got 0.0%",
     ),
     "rows": (
         {"labels": Y},
@@ -157,12 +168,12 @@ BAD = {
     "cube": (
         {"labels": Y},
         TABLE[None],
-        "expected how many annotators gave each class, shape (n_items, n_classes), got",
+        "expected the number of annotators who gave each class, shape (n_items, n_classes), got",
     ),
     "words": (
         {"labels": Y},
         TABLE.astype(str),
-        "expected how many annotators gave each class, shape (n_items, n_classes",
+        "expected the number of annotators who gave each class, shape (n_items, n_classes",
     ),
     "ids": ({}, ["a", "b"], "expected row numbers >= 0, as in the lists, got 'a'."),
     "large rows": ({"labels": Y}, [7, 99], "expected row numbers from 0 to 59, got 99."),
@@ -204,7 +215,7 @@ TABLES = {
 def test_tables_of_items(tmp_path, case):
     audited = audited_table(TABLES[case], tmp_path, labels=Y)
     assert found(audited) == EXPECTED
-    checked = "which lists doubtful items only." if "list" in case else "of 10 queries; the others were not checked."
+    checked = "which lists only doubtful items." if "list" in case else "of 10 queries; the others were not checked."
     assert told(audited).endswith(checked)
 
 
@@ -266,19 +277,19 @@ def test_answers_of_workers_name_the_doubtful_test_images(tmp_path):
     file.write_text(json.dumps(answers(), indent=2))
     audited = hp.audit(**LISTS, labels=Y, label_issues=file)
     assert found(audited) == EXPECTED
-    assert told(audited).endswith("it has 4 of 10 queries; the others were not checked.")
+    assert told(audited).endswith("which covers 4 of 10 queries; the others were not checked.")
     file.write_text(json.dumps(answers(of=40)))
     official = Dataset(n_items=N, ids=IDS, y=Y, official={"test": np.arange(40, 60)})
     issues = label_issues_from(file, official, N)
     assert np.flatnonzero(issues.doubtful).tolist() == [41, 44, 51]
-    assert issues.source.endswith("its ids taken as places in the part 'test'")
+    assert issues.source.endswith("(its ids are assumed to be positions in the part 'test')")
 
 
 BAD_ANSWERS = {
-    "no JSON": ("hello", "expected a list of objects with id and mturk, got text that is no JSON (Expecting value"),
+    "no JSON": ("hello", "expected a list of objects with id and mturk, got text that is not JSON (Expecting value"),
     "deep": (
         "[" * 100_000,
-        "expected a list of objects with id and mturk, got text that is no JSON (maximum recursion",
+        "expected a list of objects with id and mturk, got text that is not JSON (maximum recursion",
     ),
     "object": ("{}", "expected a list of objects with id and mturk, got dict."),
     "empty": ("[]", "expected a list of objects with id and mturk, got an empty list."),
@@ -293,11 +304,11 @@ BAD_ANSWERS = {
     "ids": (json.dumps([answer(41) | {"id": "x"}]), "expected row numbers >= 0, as in the lists, got 'x'."),
     "labels": (
         json.dumps([answer(41) | {"id": 42}]),
-        "expected given_original_label to be the dataset's labels of these",
+        "expected given_original_label to agree with the dataset's labels",
     ),
     "items": (
         json.dumps([answer(41) | {"id": 99}]),
-        "expected given_original_label to be the dataset's labels of these",
+        "expected given_original_label to agree with the dataset's labels",
     ),
 }
 

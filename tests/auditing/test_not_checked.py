@@ -11,7 +11,7 @@ from protocol.auditing.all_checks import NOT_CHECKED
 N = 60_000
 # Each with a fault: what makes the check possible, and the words for it where it is not.
 FAULTS = {
-    "query-in-train": ({"train"}, "overlaps with what was not given"),
+    "query-in-train": ({"train"}, "overlaps with missing partitions"),
     "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
     "class-missing": ({"labels"}, "classes and relevance"),
     "query-without-relevant": ({"labels"}, "classes and relevance"),
@@ -55,7 +55,7 @@ def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
 def test_clean_and_what_was_not_checked_are_one_statement():
     audited = hp.audit(query=["a"], database=["b"])
     for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
-        assert text.count("clean, of what was checked; not checked: overlaps with") == 1
+        assert text.count("clean; not checked: overlaps with") == 1
         assert NOT_CHECKED not in text
     found = hp.audit(query=["a"], database=["a", "b"])
     for text in (found.to_text(), found.to_markdown(), found._repr_html_()):

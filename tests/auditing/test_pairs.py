@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from protocol import registry
 from protocol.auditing import Dataset, Split
-from protocol.auditing.pairs import audit_pairs, pairs_from, torn_pairs
+from protocol.auditing.pairs import audit_pairs, divided_pairs, pairs_from
 from protocol.checks import ProtocolError
 from protocol.cli import main
 
@@ -14,11 +14,14 @@ PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
 
 def test_halves_in_different_partitions_are_torn():
     parts = {"query": np.array([0, 10, 1]), "train": np.array([11, 2, 12]), "database": np.array([2, 11, 3])}
-    assert torn_pairs(parts, PAIRS).tolist() == [1, 2]  # text 11 is trained on and ranked; image 2 is ranked, 12 is not
+    assert divided_pairs(parts, PAIRS).tolist() == [
+        1,
+        2,
+    ]  # text 11 is trained on and ranked; image 2 is ranked, 12 is not
 
 
 def test_a_half_in_no_partition_tears_nothing():
-    assert not torn_pairs({"query": np.array([0, 1]), "database": np.array([12, 13])}, PAIRS).size
+    assert not divided_pairs({"query": np.array([0, 1]), "database": np.array([12, 13])}, PAIRS).size
 
 
 @given(seed=st.integers(0, 2**32 - 1), tear=st.sets(st.integers(0, 99), max_size=5))
@@ -31,19 +34,19 @@ def test_pairs_that_a_protocol_draws_together_are_whole_but_for_those_torn_by_ha
     )
     pairs = np.stack([np.arange(100), np.arange(100) + 100], axis=1)
     parts = {name: np.concatenate([rows, rows + 100]) for name, rows in drawn.items()}
-    assert not torn_pairs(parts, pairs).size
+    assert not divided_pairs(parts, pairs).size
     place = {item: name for name, rows in parts.items() for item in rows.tolist()}
     for item in tear:  # the text moves, its image stays
         new = "query" if place[item] != "query" else "database"
         parts[place[item]] = np.setdiff1d(parts[place[item]], [item + 100])
         parts[new] = np.union1d(parts[new], [item + 100])
-    assert torn_pairs(parts, pairs).tolist() == sorted(tear)
+    assert divided_pairs(parts, pairs).tolist() == sorted(tear)
 
 
 IDS = np.array(["i0", "i1", "t0", "t1"])
 
 
-def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
+def test_divided_pairs_are_a_finding_by_their_first_halves(tmp_path):
     (tmp_path / "pairs.csv").write_text("i0,t0\ni1,t1\ni9,t9\n")
     dataset = Dataset(n_items=4, ids=IDS)
     split = Split({"query": np.array([0]), "database": np.array([1, 2, 3])}, dataset)
@@ -57,7 +60,7 @@ def test_torn_pairs_are_a_finding_by_their_first_halves(tmp_path):
         (IDS, "i0 t0\ni1\n", "line 2: expected two ids, got 'i1'"),
         (None, "0 2\n1 t1\n", "line 2: expected two row numbers, got '1 t1'"),
         (None, "0 99999999999999999999999\n", "expected row numbers, got one of more than 18 digits"),
-        (IDS, "i8 t8\ni9 t9\n", "expected pairs of ids that are listed, got none among 2 pairs"),
+        (IDS, "i8 t8\ni9 t9\n", "expected pairs of listed ids, got none among 2 pairs"),
         (None, "", "expected pairs of row numbers >= 0, got no pair"),
     ],
 )
@@ -65,7 +68,7 @@ def test_lines_that_are_no_pair_are_named(tmp_path, ids, text, message):
     (tmp_path / "pairs.txt").write_text(text)
     with pytest.raises(ProtocolError, match=message):
         pairs_from(tmp_path / "pairs.txt", Dataset(ids=ids))
-    with pytest.raises(ProtocolError, match=r"expected two (ids|row numbers) a line, got a file that can't be read"):
+    with pytest.raises(ProtocolError, match=r"expected two (ids|row numbers) per line, got a file that can't be read"):
         pairs_from(tmp_path / "none.txt", Dataset(ids=ids))
 
 

@@ -89,7 +89,7 @@ def test_the_best_of_several_is_told_from_the_last_in_every_format(tmp_path, nam
     assert severity == "error"
     assert "is evaluated on the test set 3 times in this log: the best is 0.797 (" in consequence
     assert " 30), the last 0.782 (" in consequence
-    assert "45), a gap of 0.015; the reported 0.797 is the best, so the " in consequence
+    assert "45), a difference of 0.015; the reported 0.797 is the best, so the " in consequence
     assert consequence.endswith(" was chosen on the test set.")
     assert severities(file, 0.782) == []
     assert severities(file) == severities(file, 0.75) == severities(file, 0.701) == ["warning"]
@@ -106,8 +106,8 @@ def test_a_single_line_with_a_better_best_is_enough(tmp_path):
     ((severity, consequence),) = judged(file, "0.790")
     assert severity == "error"
     assert consequence.startswith(
-        "MAP (CSQ, 64 bits, cifar10-1) is evaluated on the test set once in this log: the best is 0.79 (kept as Best "
-        "MAP (CSQ, 64 bits, cifar10-1)), the last 0.787 (epoch 65), a gap of 0.003"
+        "MAP (CSQ, 64 bits, cifar10-1) is evaluated on the test set once in this log: the best is 0.79 (tracked as "
+        "Best MAP (CSQ, 64 bits, cifar10-1)), the last 0.787 (epoch 65), a difference of 0.003"
     )
     assert severities(file, "0.787") == []
     assert severities(file) == ["warning"]
@@ -118,7 +118,7 @@ def test_the_best_alone_is_a_warning_whatever_is_reported(tmp_path):
     for reported in (None, 0.7, 0.5):
         ((severity, consequence),) = judged(file, reported)
         assert severity == "warning"
-        assert "best_map is the best of several evaluations, 0.7; the log does not have the last" in consequence
+        assert "best_map is the best of several evaluations, 0.7; the log lacks the last one" in consequence
 
 
 @pytest.mark.parametrize("reported", [None, 0.7, 0.1])
@@ -129,7 +129,7 @@ def test_one_evaluation_is_no_choice(tmp_path, reported):
 
 def test_a_reported_score_that_the_log_does_not_have_is_stated(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.7\n")
-    line = "clean, of what was checked; not checked: how the reported 0.8 came about, as this log does not have it"
+    line = "clean; not checked: the origin of the reported 0.8, which is not in this log"
     assert line in " ".join(str(hp.audit(training_log=str(file), reported=0.8)).split())
     assert "Not checked" not in str(hp.audit(training_log=str(file), reported=0.7))
 
@@ -155,7 +155,7 @@ def test_choosing_by_a_validation_set_is_fine(tmp_path):
     assert "not checked: selection-on-test (needs a column of test scores: FILE:COLUMN)" in " ".join(
         str(audited).split()
     )
-    assert "Taken as scores on a validation set, by their names: val_map" in str(audited)
+    assert "Assumed to be validation scores, by their names: val_map" in str(audited)
 
 
 def test_several_code_lengths_are_several_scores(tmp_path):
@@ -213,16 +213,24 @@ TOO_FEW = [
     (
         [0.5, 0.7, 0.65],
         "0.7",
-        "the reported 0.7 has too few decimals to tell the best (0.7, epoch 1) from the last (0.65)",
+        "the reported 0.7 has too few decimals to distinguish the best (0.7, epoch 1) from the last (0.65)",
     ),
     (
         [0.5, 0.7, 0.65],
         0.70,
-        "the reported 0.7 has too few decimals to tell the best (0.7, epoch 1) from the last (0.65)",
+        "the reported 0.7 has too few decimals to distinguish the best (0.7, epoch 1) from the last (0.65)",
     ),
-    ([0.68, 0.71, 0.69], "0.7", "the reported 0.7 has too few decimals to tell the best (0.71, epoch 1) from the last"),
-    ([70.0, 65.2], "0.7", "the reported 0.7 has too few decimals to tell the best (70, epoch 0) from the last (65.2)"),
-    ([0.8, 0.7], "0.75", "the log has too few decimals to tell the best (0.8, epoch 0) from the last (0.7)"),
+    (
+        [0.68, 0.71, 0.69],
+        "0.7",
+        "the reported 0.7 has too few decimals to distinguish the best (0.71, epoch 1) from the last",
+    ),
+    (
+        [70.0, 65.2],
+        "0.7",
+        "the reported 0.7 has too few decimals to distinguish the best (70, epoch 0) from the last (65.2)",
+    ),
+    ([0.8, 0.7], "0.75", "the log has too few decimals to distinguish the best (0.8, epoch 0) from the last (0.7)"),
 ]
 
 
@@ -410,7 +418,7 @@ def test_options_are_not_scores(tmp_path):
 def test_scores_that_are_no_number_are_left_out_and_stated(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.5\n2,NaN\n3,inf\n4,0.4\n5,nan\n")
     audited = hp.audit(training_log=str(file))
-    assert "map, 2 evaluations (epoch 1 to 4), 3 without a finite score left out" in str(audited)
+    assert "map, 2 evaluations (epoch 1 to 4), 3 without a finite score omitted" in str(audited)
     assert severities(file, 0.5) == ["error"]
     both = hp.audit(training_log=str(written(tmp_path, "epoch,map,val_map\n1,nan,0.5\n", "nan.csv")))
     assert "not checked: selection-on-test" in str(both)
@@ -449,7 +457,7 @@ BAD = {
     "word.csv": ("epoch,map\n1,high\n", "line 2: map: expected a number, got 'high'."),
     "step.csv": ("epoch,map\nfirst,0.5\n", "line 2: epoch: expected a number, got 'first'."),
     "long.csv": ("epoch,map\n1,0.5,7\n", "line 2: expected 2 fields, got 3."),
-    "twice.csv": ("map,map\n1,2\n", "expected every column once, got 'map' more than once."),
+    "twice.csv": ("map,map\n1,2\n", "expected distinct columns, got 'map' more than once."),
     "header.csv": ("epoch,map\n", "expected at least one finite score, got no evaluation."),
     "blank.csv": ("epoch,map\n1,\n2,\n", "expected at least one finite score, got no evaluation."),
     "nan.csv": ("epoch,map\n1,nan\n2,inf\n", "expected at least one finite score, got none in map."),
@@ -459,14 +467,17 @@ BAD = {
     "empty.json": (" \n", "expected a training log, got an empty file."),
     "text.json": (
         "hello\n",
-        "expected a list of records, lists by name, or a record a line, got text that is no JSON.",
+        "expected a list of records, lists by name, or one record per line, got text that is not JSON.",
     ),
-    "number.json": ("5\n", "expected a list of records, lists by name, or a record a line, got int."),
+    "number.json": ("5\n", "expected a list of records, lists by name, or one record per line, got int."),
     "rows.json": ("[[1, 2]]", "record 1: expected names and values, got list."),
-    "lengths.json": ('{"epoch": [1, 2], "map": [0.5]}', "expected lists of one length, got 2 in epoch, 1 in map."),
+    "lengths.json": ('{"epoch": [1, 2], "map": [0.5]}', "expected lists of the same length, got 2 in epoch, 1 in map."),
     "bool.json": ('[{"map": true}]', "record 1: map: expected a number, got 'True'."),
     "line.jsonl": ('{"map": 0.5}\n[1]\n', "record 2: expected names and values, got list."),
-    "deep.json": ("[" * 100_000, "expected a list of records, lists by name, or a record a line, got text that is no"),
+    "deep.json": (
+        "[" * 100_000,
+        "expected a list of records, lists by name, or one record per line, got text that is not",
+    ),
     "huge.json": (f'[{{"map": {"9" * 400}}}]', "record 1: map: expected a number, got '99999"),
     "pr_curve.json": (
         '{"index": [99, 199], "P": [0.5, 0.4], "R": [0.1, 0.2]}',  # DeepHash-pytorch's other file
@@ -494,7 +505,7 @@ def test_what_is_no_log_is_refused_in_one_line(tmp_path, name):
 def test_arguments_that_do_not_fit_are_refused(tmp_path):
     file = written(tmp_path, FORMATS["table.csv"])
     for given_, message in {
-        "reported": ({"reported": 0.5}, "reported: expected a training log to find it in .*, got only 0.5."),
+        "reported": ({"reported": 0.5}, "reported: expected a training log that contains it .*, got only 0.5."),
         "number": ({"training_log": 5}, "training_log: expected a file, or a list of files, got int."),
         "none": ({"training_log": []}, "training_log: expected a file, or a list of files, got none."),
         "missing": ({"training_log": "none.csv"}, "none.csv: expected a training log, got no such file."),
@@ -504,7 +515,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
     }.values():
         with pytest.raises(ProtocolError, match=f"^{message}"):
             hp.audit(**given_)
-    with pytest.raises(ProtocolError, match="expected a table or JSON to find the column 'MAP' in, got printed text"):
+    with pytest.raises(ProtocolError, match="expected a table or JSON with the column 'MAP', got printed text"):
         hp.audit(training_log=f"{written(tmp_path, printed(), 'a.log')}:MAP")
 
 

@@ -8,6 +8,21 @@ from protocol import claims
 from protocol.cli import main
 
 
+@pytest.fixture(scope="module", autouse=True)
+def judged_once():
+    """Without data the checks always find the same, and take seconds: the commands share what the first one found."""
+    judge, found = claims.Claim.judge, {}
+
+    def once(claim, results):
+        if claim.id not in found:
+            found[claim.id] = judge(claim, results)
+        return found[claim.id]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims.Claim, "judge", once)
+        yield
+
+
 @pytest.fixture
 def empty(tmp_path):
     (tmp_path / "results").mkdir()
@@ -40,7 +55,7 @@ def test_json_has_the_fields_and_only_those(capsys, empty, tmp_path):
     assert {entry["status"] for entry in entries} <= set(claims.STATUSES)
 
 
-def test_of_a_status(capsys, empty, tmp_path):
+def test_claims_of_one_status(capsys, empty, tmp_path):
     path = tmp_path / "c.json"
     assert main(["claims", "--status", "refuted", "--results", str(empty), "--json", str(path)]) == 0
     assert {entry["status"] for entry in json.loads(path.read_text())} == {"refuted"}
@@ -52,10 +67,10 @@ def test_of_a_status(capsys, empty, tmp_path):
     [
         (["S4-3"], "got 'S4-3'. Did you mean '"),
         (["--status", "refute"], "got 'refute'. Did you mean 'refuted'?"),
-        (["--results", "no/such/folder"], "no/such/folder: no such folder of results"),
+        (["--results", "no/such/folder"], "no/such/folder: expected a folder of results"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_line(capsys, empty, arguments, words):
+def test_invalid_arguments_are_refused_in_one_line(capsys, empty, arguments, words):
     assert main(["claims", "--results", str(empty), *arguments]) == 2
     captured = capsys.readouterr()
     assert words in captured.err
@@ -63,7 +78,7 @@ def test_what_cannot_be_is_refused_in_a_line(capsys, empty, arguments, words):
     assert captured.out == ""
 
 
-def test_help_teaches(capsys):
+def test_help_shows_examples(capsys):
     with pytest.raises(SystemExit):
         main(["claims", "--help"])
     out = capsys.readouterr().out
@@ -71,7 +86,7 @@ def test_help_teaches(capsys):
         assert word in out
 
 
-def test_markdown_is_totals_and_what_does_not_hold(capsys, empty):
+def test_markdown_has_the_totals_and_the_claims_that_do_not_hold(capsys, empty):
     assert main(["claims", "--markdown", "--results", str(empty)]) == 0
     totals, listed = capsys.readouterr().out.split("\n\n")
     assert totals.startswith("| paper | proved | refuted |")

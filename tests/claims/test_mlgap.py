@@ -64,7 +64,7 @@ def test_the_longest_training_of_both_objectives_is_compared(verdict):
     assert verdict("S0-12", short + longer + both).status == REPLICATED
 
 
-def test_each_part_of_table_1_is_judged_alone(verdict):
+def test_each_part_of_table_1_is_judged_separately(verdict):
     cifar10 = [row for row in table_1("buffer_zone", NEW) if row["dataset"] == "cifar10"]
     found = verdict("S0-11", cifar10)
     assert (found.status, len(found.named(True)), len(found.named(None))) == (PARTLY, 4, 4)
@@ -92,7 +92,7 @@ def test_the_two_objectives_are_compared_part_by_part(verdict, map_new, mlgap_ne
     assert len(found.evidence.by_reading) == 3
 
 
-def test_the_other_margin_is_a_reading_of_its_own(verdict):
+def test_the_other_margin_is_a_separate_reading(verdict):
     rows = table_1("deep_supervised", OLD) + table_1("buffer_zone", OLD)
     half = table_1("buffer_zone_half", NEW)
     assert verdict("S0-12", rows).status == NOT_ON_SUBSTITUTE

@@ -1,4 +1,4 @@
-"""The ledger beside the list of claims that lies with the papers: the same ids, and the same numbers."""
+"""The ledger compared with the list of claims that accompanies the papers: equal ids and equal numbers."""
 
 import re
 from collections import Counter
@@ -72,7 +72,7 @@ def test_nothing_derived_is_listed_in_vain(oracle):
         assert number in WORDED or values <= set(listed[number]), number
 
 
-def test_what_the_list_calls_contradicted_is_refuted_here(oracle):
+def test_claims_that_the_list_calls_contradicted_are_refuted(oracle):
     found = {entry["id"]: entry["status"] for entry in claims.judge(claims.Results())}
     for entry in oracle["claims"]:
         if entry["status"] in ("contradicted", "checked_problem"):

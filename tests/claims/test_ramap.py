@@ -89,13 +89,13 @@ def test_ramap_ours_would_leave_the_interval(monkeypatch):
         ({"precision@r12": {"m_dsh_12": 0.31}}, _COUNTED[4]),
     ],
 )
-def test_each_part_of_what_margins_do_is_judged_alone(verdict, changed, part):
+def test_each_part_about_margins_is_judged_separately(verdict, changed, part):
     found = verdict("S2-09", of_margins("pixels") + of_margins("gist", changed))
     assert (found.status, found.named(False)) == (PARTLY, [f"gist: {part}"])
     assert found.named(None) == []
 
 
-def test_margins_need_every_radius_and_each_feature_is_judged_alone(verdict):
+def test_margins_require_every_radius_and_features_are_judged_separately(verdict):
     rows = [row for row in of_margins("gist") if row["metric"] != "RAMAP@r8"]
     assert verdict("S2-09", rows).status == NOT_RUN
     found = verdict("S2-09", rows + of_margins("pixels"))

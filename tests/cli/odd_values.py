@@ -27,7 +27,7 @@ ODD = {
     "deep": "[" * 2000 + "]" * 2000,
     "path": '"../../../etc/passwd"',
 }
-"""As JSON, which is also YAML."""
+"""The values as JSON, which is also YAML."""
 WORDS = {
     "empty": "",
     "blank": " ",

@@ -1,4 +1,4 @@
-"""`protocol audit`: the findings of the room from files, in every form, and one line where a file can't be used."""
+"""`protocol audit`: the findings of `protocol.auditing` for files of every form, and errors in one line."""
 
 import csv
 import gzip
@@ -24,8 +24,8 @@ IDS = np.array([f"image/{row:03d}.png" for row in range(400)])
 Y = np.arange(400) % 5
 PARTS = registry.get("split", "improved").split(400, Y, sizes=SIZES, seed=0)
 LISTS = ["--query", "query.txt", "--database", "database.txt", "--train", "train.txt"]
-KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "mending", "treatment"]
-COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "mending", "treatment"]
+KEYS = ["file", "finding", "severity", "count", "items", "partners", "consequence", "fix", "treatment"]
+COLUMNS = ["file", "finding", "severity", "count", "examples", "consequence", "fix", "treatment"]
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def test_clean_lists_are_clean(folder, capsys):
     assert names(*LISTS) == (0, [])
     out = capsys.readouterr().out
     assert "query 20, database 300, train 40; no protocol declared\n" in out
-    assert "  clean, of what was checked; not checked: overlaps with what was not given" in out
+    assert "  clean; not checked: overlaps with missing partitions" in out
     assert "  information train-not-in-database: 40\n" in out
     assert out.endswith("0 errors, 0 warnings, 1 for information\n")
     assert "\x1b" not in out
 
 
-def test_all_five_lists_are_clean_under_the_protocol_they_were_drawn_by_and_with_all_that_is_known(folder):
+def test_five_lists_drawn_by_a_protocol_are_clean_under_it(folder):
     validation = ["--validation-query", "validation_query.txt", "--validation-database", "validation_database.txt"]
     known = ["--ids", "ids.txt", "--labels", "labels.npy", "--features", "X.npy"]
     assert names(*LISTS, *validation, "--protocol", "improved", *known) == (0, [])
@@ -86,15 +86,15 @@ def test_a_leak_is_an_error_with_the_ids_as_they_were_written(folder, capsys):
     assert found["items"] == list(IDS[PARTS["query"][:2]])
     assert found["file"] == "query.txt database.txt train.txt"
     kind = next(kind for kind in KINDS if kind.name == "query-in-database")
-    assert [found[key] for key in ("consequence", "mending", "treatment")] == [
+    assert [found[key] for key in ("consequence", "fix", "treatment")] == [
         kind.consequence,
-        kind.mending,
+        kind.fix,
         kind.treatment,
     ]
     out = capsys.readouterr().out
     assert "  error    query-in-database: 2\n" in out
     assert IDS[PARTS["query"][0]] in out
-    assert f"           To mend it: {kind.mending}\n" in out
+    assert f"           How to fix it: {kind.fix}\n" in out
     assert out.endswith("1 error, 0 warnings, 1 for information\n")
 
 
@@ -109,9 +109,9 @@ def test_warnings_alone_are_clean(folder):
     ("fail_on", "leak", "warned", "clean"),
     [("error", 1, 0, 0), ("warning", 1, 1, 0), ("information", 1, 1, 1), ("never", 0, 0, 0)],
 )
-def test_the_user_says_what_fails(folder, fail_on, leak, warned, clean):
+def test_the_user_chooses_the_findings_that_fail(folder, fail_on, leak, warned, clean):
     lists = ["--query", "query.txt", "--database"]
-    assert main(["audit", *LISTS, "--fail-on", fail_on]) == clean  # a training set beside the database
+    assert main(["audit", *LISTS, "--fail-on", fail_on]) == clean  # the training set is not in the database
     assert main(["audit", *lists, "database.txt", "--train", "database.txt", "--fail-on", fail_on]) == warned
     leaking()
     assert main(["audit", *lists, "database.txt", "--fail-on", fail_on]) == leak
@@ -123,15 +123,15 @@ def test_every_item_of_a_finding_is_in_the_json_and_five_are_in_the_text(folder,
     assert capsys.readouterr().out.count("image/") == 5
 
 
-def test_a_query_in_the_training_set_is_told_once(folder):
+def test_a_query_in_the_training_set_is_reported_once(folder):
     leaking("train.txt")
     _, found = audited(*LISTS[:4], "--train", "train.txt", "--json", "found.json")
-    told = [item for one in json.loads(Path("found.json").read_text()) for item in one["items"]]
+    reported = [item for one in json.loads(Path("found.json").read_text()) for item in one["items"]]
     assert [one["finding"] for one in found] == ["query-in-train"]
-    assert len(told) == len(set(told)) == 42
+    assert len(reported) == len(set(reported)) == 42
 
 
-def test_row_numbers_are_a_list_too_with_the_labels_of_their_rows(folder):
+def test_lists_may_be_row_numbers_with_labels_of_all_rows(folder):
     numbers = [part.replace(".txt", ".npy") for part in LISTS]
     np.savez("both.npz", a=np.append(PARTS["query"], PARTS["train"][0]), b=Y)
     assert names(*numbers) == (0, [])
@@ -145,7 +145,7 @@ def test_row_numbers_are_a_list_too_with_the_labels_of_their_rows(folder):
 
 
 @pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
-def test_whole_splits_are_read_in_every_format(folder, extension):
+def test_complete_splits_are_read_in_every_format(folder, extension):
     write_split(f"split{extension}", PARTS, IDS)
     assert names(f"split{extension}", "--protocol", "improved") == (0, [])
     standard = registry.get("split", "standard").split(400, Y, sizes=SIZES, seed=0)
@@ -155,7 +155,7 @@ def test_whole_splits_are_read_in_every_format(folder, extension):
 
 
 def pipeline(folder, *, seeds=(0, 1), name="improved"):
-    """Leave what the pipeline leaves: the items, and a split for each seed."""
+    """Write the files of the pipeline: the items, and a split for each seed."""
     items = {"ids": np.char.encode(IDS), "labels": Y, "class_names": [b"a", b"b", b"c", b"d", b"e"]}
     storage.write("items.h5", items, storage.provenance("dataset x", parameters={}, inputs={}))
     for run, seed in enumerate(seeds):
@@ -168,7 +168,7 @@ def pipeline(folder, *, seeds=(0, 1), name="improved"):
     return [f"{run}/splits.h5" for run in range(len(seeds))]
 
 
-def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
+def test_files_of_the_pipeline_need_no_options(folder, capsys):
     paths = pipeline(folder)
     assert names(*paths) == (0, [])
     out = capsys.readouterr().out
@@ -176,9 +176,9 @@ def test_what_the_pipeline_left_says_itself_what_it_is(folder, capsys):
     unseen = (
         "near-duplicate (needs features); known-near-duplicate (needs known pairs); pair-split (needs pairs); "
         "group-split (needs groups); doubtful-label (needs label issues); selection-on-test (needs a training log); "
-        "leaks of what was fitted, mixed-libraries (need the pipeline's target audit)"
+        "leaks in fitted models, mixed-libraries (need the pipeline's target audit)"
     )
-    assert f"clean, of what was checked; not checked: {unseen}" in " ".join(out.split())
+    assert f"clean; not checked: {unseen}" in " ".join(out.split())
     np.save("twins.npy", np.zeros((400, 2)))
     assert {one[0] for one in names(*paths, "--features", "twins.npy")[1]} == {"near-duplicate"}
 
@@ -191,7 +191,7 @@ def test_runs_that_repeat_each_other_are_found_by_their_files(folder):
     assert {(one["file"], *one["items"]) for one in found} == {("2/splits.h5", "0/splits.h5")}
 
 
-def test_a_split_of_another_seed_than_it_says_is_found(folder):
+def test_a_split_drawn_with_another_seed_than_recorded_is_found(folder):
     (path,) = pipeline(folder, seeds=(0,))
     storage.write(path, PARTS, storage.read_provenance(path) | {"seed": 9})
     status, (found,) = audited(path)
@@ -199,7 +199,7 @@ def test_a_split_of_another_seed_than_it_says_is_found(folder):
     assert found["items"] == ["query", "validation_query", "validation_database", "train", "database"]
 
 
-def test_items_of_another_dataset_are_not_taken_for_the_splits_own(folder):
+def test_items_of_another_dataset_are_not_used_for_a_split(folder):
     (path,) = pipeline(folder, seeds=(0,))
     storage.write(
         "items.h5",
@@ -223,7 +223,7 @@ def test_a_split_is_compared_with_another_and_with_a_protocol(folder, capsys):
     assert "| sizes | query | 20 | 1,000 |" in capsys.readouterr().out
 
 
-def test_a_file_that_is_compared_with_is_no_place_for_the_json(folder, capsys):
+def test_the_json_does_not_replace_a_file_of_against(folder, capsys):
     against = "query=query.txt,database=database.txt"
     assert (
         main(
@@ -245,7 +245,7 @@ def test_expected_sizes_need_no_protocol(folder, capsys):
 @pytest.mark.parametrize(
     "sizes", ["query", "query=", "query=x", "query=-1", "test=3", "query=1,query=1", "query=1,", ""]
 )
-def test_sizes_that_are_none_are_refused(folder, sizes, capsys):
+def test_malformed_sizes_are_refused(folder, sizes, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["audit", *LISTS, "--sizes", sizes])
     assert stopped.value.code == 2
@@ -278,7 +278,7 @@ def run(*arguments, **environment):
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
 
 
-def test_as_a_user_runs_it(folder):
+def test_the_installed_command(folder):
     leaking()
     assert run("--query", "query.txt", "--database", "train.txt").returncode == 0
     text = run(*LISTS)
@@ -297,7 +297,7 @@ def test_as_a_user_runs_it(folder):
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
-def test_colour_is_for_terminals_that_want_it(folder, variables, coloured):
+def test_colour_is_only_for_terminals_that_allow_it(folder, variables, coloured):
     leaking()
     master, slave = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
@@ -328,7 +328,7 @@ def array(values):
 
 BAD = {
     "no file": ("query.txt", Path.unlink, "query.txt: expected a list of items, got no such file"),
-    "empty": ("query.txt", text(""), "query.txt: expected an item a line, got none"),
+    "empty": ("query.txt", text(""), "query.txt: expected one item per line, got none"),
     "labels": (
         "query.txt",
         text("a 0 2\n"),
@@ -357,19 +357,23 @@ BAD = {
     "no row": ("rows", array(np.arange(0)), "query.npy: expected an array of numbers, got an empty one"),
     "far": ("labels.npy", array(np.zeros(10, dtype=int)), "expected row numbers from 0 to 9, got"),
     "NaN labels": ("labels.npy", array([np.nan] * 400), "labels.npy: expected integers, got nan"),
-    "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: wanted finite numbers, came NaN or infinity"),
+    "NaN features": ("X.npy", array([[np.nan]] * 400), "X.npy: expected finite numbers, got NaN or infinity"),
     "few features": (
         "X.npy",
         array([[1.0]] * 3),
         r"X.npy: expected features of .* items, shape \(.*, d\), got shape \(3, 1\)",
     ),
-    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected every id once, got 'a' more than once"),
-    "other ids": ("ids.txt", text("a\nb\n"), "query.txt: 20 of 20 items are none of the dataset's, the first is"),
+    "ids twice": ("ids.txt", text("a\na\n"), "ids.txt: expected distinct ids, got 'a' more than once"),
+    "other ids": (
+        "ids.txt",
+        text("a\nb\n"),
+        "query.txt: expected ids of the dataset, such as 'a', got 20 of 20 others, the first is",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_can_not_be_used_is_refused_in_one_line(folder, case, capsys):
+def test_unusable_files_are_refused_in_one_line(folder, case, capsys):
     name, spoil, message = BAD[case]
     numbers = name in ("rows", "labels.npy", "X.npy")
     spoil(folder / ("query.npy" if name == "rows" else name))
@@ -380,10 +384,10 @@ def test_what_can_not_be_used_is_refused_in_one_line(folder, case, capsys):
         if name == option:
             arguments += [{"ids.txt": "--ids", "labels.npy": "--labels", "X.npy": "--features"}[name], name]
     assert main(["audit", *arguments]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert re.search(message, said.err), said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert re.search(message, printed.err), printed.err
 
 
 def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder, capsys):
@@ -399,10 +403,10 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
         ("split.txt", "expected a split as .h5, .npz or .csv, got extension '.txt'"),
     ):
         assert main(["audit", path]) == 2
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert message in said.err
-        assert said.err.count("\n") == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert message in printed.err
+        assert printed.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -416,38 +420,38 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
             ["a.h5", *LISTS],
             "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
         ),
-        (["--query", "query.txt"], "database: expected the list of the database items next to query, got none."),
+        (["--query", "query.txt"], "database: expected the list of the database items in addition to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),
-        ([*LISTS, "--distance", "1"], "distance: expected features to measure it in (features), got only 1."),
+        ([*LISTS, "--distance", "1"], "distance: expected features in which it is measured (features), got only 1."),
         (
             [*LISTS, "--features", "X.npy"],
-            "X.npy: expected the ids of its rows next to it (ids), since the lists hold ids, got none.",
+            "X.npy: expected the ids of its rows (ids), because the lists contain ids, got none.",
         ),
         (
             [*LISTS, "--labels", "labels.npy"],
-            "query.txt: expected row numbers, since the labels are in their order, got ids.",
+            "query.txt: expected row numbers, which determine the order of the labels, got ids.",
         ),
-        ([*LISTS, "--json", "query.txt/x.json"], "a file stands where a folder is needed"),
+        ([*LISTS, "--json", "query.txt/x.json"], "a file exists where a folder is needed"),
     ],
 )
-def test_what_can_not_be_asked_is_refused_in_one_line(folder, arguments, message, capsys):
+def test_unusable_options_are_refused_in_one_line(folder, arguments, message, capsys):
     assert main(["audit", *arguments]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert message in said.err
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert message in printed.err
 
 
 @pytest.mark.parametrize("distance", ["-1", "nan", "inf", "far"])
-def test_a_distance_that_is_none_is_refused(folder, distance, capsys):
+def test_an_invalid_distance_is_refused(folder, distance, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["audit", *LISTS, "--features", "X.npy", "--distance", distance])
     assert stopped.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_help_teaches_with_examples(capsys):
+def test_the_complete_help_has_examples_and_formats(capsys):
     with pytest.raises(SystemExit):
-        main(["audit", "--help"])
+        main(["audit", "--help-all"])
     out = capsys.readouterr().out
     for words in ("examples:", "exit status:", "--query test.txt --database database.txt", "protocol list findings"):
         assert words in out
@@ -501,7 +505,7 @@ def test_the_lists_of_hashnet_have_images_without_labels_and_concepts_without_im
 
 
 def test_the_two_toolkits_share_photos_across_roles(nuswide, tmp_path, monkeypatch):
-    """A photo is known by its number in the file's name: one toolkit's test images are in the other's training set."""
+    """The number in a file's name identifies a photo: one toolkit's test images are in the other's training set."""
     monkeypatch.chdir(tmp_path)
 
     def photos(toolkit, part):
@@ -517,7 +521,7 @@ def test_the_two_toolkits_share_photos_across_roles(nuswide, tmp_path, monkeypat
         assert ("query-in-train", "error", count) in found
 
 
-def test_the_json_is_what_the_table_of_the_pipeline_has(folder):
+def test_the_json_equals_the_table_of_the_pipeline(folder):
     from protocol.auditing import Dataset, audit_splits, read_lists, write_findings
 
     leaking()

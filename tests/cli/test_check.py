@@ -1,4 +1,4 @@
-"""`protocol check`: what would run, or one line."""
+"""`protocol check`: the jobs and needs of an experiment, or an error in one line."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def file(tmp_path):
     return str(path)
 
 
-def test_it_prints_what_would_run(file, capsys):
+def test_it_prints_the_jobs_and_their_needs(file, capsys):
     assert main(["check", file]) == 0
     out = capsys.readouterr().out
     for text in (
@@ -50,7 +50,7 @@ def test_it_prints_what_would_run(file, capsys):
     assert int(total) == sum(int(part.split()[1]) for part in " ".join(rules.split()).split(", "))
 
 
-def test_without_a_file_it_is_the_default(capsys):
+def test_the_default_experiment_is_checked_without_a_file(capsys):
     assert main(["check"]) == 0
     assert capsys.readouterr().out.startswith("experiment digits\n")
 

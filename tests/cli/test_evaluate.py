@@ -1,4 +1,4 @@
-"""`protocol evaluate`: the numbers of the Python function from files, and one line where a file can't be used."""
+"""`protocol evaluate`: the scores of the Python function for files, and one line for a file it can't use."""
 
 import csv
 import json
@@ -62,7 +62,7 @@ def scores(*extra, **change):
     return json.loads(Path("out.json").read_text())
 
 
-def test_the_numbers_are_those_of_the_function(folder, capsys):
+def test_the_scores_are_those_of_the_function(folder, capsys):
     for rules in CONVENTIONS:
         found = evaluate(QUERY, DATABASE, **LABELS, convention=rules.name)
         written = scores("--convention", rules.name)
@@ -110,7 +110,7 @@ def test_every_format(folder):
     assert scores("--n-bits", "12", "--threads", "2") == plain
 
 
-def test_relevance_in_place_of_labels(folder):
+def test_relevance_instead_of_labels(folder):
     matrix = OF_QUERY[:, None] == OF_DATABASE
     sparse.save_npz("near.npz", sparse.csr_matrix(matrix))
     Path("near.txt").write_text("\n".join(" ".join(map(str, np.flatnonzero(row))) for row in matrix) + "\n")
@@ -152,7 +152,7 @@ def test_real_values_are_binarised_on_request(folder):
     assert scores("--binarize", "median", **change)["binarize"] == "median"
 
 
-def test_labels_that_are_words_and_signed_bytes(folder):
+def test_labels_may_be_words_and_codes_signed_bytes(folder):
     Path("q.txt").write_text("".join(f"class {label}\n" for label in OF_QUERY))
     Path("d.txt").write_text("".join(f"class {label}\n" for label in OF_DATABASE))
     words = scores(query_labels="q.txt", database_labels="d.txt")
@@ -165,18 +165,16 @@ def test_labels_that_are_words_and_signed_bytes(folder):
 
 
 def examples():
-    """Return the commands in the help: the complete ones, and the first of a block continued by each of the others."""
+    """Return the commands in the help: the complete ones, and the last of them continued by each line with dots."""
+    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help-all"], capture_output=True, text=True)
     commands = []
-    for block in _help().split("examples")[1:]:
-        own = [re.split("   +", line.strip())[0].split() for line in block.split("\n")[1:] if line.strip()]
-        own = [command for command in own if command[0] in ("protocol", "...")]
-        commands += [command[1:] if command[0] == "protocol" else own[0][1:] + command[1:] for command in own]
+    for line in done.stdout.split("examples:", 1)[1].replace("\\\n", " ").split("\n"):
+        start, *options = re.split("  +(?!-)", line.strip())[0].split() or [""]
+        if start == "protocol":
+            complete = options
+        if start in ("protocol", "..."):
+            commands.append(options if start == "protocol" else complete + options)
     return commands
-
-
-def _help():
-    done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help"], capture_output=True, text=True)
-    return done.stdout
 
 
 def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
@@ -193,7 +191,7 @@ def test_the_examples_of_the_help_run(tmp_path, monkeypatch, capsys):
     Path("affected.txt").write_text("1\n3\n")
     commands = examples()
     assert len(commands) >= 14
-    assert sum("--query-vectors" in command for command in commands) == 5
+    assert sum("--query-vectors" in command for command in commands) == 6
     for command in commands:
         assert main(command) == 0, command
     assert capsys.readouterr().err == ""
@@ -329,7 +327,7 @@ BAD = {
     ),
     "n-bits too small": (
         lambda: {"query_codes": saved("p.npy", codes.pack(np.ones((4, 12), bool))), "n_bits": "10"},
-        r"p.npy: query codes: bits are set after bit 10; is n_bits right\?",
+        r"p.npy: query codes: expected zeros after bit 10, got ones\. Check n_bits\.",
     ),
     "n-bits of nothing": (lambda: {"n_bits": "0"}, "q.npy: query codes: n_bits: expected an integer >= 1, got 0"),
     "n-bits no number": (lambda: {"n_bits": "many"}, "argument --n-bits/--bits: invalid int value: 'many'"),
@@ -394,7 +392,7 @@ BAD = {
     ),
     "CSR that falls": (
         lambda: NO_LABELS | {"relevance": npz("o.npz", indptr=[0, 2, 1, 1, 1], indices=[3], shape=(4, 20))},
-        "o.npz: relevance: indptr: wanted to rise from 0 to 1",
+        "o.npz: relevance: indptr: expected ascending integers from 0 to 1",
     ),
     "CSR of another size": (
         lambda: NO_LABELS | {"relevance": rows("o.npz", np.eye(4, 19))},
@@ -435,7 +433,7 @@ BAD = {
     "json in the way": (lambda: {"json": folder_called("j")}, "j: can't be written"),
     "values in the way": (
         lambda: {"per_query": "q.npy/v.csv"},
-        "can't be written: a file stands where a folder is needed",
+        "can't be written: a file exists where a folder is needed",
     ),
 }
 
@@ -445,7 +443,7 @@ def test_bad_input_is_refused_in_one_line(folder, capsys, case):
     change, message = BAD[case]
     try:
         code = main(command(**change()))
-    except SystemExit as stopped:  # the parser's own refusals
+    except SystemExit as stopped:  # errors of the parser
         code = stopped.code
     out, err = capsys.readouterr()
     assert code == 2
@@ -457,12 +455,12 @@ def test_bad_input_is_refused_in_one_line(folder, capsys, case):
     assert re.search(message, err), err
 
 
-def test_there_are_thirty():
+def test_there_are_thirty_bad_inputs():
     assert len(BAD) >= 30
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(folder, capsys):
+def test_a_file_without_read_permission(folder, capsys):
     Path("q.npy").chmod(0)
     assert main(command()) == 2
     assert "q.npy: expected an .npy file, got one that can't be read: Permission denied" in capsys.readouterr().err
@@ -492,12 +490,12 @@ def test_an_interrupted_write_leaves_the_old_file(folder, capsys, monkeypatch):
     assert (folder / "out.json").read_text() == "old"
 
 
-def test_nothing_is_shown_while_it_runs_unless_someone_watches(folder):
+def test_progress_is_shown_only_in_a_terminal(folder):
     done = subprocess.run([sys.executable, "-m", "protocol", *command()], capture_output=True, text=True, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_refusal_in_a_process_of_its_own(folder):
+def test_an_error_in_a_separate_process(folder):
     done = subprocess.run(
         [sys.executable, "-m", "protocol", *command(query_codes="none.npy")], capture_output=True, text=True, cwd=folder
     )
@@ -523,9 +521,9 @@ def test_progress_is_shown_to_a_terminal_after_two_seconds(folder, capsys, monke
     assert "counting" not in capsys.readouterr().err
 
 
-def test_help_teaches(capsys):
+def test_the_complete_help_describes_files_and_options(capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--help"])
+        main(["evaluate", "--help-all"])
     assert stopped.value.code == 0
     out = capsys.readouterr().out
     for word in (

@@ -1,4 +1,4 @@
-"""Whatever goes wrong ends in one line and an exit status other than 0; nothing that is read is overwritten."""
+"""Every failure ends with one line and a nonzero exit status, and no input is overwritten."""
 
 import os
 import shutil
@@ -122,7 +122,7 @@ def test_closed_output(redirection):
     assert done.stderr == (message if redirection == ">&-" else "")
 
 
-def test_a_reader_that_stops_reading_ends_the_command_as_it_ends_other_tools():
+def test_a_closed_reader_ends_the_command_with_the_usual_status():
     process = subprocess.Popen(
         [sys.executable, "-m", "protocol", "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -181,7 +181,7 @@ def test_an_output_that_is_an_input_is_refused(here, capsys, arguments, option, 
         (["--trec", "new", "--json", "new/run"], "--json and --trec run", "new/run"),
     ],
 )
-def test_two_outputs_of_one_name_are_refused(here, capsys, arguments, options, file):
+def test_two_outputs_with_one_name_are_refused(here, capsys, arguments, options, file):
     assert main([*EVALUATE, *arguments]) == 2
     assert capsys.readouterr().err == f"protocol: {options}: expected two files, got {file} for both.\n"
     assert not (here / file).exists()
@@ -217,7 +217,7 @@ def test_control_characters_in_an_argument_are_escaped(capsys):
     assert (err.count("\n"), err.count("\x1b")) == (1, 0)
 
 
-def test_control_characters_are_escaped_in_html_too(here):
+def test_control_characters_are_escaped_in_html(here):
     query = [f"d0{ESCAPE}\n", "q1"]
     audited = audit(query=query, database=[f"d0{ESCAPE}\n", "d1"])
     for shown in (audited.to_text(), audited.to_text(colour=False), audited.to_markdown(), audited._repr_html_()):
@@ -227,7 +227,7 @@ def test_control_characters_are_escaped_in_html_too(here):
     assert "\x1b" not in html_table(found)
 
 
-def test_a_file_name_that_is_no_text_is_escaped(here, capsys):
+def test_a_file_name_that_is_not_utf_8_is_escaped(here, capsys):
     name = os.fsdecode(b"q\xff.txt")
     shutil.copy("q.txt", name)
     assert main(["audit", "--query", name, "--database", "d.txt"]) == 0

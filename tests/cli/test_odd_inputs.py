@@ -1,4 +1,4 @@
-"""Inputs with an odd value in one field: every command does its work or ends in one line, never in a traceback."""
+"""Inputs with an odd value in one field: every command succeeds or prints one line, but never a traceback."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ PARTS = {"query": [0, 1], "database": [2, 3, 4, 5], "train": [2, 3]}
 
 
 def forge(path, record, attributes=None):
-    """Write a split with a provenance record of anybody's making, whose digests fit."""
+    """Write a split with any provenance record and matching digests."""
     with h5py.File(path, "w") as file:
         digests = {}
         for name, rows in PARTS.items():
@@ -67,7 +67,7 @@ def test_compare_of_a_summary_with_an_odd_cell(tmp_path, capsys, column, word):
     ends_in_a_line(capsys, ["compare", tmp_path / "summary.csv", tmp_path / "good.json"])
 
 
-@pytest.mark.parametrize("odd", [name for name in ODD if name != "deep"])  # PyYAML takes seconds for that
+@pytest.mark.parametrize("odd", [name for name in ODD if name != "deep"])  # PyYAML needs seconds for it
 @pytest.mark.parametrize("place", [(), *places(SMALL)], ids=lambda place: ".".join(place) or "file")
 def test_check_of_a_configuration_with_an_odd_value(tmp_path, capsys, place, odd):
     (tmp_path / "odd.yaml").write_text(replaced(SMALL, place, ODD[odd]))

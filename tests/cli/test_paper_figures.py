@@ -36,7 +36,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_it_draws_what_is_there_and_names_what_is_missing(folder, capsys, monkeypatch):
+def test_it_draws_the_available_figures_and_names_the_missing_ones(folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     assert main(["paper-figures", "mlgap_table_1", "mlgap_figure_8", "thesis_figure_3_8", "--output", "paper"]) == 0
     out = capsys.readouterr().out
@@ -65,7 +65,7 @@ def test_the_rows_of_a_folder(folder):
     assert DRAWINGS["ramap_figure_4"](found).missing == ""
 
 
-def test_some_only_from_one_experiment(folder, capsys):
+def test_some_figures_of_one_experiment(folder, capsys):
     arguments = ["mlgap_table_1", "--results", str(folder / "results" / "mine"), "--output", str(folder / "paper")]
     assert main(["paper-figures", *arguments]) == 0
     assert capsys.readouterr().out.startswith("mlgap_table_1\n  missing: deep_supervised on cifar10 at 12 bits")

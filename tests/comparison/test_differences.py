@@ -57,7 +57,7 @@ def test_runs_are_paired_across_files_and_tested_as_scipy_does(experiment):
     assert table.header[-2:] == ["no worse", "equal"]
 
 
-def test_a_verdict_depends_on_the_margin(experiment):
+def test_the_verdict_depends_on_the_margin(experiment):
     files = three(experiment)
     verdicts = [[row[-2:] for row in table_of(compare(*files, margin=m))[0].rows] for m in (0.0001, 0.1)]
     assert verdicts == [[["not shown"] * 2] * 2, [["shown"] * 2] * 2]
@@ -90,7 +90,7 @@ def test_a_reference_chosen_by_its_score_counts_every_pair_as_a_comparison(exper
     assert [row["low"], row["high"]] == pytest.approx([low, high], rel=1e-9)
 
 
-def test_equal_methods_differ_from_the_best_of_them_as_rarely_as_the_level_says():
+def test_false_positives_among_equal_methods_are_as_rare_as_the_level():
     rng, false = np.random.default_rng(0), 0
     for _ in range(60):
         values = rng.normal(size=(12, 40))
@@ -119,14 +119,14 @@ def test_methods_of_other_code_lengths_than_the_reference_are_named(experiment):
     ]
 
 
-def test_values_that_are_tiny_have_a_spread_nonetheless():
+def test_tiny_values_have_a_nonzero_spread():
     small = np.array([1e-18, -1e-18, 2e-18])
     found, scaled = outcome(small, level=0.95), outcome(small * 1e18, level=0.95)
     assert found.p == pytest.approx(scaled.p)
     assert found.low == pytest.approx(scaled.low * 1e-18)
 
 
-def test_lower_is_better_where_the_metric_says_so(experiment):
+def test_lower_is_better_for_metrics_declared_so(experiment):
     change = {"metric": "empty@r2"}
     files = (
         experiment("a", change | {"values": A}),
@@ -190,7 +190,7 @@ def test_undefined_queries_are_left_out_of_the_pairs(codes):
     assert table_of(found)[0].rows[0][5] == "8 of 10 queries"
 
 
-def test_runs_and_queries_make_no_pairs(experiment, codes):
+def test_runs_and_queries_are_not_paired(experiment, codes):
     files = experiment("a", {"values": A, "n_queries": 10}), codes("b.json", per_query={"mAP": B})
     found = compare(*files)
     assert found.sections[1].text == [
@@ -223,7 +223,7 @@ def test_evaluations_are_paired_by_query():
         (0.007, "higher", (1 / 4, 1 / 8, 1.0)),
     ],
 )
-def test_differences_that_are_all_the_same_are_judged_by_a_sign_test(difference, better, expected):
+def test_equal_differences_are_tested_by_a_sign_test(difference, better, expected):
     found = outcome([difference] * 3, level=0.95, margin=0.005, better=better)
     assert found[:3] == pytest.approx((difference,) * 3)
     assert found[3:] == expected

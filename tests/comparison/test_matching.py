@@ -1,4 +1,4 @@
-"""Which scores stand in one table: known and equal, or assumed and printed."""
+"""The scores of one table have known and equal protocols, or printed assumptions."""
 
 import pandas as pd
 import pytest
@@ -16,10 +16,10 @@ OLD = ["relevance", "n_queries", "n_database", "empty", "ties"]
 def refused(capsys, *arguments):
     """Return the one line with which the command refuses."""
     assert main(["compare", *map(str, arguments)]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    return said.err.removeprefix("protocol: ").removesuffix("\n")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    return output.err.removeprefix("protocol: ").removesuffix("\n")
 
 
 def rows_of(comparison):
@@ -50,12 +50,12 @@ def test_scores_of_one_protocol_are_in_one_table(experiment):
         ({"n_database": 59000}, "differ in n_database (1697; 59000)."),
         ({"empty": "drop"}, "differ in empty (zero; drop)."),
         ({"ties": "In index order."}, "differ in ties ("),
-        ({"metric": "mAP@100[all]"}, "a/summary.csv has no metric of another file."),
-        ({"n_bits": 32}, "a/summary.csv has no metric and code length of another file."),
+        ({"metric": "mAP@100[all]"}, "a/summary.csv shares no metric with another file."),
+        ({"n_bits": 32}, "a/summary.csv shares no metric and code length with another file."),
     ],
 )
 @pytest.mark.parametrize("assume", [[], ["--assume", *PROTOCOL]], ids=["nothing assumed", "all assumed"])
-def test_a_recorded_difference_is_refused_whatever_is_assumed(experiment, capsys, change, reason, assume):
+def test_a_recorded_difference_is_refused_under_any_assumption(experiment, capsys, change, reason, assume):
     line = refused(capsys, experiment("a"), experiment("b", change), *assume)
     assert line.startswith("nothing to compare: ")
     assert reason in line
@@ -81,7 +81,7 @@ def test_codes_of_another_data_set_are_refused(experiment, codes, capsys):
     refused(capsys, digits, mnist, "--assume", "dataset", "ground_truth", "split")
 
 
-def test_codes_scored_by_labels_are_in_no_table_of_neighbours(experiment, codes, capsys):
+def test_scores_by_labels_are_not_compared_with_scores_by_neighbours(experiment, codes, capsys):
     near = {"ground_truth": "epsilon_ball", "relevance": "neighbours"}
     both, mine = experiment("digits", {}, near), codes("mine.json", names=False)
     found = compare(both, mine, assume=["dataset", "ground_truth", "split"])
@@ -207,7 +207,7 @@ def test_a_file_is_not_assumed_to_be_of_two_data_sets(experiment, field):
     assert [part.title.startswith("dataset a,") for part in found.sections[1:]] == [True]
 
 
-def test_what_was_left_out_is_said_with_its_reason(experiment, codes):
+def test_left_out_scores_are_listed_with_reasons(experiment, codes):
     mine = codes("mine.json", metrics={"mAP": 0.7, "nDCG": 0.5})
     found = compare(experiment("a", {}, {"n_bits": 32}, {"dataset": "x", "hasher": "lsh"}), mine)
     assert found.sections[0].text[1:] == [
@@ -217,7 +217,7 @@ def test_what_was_left_out_is_said_with_its_reason(experiment, codes):
     ]
 
 
-def test_versions_and_conventions_are_noted_not_compared(experiment, codes):
+def test_versions_and_conventions_are_shown_but_not_compared(experiment, codes):
     found = compare(experiment("a"), codes("mine.json", version="0.0.9", convention="thesis"))
     text = "\n".join(found.sections[1].text)
     assert "Different versions, which are not compared: a/summary.csv: 0.1.0; mine.json: 0.0.9." in text

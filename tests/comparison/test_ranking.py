@@ -1,4 +1,4 @@
-"""A method that is ranked asymmetrically never stands under the name of one that is ranked by Hamming distance."""
+"""A method with asymmetric ranking never has the same name as one with Hamming ranking."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_the_method_has_the_name_of_its_ranking(files):
         assert all(row[0] in ("csq", "csq (asymmetric)") for row in rows)
 
 
-def test_a_name_that_looks_like_it_is_told_apart_by_its_file():
+def test_ambiguous_method_names_get_the_name_of_their_file():
     table = compare(scored("hamming", "csq (asymmetric)"), scored("asymmetric")).to_frame()
     assert table["method"].is_unique
     assert all("(asymmetric) (" in method for method in table["method"])

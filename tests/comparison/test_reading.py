@@ -1,4 +1,4 @@
-"""What is read from a summary, from a JSON and from an `Evaluation`."""
+"""Reading scores from a summary, from JSON and from an `Evaluation`."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def described(score):
     return score.method, score.protocol, score.n_bits, score.metric, score.convention, score.version
 
 
-def test_a_json_and_its_evaluation_are_read_alike(tmp_path):
+def test_a_json_and_its_evaluation_give_the_same_scores(tmp_path):
     found = evaluated()
     write_per_query(tmp_path / "values.csv", found)
     write_json(tmp_path / "mine.json", found, per_query=tmp_path / "values.csv")
@@ -65,7 +65,7 @@ def test_only_codes_without_extension_are_read(experiment):
     assert len(read_scores(path.with_name("kept.csv"))) == 1
 
 
-def test_the_files_of_one_name_are_one_row(codes):
+def test_files_of_one_method_share_a_row(codes):
     files = [codes(f"{name}{bits}.json", name=name, n_bits=bits) for name in "ab" for bits in (16, 32)]
     (table,) = compare(*files).sections[1].tables
     assert table.header == ["method", "file", "runs", "16 bits", "32 bits"]
@@ -100,7 +100,7 @@ def test_one_method_with_two_values_is_two_rows(codes, experiment):
         ("n_runs", None, "integers"),
     ],
 )
-def test_text_in_place_of_a_number_is_refused_by_file_and_column(experiment, capsys, column, value, expected):
+def test_text_instead_of_a_number_is_refused_with_file_and_column(experiment, capsys, column, value, expected):
     wrong = experiment("b", {column: value})
     assert main(["compare", str(experiment("a")), str(wrong)]) == 2
     got = repr("" if value is None else str(value))
@@ -128,7 +128,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
         ),
     ],
 )
-def test_other_files_are_refused_by_name(tmp_path, name, content, reason):
+def test_other_files_are_refused(tmp_path, name, content, reason):
     (tmp_path / name).write_text(content)
     with pytest.raises(ProtocolError, match=reason) as error:
         read_scores(tmp_path / name)
@@ -146,9 +146,9 @@ def test_values_per_query_of_another_file_are_not_used(codes, tmp_path):
     path = codes("a.json", per_query={"mAP": [0.1, 0.2]})
     assert read_scores(path)[0].values().numbers.tolist() == [0.1, 0.2]
     (tmp_path / "a.json.csv").write_text("query,ranking,mAP\n0,hamming,0.2\n1,hamming,0.1\n")
-    assert read_scores(path)[0].values() == "a.json.csv is not the file that a.json names: its SHA-256 is another"
+    assert read_scores(path)[0].values() == "a.json.csv is not the file to which a.json refers: its SHA-256 differs"
     (tmp_path / "a.json.csv").unlink()
-    assert read_scores(path)[0].values() == "a.json names a.json.csv, which is missing"
+    assert read_scores(path)[0].values() == "a.json refers to a.json.csv, which is missing"
 
 
 def test_values_that_do_not_have_the_mean_are_not_used(codes, experiment, tmp_path):
@@ -212,7 +212,7 @@ def test_a_table_that_disagrees_with_its_checksum_is_refused(experiment, name):
         ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
     ],
 )
-def test_a_number_outside_its_range_is_refused_by_file_line_and_metric(experiment, capsys, change, message):
+def test_an_out_of_range_number_is_refused_with_file_line_and_metric(experiment, capsys, change, message):
     wrong = experiment("b", {"n_bits": 32}, change)
     assert main(["compare", str(experiment("a")), str(wrong)]) == 2
     metric = change.get("metric", "mAP")
@@ -225,7 +225,7 @@ def test_a_number_outside_its_range_is_refused_by_file_line_and_metric(experimen
         ({"metrics": {"mAP": 7.5}}, "mAP: mean: expected a finite number from 0 to 1, got 7.5."),
         ({"metrics": {"mAP": float("inf")}}, "mAP: mean: expected a finite number from 0 to 1, got inf."),
         ({"metrics": {"mAP of mine": float("inf")}}, "mAP of mine: mean: expected a finite number, got inf."),
-        ({"metrics": {"mAP": True}}, "expected the JSON of `protocol evaluate --json`, got TypeError: True in place"),
+        ({"metrics": {"mAP": True}}, "expected the JSON of `protocol evaluate --json`, got TypeError: True instead"),
         ({"n_bits": -16}, "n_bits: expected an integer >= 1, got -16."),
         ({"n_bits": 16.5}, "n_bits: expected an integer >= 1, got 16.5."),
         ({"n_queries": -100}, "n_queries: expected an integer >= 1, got -100."),
@@ -239,7 +239,7 @@ def test_a_number_outside_its_range_in_a_json_is_refused(codes, changes, message
     assert str(refused.value).startswith(f"{path}: {message}")
 
 
-def test_rounding_in_the_last_digits_is_no_value_outside_the_range(experiment):
+def test_rounding_errors_do_not_count_as_out_of_range(experiment):
     (score,) = read_scores(experiment("a", {"mean": 1.0000000001}))
     assert score.mean == 1.0000000001
 
@@ -250,7 +250,7 @@ def test_two_rows_that_contradict_each_other_are_refused(experiment, capsys, cha
     assert main(["compare", str(experiment("a")), str(wrong)]) == 2
     means = f"0.5 and {change.get('mean', 0.5)}"
     assert capsys.readouterr().err == (
-        f"protocol: {wrong}: lines 3 and 4 (itq, 16 bits, mAP): expected one value of each score, got two rows with "
+        f"protocol: {wrong}: lines 3 and 4 (itq, 16 bits, mAP): expected one value for each score, got two rows with "
         f"the means {means}.\n"
     )
 

@@ -16,7 +16,7 @@ def files(experiment):
     return experiment("a", {"values": A}), experiment("b", {"hasher": "<lsh>", "values": B})
 
 
-def test_the_command_prints_what_the_function_returns(files, capsys):
+def test_the_command_prints_the_result_of_the_function(files, capsys):
     assert main(["compare", *map(str, files), "--margin", "0.01"]) == 0
     assert capsys.readouterr().out == f"{compare(*files, margin=0.01)!r}\n"
 

@@ -1,4 +1,4 @@
-"""The key `codes`: which files it names, and what is refused in one line before any job starts."""
+"""The key `codes`: the files that it names, and the errors that are found before any job starts."""
 
 import copy
 from pathlib import Path
@@ -42,7 +42,7 @@ def refused(methods, **changes):
     return str(error.value)
 
 
-def test_everything_has_a_default_and_the_filled_configuration_is_one(here):
+def test_the_configuration_with_all_defaults_is_a_valid_configuration(here):
     experiment = load({"mine": MINE})
     assert experiment.config["codes"] == {
         "mine": MINE | {"feature": "gist", "splits": SMALL["splits"], "n_bits": [8, 16], "bit_order": "little"}
@@ -111,14 +111,14 @@ def test_an_array_inside_a_file(here):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("itq", "codes.itq: expected a name that is no hasher's, such as 'my_itq', got 'itq'."),
-        ("sph", "codes.sph: expected a name that is no hasher's, such as 'my_sph', got 'sph'."),
-        ("itq_5", "codes.itq_5: expected a name that is no hasher's, such as 'my_itq_5', got 'itq_5'."),
+        ("itq", "codes.itq: expected a name that no hasher has, for example 'my_itq', got 'itq'."),
+        ("sph", "codes.sph: expected a name that no hasher has, for example 'my_sph', got 'sph'."),
+        ("itq_5", "codes.itq_5: expected a name that no hasher has, for example 'my_itq_5', got 'itq_5'."),
         ("My net", "codes.My net: expected a name of lower-case letters, digits and _, got 'My net'."),
         ("scores", "codes.scores: expected a name other than benchmarks, display, "),
     ],
 )
-def test_names_that_are_taken(here, name, message):
+def test_names_that_are_not_allowed(here, name, message):
     hashers = ["itq", {"name": "itq_5", "use": "itq", "options": {"n_iter": 5}}]
     assert refused({name: MINE}, hashers=hashers).startswith(message)
 
@@ -145,7 +145,7 @@ def test_names_that_are_taken(here, name, message):
         ),
     ],
 )
-def test_values_that_can_not_be_used(here, changes, message):
+def test_invalid_values(here, changes, message):
     assert refused({"mine": MINE | changes}).startswith(message)
 
 
@@ -159,8 +159,8 @@ def test_both_names_of_files_are_required(here):
         (
             {"query": "codes/improved/run{run}/query_8.npy"},
             (
-                "codes.mine.query: expected {n_bits} in the names of the files, since a file holds codes of one code "
-                "length, got 'codes/improved/run{run}/query_8.npy'."
+                "codes.mine.query: expected {n_bits} in the names of the files, since each file contains codes of "
+                "one code length, got 'codes/improved/run{run}/query_8.npy'."
             ),
         ),
         (
@@ -187,7 +187,7 @@ def test_a_file_can_not_hold_the_codes_of_different_items(here, changes, message
         assert refused({"mine": MINE | changes}) == message
 
 
-def test_no_placeholder_is_needed_where_nothing_differs(here):
+def test_placeholders_are_needed_only_for_what_differs(here):
     plain = {"query": "codes/improved/run0/query_16.npy", "database": "codes/improved/run0/database_16.npy"}
     load({"mine": plain}, **ONE_RUN)
     assert "expected {run} in" in refused({"mine": plain}, **ONE_RUN | {"runs": 2})

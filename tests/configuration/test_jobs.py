@@ -1,4 +1,4 @@
-"""The numbers of jobs, by hand."""
+"""The numbers of jobs, computed by hand."""
 
 import copy
 
@@ -31,7 +31,7 @@ def test_splits_of_one_draw_share_everything_but_the_split():
     }
 
 
-def test_shards_are_counted_in_jobs_of_their_own():
+def test_each_shard_is_counted_in_a_separate_job():
     found, at_once = jobs(count_shards=3, metrics=["mAP"]), jobs()
     assert (found["count_shard"], found["add_counts"]) == (3 * at_once["count"], at_once["count"])
     assert set(found) ^ set(at_once) == {"count", "count_shard", "add_counts"}
@@ -72,7 +72,7 @@ def test_downloads_are_the_files_of_the_dataset(root):
     assert configuration.jobs(experiment)["download"] == 1
 
 
-def test_scores_without_near_duplicates_are_made_where_judged_pairs_are_known(root):
+def test_scores_without_near_duplicates_need_judged_pairs(root):
     experiment = configuration.load(
         yaml.safe_load((root / "workflow" / "config" / "cifar10_duplicates.yaml").read_text())
     )

@@ -18,7 +18,7 @@ def changed(**changes):
 
 
 CONFIG = Path(__file__).parents[2] / "workflow" / "config"
-# What a shipped config file expects in the working directory: arrays, and folders with an image.
+# The files that a shipped config file expects in the working directory: arrays, and folders with an image.
 USERS = {
     "arrays": ["features.npy", "labels.npy"],
     "embeddings": ["features.npy"],
@@ -33,7 +33,7 @@ def dataset_of(name):
 
 
 def lacks_pytorch(text):
-    """Whether a setting names a hasher of the extra `learned`, which isn't installed."""
+    """Return whether a config file names a hasher of the extra `learned`, which is not installed."""
     entries = [hasher for part in (text, *text["features"].values()) for hasher in part.get("hashers", [])]
     used = {hasher if isinstance(hasher, str) else hasher["use"] for hasher in entries}
     learned = any(registry.entry("hasher", hasher).extra is not None for hasher in used)
@@ -41,7 +41,7 @@ def lacks_pytorch(text):
 
 
 def place(name, folder):
-    """Put what the config file expects into a folder."""
+    """Write the files that a config file expects."""
     for user in USERS.get(name, []):
         if user.endswith("/"):
             (folder / user / "class").mkdir(parents=True)
@@ -51,11 +51,11 @@ def place(name, folder):
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in CONFIG.glob("*.yaml")))
-def test_the_shipped_settings_are_good(name, tmp_path, monkeypatch):
+def test_the_shipped_config_files_are_valid(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
     if name in USERS:
-        with pytest.raises(ProtocolError, match="no such path"):
+        with pytest.raises(ProtocolError, match="which does not exist"):
             configuration.load(text)
     place(name, tmp_path)
     if lacks_pytorch(text):
@@ -65,7 +65,7 @@ def test_the_shipped_settings_are_good(name, tmp_path, monkeypatch):
         assert configuration.load(text).config["experiment"] == name
 
 
-def test_every_dataset_has_a_shipped_setting():
+def test_every_dataset_has_a_shipped_config_file():
     assert set(registry.names("dataset")) == {dataset_of(path.stem) for path in CONFIG.glob("*.yaml")}
 
 
@@ -79,7 +79,7 @@ PLANNED = [
 @pytest.mark.workflow
 @pytest.mark.parametrize("name", PLANNED)
 def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, tmp_path, root, monkeypatch):
-    """Two runs of each: planning takes Snakemake as long as there are jobs, and every further run has the same ones."""
+    """Test with two runs: the time of planning grows with the jobs, and every further run has the same jobs."""
     config = yaml.safe_load((CONFIG / f"{name}.yaml").read_text())
     if lacks_pytorch(config):
         pytest.skip("torch is not installed")
@@ -94,19 +94,19 @@ def test_the_jobs_of_a_shipped_experiment_are_those_that_snakemake_plans(name, t
     assert project.jobs(*targets, config=file) == configuration.jobs(experiment, targets)
 
 
-def test_defaults_come_from_the_schema_and_features_refine_the_grid():
-    setting = configuration.load(
+def test_defaults_come_from_the_schema_and_features_override_keys():
+    experiment = configuration.load(
         changed(features={"gist": {}, "bow": {"runs": 1, "hashers": ["sh"], "preprocessing": ["l2"]}})
     )
-    assert setting.config["seed"] == 0
-    assert setting.config["mirror"] is None
-    gist, bow = setting.features["gist"], setting.features["bow"]
+    assert experiment.config["seed"] == 0
+    assert experiment.config["mirror"] is None
+    gist, bow = experiment.features["gist"], experiment.features["bow"]
     assert (gist.runs, gist.hashers, gist.preprocessing) == (2, ["lsh", "itq"], ["centre"])
     assert (bow.runs, bow.hashers, bow.preprocessing) == (1, ["sh"], ["l2"])
-    assert len(setting.combinations()) == 2 * 2 * 2 + 2 * 1 * 1
+    assert len(experiment.combinations()) == 2 * 2 * 2 + 2 * 1 * 1
 
 
-def test_without_a_setting_the_default_is_refined():
+def test_without_a_file_the_keys_change_the_default_experiment():
     config = configuration.load({"runs": 1}, from_file=False).config
     assert config["experiment"] == "digits"
     assert config["runs"] == 1
@@ -153,7 +153,7 @@ def test_hashers_that_need_labels_are_refused_where_there_are_none():
         configuration.load(changed(affinities="graded"))
 
 
-def test_the_leak_study_has_no_supervision_to_give():
+def test_the_leak_study_refuses_supervised_hashers():
     text = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
     with pytest.raises(
         ProtocolError, match=r"leak: expected hashers that learn .* alone, got 'talr_ap', which needs labels"
@@ -179,11 +179,11 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": "nowhere"}},
-            r"dataset_options of 'image_folder': folder: wanted a folder, came 'nowhere', no such path \(looked in ",
+            r"dataset_options of 'image_folder': folder: expected a folder, got 'nowhere', which does not exist \(in ",
         ),
         (
             {"dataset": "image_folder"},
-            r"dataset 'image_folder': name what it is made of, dataset_options: \{folder: PATH\}",
+            r"dataset_options of 'image_folder': folder: expected a path, \{folder: PATH\}, got none",
         ),
         (
             {"dataset": "image_folder", "dataset_options": {"folder": ".", "image_size": 0}},
@@ -191,7 +191,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"dataset": "synthetic", "features": {"precomputed": {}}, "dataset_options": {"n": 400, "n_clusters": 5}},
-            "split 'standard' of dataset 'synthetic': the split asks for query 50 .* = 500 items, but there are 400$",
+            r"split 'standard' of dataset 'synthetic': expected at least 500 items \(query 50 .*\), got 400\.$",
         ),
         (
             {"dataset": "wiki"},
@@ -240,21 +240,21 @@ def test_the_leak_study_has_no_supervision_to_give():
         ),
         (
             {"split_sizes": SMALL["split_sizes"] | {"train": 5000}},
-            "split 'standard' of dataset 'digits': .* = 5200 items, but there are 1797$",
+            r"split 'standard' of dataset 'digits': expected at least 5200 items .*, got 1797\.$",
         ),
         ({"split_sizes": {}}, "split 'standard' .*: expected at least 1 for each of query, train, got none"),
         ({"split_sizes": {"test": 5}}, r"key in split_sizes: expected .*, got 'test'"),
         (
             {"splits": ["cifar10_s1"]},
-            "split 'cifar10_s1' .*: the split is made for .* 60,000 items, but there are 1,797$",
+            r"split 'cifar10_s1' .*: expected a dataset with 60,000 items, got 1,797\.$",
         ),
         (
             {"splits": ["cifar10_s2"], "dataset": "cifar100"},
-            "split 'cifar10_s2' .*: the split is made for a dataset of 10 classes, but there are 100$",
+            r"split 'cifar10_s2' .*: expected a dataset with 10 classes, got 100\.$",
         ),
         (
             {"splits": ["nuswide_21"], "dataset": "nuswide", "features": {"precomputed": {"options": {"name": "bow"}}}},
-            "split 'nuswide_21' .*: the split is made for a dataset of 195,834 items, but there are 269,648$",
+            r"split 'nuswide_21' .*: expected a dataset with 195,834 items, got 269,648\.$",
         ),
         (
             {"splits": ["from_lists"]},
@@ -315,7 +315,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ({"selection": {"metric": "MAP"}}, r"metric: expected .*, got 'MAP'"),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "empty@r2"}},
-            "selection.metric: expected a metric of which higher values are better.* got 'empty@r2'",
+            "selection.metric: expected a metric to maximise, of which higher values are better.* got 'empty@r2'",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "precision@r9"}},
@@ -329,7 +329,7 @@ def test_the_leak_study_has_no_supervision_to_give():
         ({"mirror_sha256": {"a": "zz"}}, "mirror_sha256.a: expected 64 hexadecimal digits, got 'zz'"),
     ],
 )
-def test_what_can_not_work_is_refused_with_the_known_names_or_the_limit(changes, message):
+def test_errors_name_the_known_names_or_the_limit(changes, message):
     with pytest.raises(ProtocolError, match=message) as caught:
         configuration.load(changed(**changes))
     assert "\n" not in str(caught.value)
@@ -351,14 +351,14 @@ def test_all_missing_keys_are_named_at_once():
     assert str(error.value) == message
 
 
-def test_a_file_without_a_setting_is_not_taken_for_the_default():
+def test_an_empty_file_is_not_the_default_experiment():
     nameless = copy.deepcopy(SMALL)
     del nameless["experiment"]
     with pytest.raises(ProtocolError, match="config file: expected the key experiment"):
         configuration.load(nameless)
 
 
-def test_another_dataset_needs_a_name_of_its_own():
+def test_another_dataset_needs_another_experiment_name():
     with pytest.raises(
         ProtocolError, match="expected a name for the results of another dataset, --config experiment=NAME"
     ):
@@ -371,21 +371,21 @@ def test_digits_in_lists_from_the_command_line_become_integers():
     assert configuration.load({"n_bits": ["16", "8"]}, from_file=False).config["n_bits"] == [8, 16]
 
 
-def test_options_that_the_command_line_gives_as_text_become_what_they_are():
+def test_options_given_as_text_get_their_types():
     options = {"n": "4000", "spread": "0.25", "seed": "7"}
-    setting = configuration.load(changed(dataset="synthetic", features={"precomputed": {}}, dataset_options=options))
-    own = setting.config["dataset_options"]
+    experiment = configuration.load(changed(dataset="synthetic", features={"precomputed": {}}, dataset_options=options))
+    own = experiment.config["dataset_options"]
     assert own == {"n": 4000, "dimension": 128, "n_clusters": 100, "spread": 0.25, "seed": 7}
     assert isinstance(own["n"], int)
 
 
-def test_text_stays_text_where_an_option_is_text_and_null_is_none(tmp_path, monkeypatch):
+def test_text_options_stay_text_and_null_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "12").write_text("x")
     options = {"features": "12", "labels": "null"}
     truths = {"ground_truths": ["epsilon_ball"], "features": {"precomputed": {}}}
-    setting = configuration.load(changed(dataset="arrays", dataset_options=options, **truths))
-    assert setting.config["dataset_options"] == {"features": "12", "labels": None, "ids": None}
+    experiment = configuration.load(changed(dataset="arrays", dataset_options=options, **truths))
+    assert experiment.config["dataset_options"] == {"features": "12", "labels": None, "ids": None}
 
 
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
@@ -393,20 +393,20 @@ def test_true_and_false_from_the_command_line_become_booleans(text, value):
     assert configuration.load({"offline": text}, from_file=False).config["offline"] is value
 
 
-def test_another_order_of_what_has_none_is_the_same_setting():
+def test_the_order_of_unordered_keys_does_not_matter():
     sizes = dict(reversed(SMALL["split_sizes"].items()))
     other = configuration.load(changed(n_bits=[16, 8], split_sizes=sizes))
     assert str(other) == str(configuration.load(SMALL))
 
 
-def test_options_left_at_their_default_are_stated():
+def test_default_options_are_filled_in():
     config = configuration.load(changed(hasher_options={"itq": {"n_iter": 3}})).config
     assert config["hasher_options"] == {"itq": {"n_iter": 3}, "lsh": {}}
     assert config["ground_truth_options"]["epsilon_ball"]["reading"] == "mean_distance"
     assert config["features"]["gist"]["options"]["border"] == 32
 
 
-def test_searched_options_are_no_longer_fixed_and_nothing_is_searched_by_default():
+def test_searched_options_are_not_fixed_and_nothing_is_searched_by_default():
     assert configuration.load(SMALL).config["hasher_grids"] == {}
     grids = {"sph": {"epsilon_mean": [0.1, 0.2]}, "itq": {"n_iter": ["5", "10"]}}
     config = configuration.load(changed(hashers=["sph", "lsh", "itq"], hasher_grids=grids)).config
@@ -415,7 +415,7 @@ def test_searched_options_are_no_longer_fixed_and_nothing_is_searched_by_default
     assert config["selection"] == {"ground_truth": None, "metric": "mAP"}
 
 
-def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it():
+def test_a_grid_of_a_hasher_that_is_not_used_is_allowed():
     assert configuration.load(changed(hasher_grids={"dsh": {"alpha": [1, 2]}})).config["hasher_options"].keys() == {
         "lsh",
         "itq",
@@ -425,11 +425,11 @@ def test_a_grid_of_a_hasher_that_is_not_run_waits_for_it():
 def test_the_standard_split_may_draw_all_items_the_improved_may_not():
     sizes = SMALL["split_sizes"] | {"train": 1597}
     configuration.load(changed(split_sizes=sizes, splits=["standard"]))
-    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* = 1797 takes all 1797"):
+    with pytest.raises(ProtocolError, match=r"split 'improved' .*: the database is empty: .* use all 1797"):
         configuration.load(changed(split_sizes=sizes, splits=["improved"]))
 
 
-def test_all_metrics_are_every_registered_one_that_the_shortest_code_has():
+def test_all_metrics_are_those_defined_for_the_shortest_code():
     metrics = configuration.load(changed(metrics=["all"], n_bits=[1, 8])).config["metrics"]
     assert {"mAP", "mAP[index]", "nDCG@1000", "precision@r1"} <= set(metrics)
     assert "precision@r2" not in metrics
@@ -441,7 +441,7 @@ def test_protocols_that_declare_their_sizes_need_none():
     assert configuration.load(text).config["split_sizes"] == {}
 
 
-def test_the_files_of_a_split_are_stated_with_those_left_out(tmp_path, monkeypatch):
+def test_all_files_of_a_split_are_filled_in(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     files = {"query": "q.txt", "train": "t.npz:rows", "database": "d.csv"}
     for file in ("q.txt", "t.npz", "d.csv"):
@@ -468,21 +468,21 @@ def test_the_files_of_a_split_are_stated_with_those_left_out(tmp_path, monkeypat
         ),
     ],
 )
-def test_a_leak_study_that_can_not_be_had_is_refused(changes, study, message):
-    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text()) | changes
+def test_an_impossible_leak_study_is_refused(changes, study, message):
+    config = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text()) | changes
     with pytest.raises(ProtocolError) as error:
-        configuration.load(setting | {"leak": setting["leak"] | study})
+        configuration.load(config | {"leak": config["leak"] | study})
     assert message in str(error.value)
 
 
 def test_sizes_of_a_leak_study_may_come_as_text():
-    setting = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
-    asked = setting | {"leak": setting["leak"] | {"train_per_class": ["30", "all"], "query_per_class": "5"}}
-    loaded = configuration.load(asked).config["leak"]
+    config = yaml.safe_load((CONFIG / "digits_leak.yaml").read_text())
+    changed_sizes = config | {"leak": config["leak"] | {"train_per_class": ["30", "all"], "query_per_class": "5"}}
+    loaded = configuration.load(changed_sizes).config["leak"]
     assert (loaded["train_per_class"], loaded["query_per_class"]) == ([30, "all"], 5)
 
 
-def test_there_is_no_leak_study_unless_asked_for():
+def test_there_is_no_leak_study_without_its_key():
     assert "leak" not in configuration.load(changed()).config
 
 
@@ -494,7 +494,7 @@ PAIRED = {
 }
 
 
-def test_queries_and_database_of_two_modalities_have_steps_of_their_own():
+def test_two_modalities_have_separate_preprocessing_steps():
     both = {"image_to_text": {"preprocessing": {"query": ["l2"], "database": []}}, "text_to_image": {}}
     grids = configuration.load(changed(**(PAIRED | {"features": both}))).features
     assert grids["image_to_text"].steps == {"": ["l2"], "database/": []}
@@ -551,7 +551,7 @@ def test_modalities_that_do_not_fit_are_refused(changes, message):
         configuration.load(changed(**(PAIRED | changes)))
 
 
-def test_a_pipe_is_no_config_file(tmp_path):
+def test_a_pipe_is_not_a_config_file(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
     with pytest.raises(ProtocolError, match=r"a\.yaml: expected a config file, got no regular file\."):
         yaml_files.read(tmp_path / "a.yaml")

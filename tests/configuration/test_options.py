@@ -15,7 +15,7 @@ def test_an_option_has_type_default_range_and_description():
     assert options.options("ground_truth", "epsilon_ball")["comparison"].expected == "'<=' or '<'"
 
 
-def test_what_the_pipeline_passes_is_no_option():
+def test_parameters_that_the_pipeline_passes_are_not_options():
     for kind in ("dataset", "feature", "ground_truth", "hasher", "split"):
         for name in registry.names(kind):
             own = set(options.options(kind, name))
@@ -23,7 +23,7 @@ def test_what_the_pipeline_passes_is_no_option():
             assert "seed" not in own or kind == "dataset"
 
 
-def test_descriptions_come_from_base_classes_and_from_where_the_docstring_refers_to():
+def test_descriptions_come_from_base_classes_and_from_referenced_docstrings():
     for name, option in (("deep_squared", "batch_size"), ("talr_ndcg", "batch_size")):
         assert options.options("hasher", name)[option].description.startswith("Rows of a minibatch")
 
@@ -47,7 +47,7 @@ def test_the_docstring_of_every_plug_in_has_all_its_options(kind):
         ("feature", "precomputed", {"name": "8"}, {"name": "8", "n_components": None}),
     ],
 )
-def test_text_becomes_what_the_option_is(kind, name, given, filled):
+def test_text_is_converted_to_the_type_of_the_option(kind, name, given, filled):
     assert options.filled(kind, name, given) == filled
 
 
@@ -55,6 +55,6 @@ def test_tuples_become_lists():
     assert options.filled("ground_truth", "graded_distance", {})["levels"] == [1, 2, 5, 10]
 
 
-def test_the_name_in_the_file_is_in_the_message():
+def test_the_message_has_the_name_in_the_config_file():
     with pytest.raises(ProtocolError, match="hasher 'mine': option 'n_iter': expected an integer, got 'x'"):
         options.filled("hasher", "itq", {"n_iter": "x"}, called="mine")

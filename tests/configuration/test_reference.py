@@ -1,4 +1,4 @@
-"""The reference page is what the declarations say, and every key is declared with a description."""
+"""The reference page is generated from the declarations, and every key has a description."""
 
 from protocol.configuration import reference
 from protocol.configuration.schema import Keys, resolved
@@ -25,7 +25,7 @@ def test_the_page_has_bounds_defaults_and_descriptions():
         assert f"## `{section}`" in page
 
 
-def test_the_embedded_default_is_the_shipped_config_file(root):
+def test_the_default_experiment_is_a_shipped_config_file(root):
     from protocol.configuration import DEFAULT
 
     assert DEFAULT.read_text() == (root / "workflow" / "config" / "digits.yaml").read_text()

@@ -50,7 +50,7 @@ def test_a_shard_needs_less_than_the_database(loaded):
     assert need(shards, "count_shard")["runtime"] < need(at_once, "count")["runtime"] / 10
 
 
-def test_images_are_as_long_as_they_are_and_pytorch_is_counted(loaded):
+def test_the_memory_includes_the_images_and_pytorch(loaded):
     experiment = loaded("cifar10_learned_images")
     matrix = 60_000 * 3072 * 4 / 2**20  # 703 MB
     assert row_bytes(experiment, experiment.features["pixels"]) == 3072 * 4

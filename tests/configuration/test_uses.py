@@ -1,4 +1,4 @@
-"""Plug-ins that an experiment uses several times, each time under another name."""
+"""Plug-ins that an experiment uses several times under different names."""
 
 import copy
 import json
@@ -58,7 +58,7 @@ def test_a_name_means_the_same_in_every_list():
     assert experiment.hashers["itq"].options == {"n_iter": 7}
 
 
-def test_without_a_name_it_is_that_of_the_plug_in_and_plain_names_refer_to_it():
+def test_the_default_name_is_that_of_the_plug_in():
     inline = {"use": "itq", "options": {"n_iter": 5}}
     experiment = load(hashers=["lsh", inline], features={"gist": {}, "sift": {"hashers": ["itq"]}})
     assert experiment.hashers["itq"] == Use("itq", "itq", {"n_iter": 5})
@@ -66,7 +66,7 @@ def test_without_a_name_it_is_that_of_the_plug_in_and_plain_names_refer_to_it():
     assert experiment.config["hasher_uses"] == {}
 
 
-def test_options_and_grids_at_the_top_go_by_the_name():
+def test_options_and_grids_refer_to_the_name():
     named = {"name": "spherical", "use": "sph", "options": {"max_iter": 50}}
     experiment = load(
         hashers=["lsh", named],
@@ -121,7 +121,7 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         ({"hashers": ["itq", "itq"]}, "hashers: expected each name once, got 'itq' twice"),
         ({"hashers": [ITQ_5 | {"name": "ITQ5"}]}, "hasher 'ITQ5': expected a name of lower-case letters, digits and _"),
         ({"hashers": [ITQ_5 | {"name": "itq-5"}]}, "hasher 'itq-5': expected a name of lower-case letters"),
-        ({"hashers": [ITQ_5 | {"name": "lsh"}]}, "hasher 'lsh': expected a name that is no other hasher's"),
+        ({"hashers": [ITQ_5 | {"name": "lsh"}]}, "hasher 'lsh': expected a name that no other hasher has"),
         ({"hashers": [ITQ_5 | {"name": "scores"}]}, "hasher 'scores': expected a name other than"),
         ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "got 'itqq'. Did you mean 'itq'?"),
         ({"hashers": [ITQ_5 | {"option": {}}]}, "key in hashers[0]: expected name, options or use, got 'option'"),
@@ -138,13 +138,13 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         ({"hasher_options": {"itq_6": {"n_iter": 9}}}, "got 'itq_6'. Did you mean 'itq'?"),
         ({"hashers": [ITQ_5 | {"options": {"n_iter": 0}}]}, "options of hasher 'itq_5' at 8 bits: n_iter: "),
         ({"features": {"gist-2": {"use": "gist"}}}, "feature 'gist-2': expected a name of lower-case letters"),
-        ({"features": {"sift": {"use": "gist"}}}, "feature 'sift': expected a name that is no other feature's"),
+        ({"features": {"sift": {"use": "gist"}}}, "feature 'sift': expected a name that no other feature has"),
         ({"features": {"mine": {"use": "gits"}}}, "got 'gits'. Did you mean 'gist'?"),
         ({"ground_truths": [{"name": "near", "use": "epsilon"}]}, "got 'epsilon'. Did you mean 'epsilon_ball'?"),
         ({"hasher_uses": {"itq_5": "sph"}, "hashers": [ITQ_5]}, "expected one definition of 'itq_5', got two"),
     ],
 )
-def test_what_would_be_ambiguous_is_refused(changes, message):
+def test_ambiguous_definitions_are_refused(changes, message):
     with pytest.raises(ProtocolError) as error:
         load(**changes)
     assert message in str(error.value)

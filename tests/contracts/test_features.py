@@ -86,7 +86,8 @@ class Sliced:
 
 
 def check_streams(feature):
-    images = np.concatenate([taken(feature)] * 110)
+    some = taken(feature)
+    images = np.concatenate([some] * (feature.block // len(some) + 2))
     sliced = Sliced(images)
     blocks = list(feature.extract(sliced))
     assert len(blocks) > 1, "it yields blocks"

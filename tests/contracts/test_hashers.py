@@ -1,4 +1,4 @@
-"""What every registered hasher guarantees, and for each guarantee a wrong hasher that must be rejected.
+"""The guarantees of every registered hasher, and for each of them a wrong hasher that must be rejected.
 
 A check takes `make(n_bits=8, seed=0)`, which returns an unfitted hasher. If a check gives no supervision, `taught`
 provides it, so that every check serves supervised hashers too.
@@ -98,7 +98,7 @@ def check_seed(make, random):
     assert same != random
 
 
-def check_leaves_inputs_alone(make):
+def check_does_not_modify_inputs(make):
     train, query = X.copy(), X[:20].copy()
     hasher = make()
     params = hasher.get_params()
@@ -118,7 +118,7 @@ def check_refuses_non_finite(make):
             make().fit(X).transform(spoilt)
 
 
-def check_refuses_what_is_no_matrix(make):
+def check_refuses_other_inputs_than_matrices(make):
     for bad in (X[0], X[:0], X[None], [["a"]]):
         with pytest.raises(ProtocolError, match="X: expected"):
             make().fit(bad)
@@ -129,7 +129,7 @@ def check_refuses_what_is_no_matrix(make):
 
 
 def check_refuses_transform_before_fit(make):
-    with pytest.raises(ProtocolError, match="before fit"):
+    with pytest.raises(ProtocolError, match="unfitted"):
         make().transform(X)
 
 
@@ -143,13 +143,13 @@ def check_bits_beyond_features(make, within):
     narrow = np.ascontiguousarray(X[:, :5])
     assert make(n_bits=5).fit(narrow).transform(narrow).shape == (300, 5)
     if within:
-        with pytest.raises(ProtocolError, match=r"n_bits: expected at most 5 bits, since there are 5 features, got 6"):
+        with pytest.raises(ProtocolError, match=r"n_bits: expected at most 5, the number of features, got 6"):
             make(n_bits=6).fit(narrow)
     else:
         assert make(n_bits=12).fit(narrow).transform(narrow).shape == (300, 12)
 
 
-def check_rows_are_coded_by_themselves(make):
+def check_rows_are_encoded_independently(make):
     hasher = make(n_bits=16).fit(X)
     codes = hasher.transform(X)
     order = np.random.default_rng(0).permutation(len(X))
@@ -243,7 +243,7 @@ def check_blocks_of_rows_do_not_matter(make):
 
 
 def check_one_row(make):
-    """Of one training row a hasher makes something, or says how many it needs."""
+    """With one training row, a hasher either works or reports how many rows it requires."""
     try:
         codes = make(n_bits=4).fit(X[:1]).transform(X[:2])
     except ProtocolError as error:
@@ -252,7 +252,7 @@ def check_one_row(make):
         assert codes.shape == (2, 4)
 
 
-def check_a_training_set_serves_many_fits(make):
+def check_a_training_set_can_be_shared_by_fits(make):
     training = TrainingSet(X, supervision_of(X, getattr(make, "supervision", None)))
     for n_bits in (24, 8, 16):
         shared, alone = make(n_bits=n_bits).fit(training), make(n_bits=n_bits).fit(X.copy())
@@ -267,7 +267,7 @@ def check_parameters_are_checked_without_data(make):
             make(**wrong).check()
 
 
-def check_a_file_keeps_the_model(make):
+def check_a_model_survives_a_file(make):
     """A model comes back from a file as it was: parameters, learned attributes, codes bit for bit."""
     for n_bits in (1, 24):
         hasher = make(n_bits=np.int64(n_bits), seed=3).fit(X)
@@ -288,7 +288,7 @@ def check_odd_models_are_refused(make):
         load({})
     with pytest.raises(ProtocolError, match=r"expected the arrays .*, got .*surplus"):
         load(arrays | {"surplus": np.zeros(3)})
-    with pytest.raises(ProtocolError, match="description can't be read"):
+    with pytest.raises(ProtocolError, match="expected a readable description"):
         load(arrays | {"model": np.array("{")})
     described = json.loads(str(arrays["model"]))
     with pytest.raises(ProtocolError, match=r"expected the arrays of .*, got those of Other"):
@@ -309,7 +309,7 @@ def check_odd_models_are_refused(make):
 
 
 def check_a_model_needs_a_fit(make):
-    with pytest.raises(ProtocolError, match="before fit"):
+    with pytest.raises(ProtocolError, match="unfitted"):
         make().to_arrays()
 
 
@@ -324,29 +324,29 @@ def check_supervision(make, kind):
         return
     assert hasher.fit(X, y).transform(X).tobytes() == make(n_bits=4).fit(TrainingSet(X, y)).transform(X).tobytes()
     assert hasher.__sklearn_tags__().target_tags.required
-    refused = {f"{name} needs {kind}: expected fit\\(X, y\\) with y = .*, got no y[.]$": None}
+    refused = {f"{name} requires {kind}: expected fit\\(X, y\\) with y = .*, got no y[.]$": None}
     if kind == "labels":
-        refused[f"{name} needs labels: labels: expected 300, one per item, got 299\\.$"] = y[1:]
-        refused[f"{name} needs labels: labels: expected integers .*, got shape \\(300,\\) of float64\\.$"] = y / 2
-        one = f"{name} needs labels: labels: expected two classes or more, got one for all 300 training rows[.]$"
+        refused[f"{name} requires labels: labels: expected 300, one per item, got 299\\.$"] = y[1:]
+        refused[f"{name} requires labels: labels: expected integers .*, got shape \\(300,\\) of float64\\.$"] = y / 2
+        one = f"{name} requires labels: labels: expected two classes or more, got one for all 300 training rows[.]$"
         for same in (np.zeros(300, dtype=int), np.ones((300, 2), dtype=bool)):
             with pytest.raises(ProtocolError, match=one):
                 make().fit(X, same)
     elif kind == "affinities":
-        refused[f"{name} needs affinities: affinities: expected levels .* 300 x 300 .* shape \\(299, 299\\)"] = y[
-            1:, 1:
-        ]
-        refused[f"{name} needs affinities: affinities: expected levels from 0, .* the lowest -2"] = -y
-        refused[f"{name} needs affinities: affinities: expected a pair of related rows .*, got none[.]$"] = y * 0
+        refused[
+            f"{name} requires affinities: affinities: expected integers >= 0 .* 300 x 300 .* shape \\(299, 299\\)"
+        ] = y[1:, 1:]
+        refused[f"{name} requires affinities: affinities: expected integers >= 0 .* with minimum -2"] = -y
+        refused[f"{name} requires affinities: affinities: expected a pair of related rows .*, got none[.]$"] = y * 0
     else:
-        refused[f"{name} needs pairs: pairs: expected one per training row, 300, got 299[.]$"] = y[1:]
+        refused[f"{name} requires pairs: pairs: expected one per training row, 300, got 299[.]$"] = y[1:]
     for message, wrong in refused.items():
         with pytest.raises(ProtocolError, match=message):
             make().fit(TrainingSet(X, wrong), y)
 
 
 def check_divergence(make):
-    """A training whose objective is no number any more stops, and says at which step."""
+    """A training whose objective becomes non-finite stops and reports the step."""
     with pytest.raises(ProtocolError, match=r"step \d+ of \d+: expected a finite objective, got nan"):
         make().set_params(learning_rate=1e308).fit(X)
 
@@ -367,12 +367,12 @@ PLAIN = [
     check_output,
     check_bits_vary,
     check_deterministic,
-    check_leaves_inputs_alone,
+    check_does_not_modify_inputs,
     check_refuses_non_finite,
-    check_refuses_what_is_no_matrix,
+    check_refuses_other_inputs_than_matrices,
     check_refuses_transform_before_fit,
     check_refuses_n_bits_below_one,
-    check_rows_are_coded_by_themselves,
+    check_rows_are_encoded_independently,
     check_constant_features,
     check_duplicate_rows,
     check_clones,
@@ -384,9 +384,9 @@ PLAIN = [
     check_fit_record,
     check_blocks_of_rows_do_not_matter,
     check_one_row,
-    check_a_training_set_serves_many_fits,
+    check_a_training_set_can_be_shared_by_fits,
     check_parameters_are_checked_without_data,
-    check_a_file_keeps_the_model,
+    check_a_model_survives_a_file,
     check_odd_models_are_refused,
     check_a_model_needs_a_fit,
 ]
@@ -437,12 +437,12 @@ def test_a_diverging_training_stops_with_its_step(name):
 
 
 @pytest.mark.parametrize("name", HASHERS)
-def test_the_seed_matters_where_the_registration_says_so(name):
+def test_the_seed_matters_if_registered_as_random(name):
     check_seed(taught(registry.get("hasher", name)), registry.entry("hasher", name).random)
 
 
 @pytest.mark.parametrize("name", HASHERS)
-def test_bits_beyond_the_features_as_the_registration_says(name):
+def test_bits_beyond_the_features_are_treated_as_registered(name):
     check_bits_beyond_features(
         taught(registry.get("hasher", name)), registry.entry("hasher", name).bits_within_features
     )
@@ -490,7 +490,7 @@ class Right:
 
     def to_arrays(self):
         if not hasattr(self, "W_"):
-            raise ProtocolError("to_arrays was called before fit")
+            raise ProtocolError("to_arrays: expected a fitted hasher, got an unfitted one")
         parameters = {"n_bits": int(self.n_bits), "seed": self.seed}
         described = {"hasher": type(self).__name__, "parameters": parameters}
         return {"model": np.array(json.dumps(described)), "W": self.W_}
@@ -504,7 +504,7 @@ class Right:
         try:
             described = json.loads(arrays["model"].astype(str).item())
         except ValueError as error:
-            raise ProtocolError(f"its description can't be read: {error}") from error
+            raise ProtocolError(f"expected a readable description, got an error: {error}") from error
         if described["hasher"] != cls.__name__:
             raise ProtocolError(f"expected the arrays of {cls.__name__}, got those of {described['hasher']}")
         hasher = cls(**described["parameters"])
@@ -525,7 +525,7 @@ class Right:
 
     def transform(self, X):
         if not hasattr(self, "W_"):
-            raise ProtocolError("transform was called before fit")
+            raise ProtocolError("transform: expected a fitted hasher, got an unfitted one")
         return matrix(X, n_features=self.n_features_in_) @ self.W_ > 0
 
 
@@ -790,7 +790,7 @@ class LooksAtLabels(Right):
 
 
 class Supervised(Hasher):
-    """Signs of the first features; all kinds of supervision are asked for and left alone."""
+    """Signs of the first features; all kinds of supervision are required but not used."""
 
     learned = {}
 
@@ -871,9 +871,9 @@ MISTAKES = {
     EncodesOneBit: r"_encode: expected .* got bool of shape \(20, 1\)\.$",
     EncodesOneRow: r"_encode: expected .* got bool of shape \(8,\)\.$",
     EncodesLists: r"_encode: expected .* got list\.$",
-    FitReturnsArrays: r"_fit: expected it to return a dict .*, got ndarray\. Set what is learned as attributes",
-    FitReturnsNothing: r"_fit: expected it to return a dict .*, got NoneType",
-    FitForgetsAnArray: r"_fit: expected the attributes in `learned` to be set, got no scale_\.$",
+    FitReturnsArrays: r"_fit: expected a dict .*, got ndarray\. Set learned arrays as attributes",
+    FitReturnsNothing: r"_fit: expected a dict .*, got NoneType",
+    FitForgetsAnArray: r"_fit: expected all attributes in `learned` to be set, got no scale_\.$",
     FitOfAnotherType: r"_fit: mean_: expected float32 of shape \(160,\), got float64 of shape \(160,\)\.$",
     FitOfAnotherLength: r"_fit: mean_: expected float32 of shape \(8,\), got float32 of shape \(160,\)\.$",
 }
@@ -907,7 +907,7 @@ class NeedsNothingAfterAll(FromLabels):
 
 
 def forgiving(right, refusal):
-    """Return a hasher that goes on where a refusal of its supervision says this."""
+    """Return a hasher that ignores errors about its supervision with this text."""
 
     class Forgiving(right):
         def _check_supervision(self, training):
@@ -929,7 +929,7 @@ UNSUPERVISED = functools.partial(check_supervision, kind=None)
 LABELLED = functools.partial(check_supervision, kind="labels")
 FORGIVEN = {
     "labels": ["got no y", "one per item", "expected integers", "two classes"],
-    "affinities": ["got no y", "300 x 300", "the lowest -2", "related rows"],
+    "affinities": ["got no y", "300 x 300", "minimum -2", "related rows"],
     "pairs": ["got no y", "one per training row"],
 }
 """What a supervised hasher must refuse, in words of the refusal."""
@@ -947,7 +947,7 @@ def test_the_right_hasher_passes(check):
 
 
 def test_the_right_hasher_on_the_base_class_passes():
-    for check in (check_output, check_fit_record, check_a_file_keeps_the_model):
+    for check in (check_output, check_fit_record, check_a_model_survives_a_file):
         check(Encodes)
 
 
@@ -980,20 +980,20 @@ def test_an_unknown_kind_of_supervision_is_refused():
         (check_deterministic, GoesOn),
         (RANDOM, Seedless),
         (FIXED, Right),
-        (check_leaves_inputs_alone, CentresInPlace),
-        (check_leaves_inputs_alone, ScalesQueriesInPlace),
-        (check_leaves_inputs_alone, ChangesItsParameters),
+        (check_does_not_modify_inputs, CentresInPlace),
+        (check_does_not_modify_inputs, ScalesQueriesInPlace),
+        (check_does_not_modify_inputs, ChangesItsParameters),
         (check_refuses_non_finite, FillsHoles),
         (check_refuses_non_finite, FillsHolesInQueries),
-        (check_refuses_what_is_no_matrix, TakesVectors),
-        (check_refuses_what_is_no_matrix, TakesAnyWidth),
+        (check_refuses_other_inputs_than_matrices, TakesVectors),
+        (check_refuses_other_inputs_than_matrices, TakesAnyWidth),
         (check_refuses_transform_before_fit, FitsByItself),
         (check_refuses_n_bits_below_one, RoundsItsBits),
         (WITHIN, Right),
         (WITHIN, Capped),
         (BEYOND, Capped),
-        (check_rows_are_coded_by_themselves, MedianOfTheBatch),
-        (check_rows_are_coded_by_themselves, RowNumbers),
+        (check_rows_are_encoded_independently, MedianOfTheBatch),
+        (check_rows_are_encoded_independently, RowNumbers),
         (check_constant_features, Standardizes),
         (check_constant_features, Jitters),
         (check_duplicate_rows, RowNumbers),
@@ -1012,10 +1012,10 @@ def test_an_unknown_kind_of_supervision_is_refused():
         (check_blocks_of_rows_do_not_matter, RowNumbers),
         (check_one_row, NeedsRows),
         (check_one_row, NeedsRowsButSaysNothing),
-        (check_a_training_set_serves_many_fits, UsesUpATrainingSet),
+        (check_a_training_set_can_be_shared_by_fits, UsesUpATrainingSet),
         (check_parameters_are_checked_without_data, ChecksInFitOnly),
-        (check_a_file_keeps_the_model, RoundsItsModel),
-        (check_a_file_keeps_the_model, ForgetsItsSeed),
+        (check_a_model_survives_a_file, RoundsItsModel),
+        (check_a_model_survives_a_file, ForgetsItsSeed),
         (check_odd_models_are_refused, LoadsAnything),
         (check_odd_models_are_refused, LoadsAnyWidth),
         (check_a_model_needs_a_fit, KeepsNothing),
@@ -1028,7 +1028,7 @@ def test_a_wrong_hasher_is_caught(check, wrong):
 
 
 @pytest.mark.parametrize(("kind", "refusal"), [(kind, refusal) for kind in FORGIVEN for refusal in FORGIVEN[kind]])
-def test_a_hasher_that_forgives_its_supervision_anything_is_caught(kind, refusal):
+def test_a_hasher_that_accepts_invalid_supervision_is_caught(kind, refusal):
     with pytest.raises(CAUGHT):
         check_supervision(forgiving(KINDS[kind], refusal), kind)
 

@@ -1,4 +1,4 @@
-"""What every registered metric keeps to; each check is also shown a metric that breaks it."""
+"""The guarantees of every registered metric; each check must also reject a metric that violates it."""
 
 import copy
 import functools
@@ -64,7 +64,7 @@ def has_no_nan_by_default(metric, nearest=0):
         assert not np.isnan(metric(counts, empty="zero")).any()
 
 
-def leaves_the_counts_alone(metric, nearest=0):
+def does_not_modify_the_counts(metric, nearest=0):
     counts = make_counts(nearest)
     for name in ("relevant", "retrieved_within", "relevant_within"):
         getattr(counts, name)
@@ -102,7 +102,7 @@ def depends_on_the_ranking_alone(metric, nearest=0):
     np.testing.assert_allclose(*values, rtol=1e-12)
 
 
-def says_what_it_is(entry):
+def declares_its_facts(entry):
     low, high = entry.range
     assert low < high
     assert entry.better in ("higher", "lower")
@@ -119,7 +119,7 @@ CHECKS = (
     gives_one_float_per_query,
     stays_in_its_range,
     has_no_nan_by_default,
-    leaves_the_counts_alone,
+    does_not_modify_the_counts,
     follows_a_permutation_of_the_queries,
 )
 
@@ -144,7 +144,7 @@ def test_contract(name, check):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_it_is_defined_on(name):
+def test_the_declared_kind_of_metric(name):
     metric, entry = registry.get("metric", name), registry.entry("metric", name)
     if entry.defined_on == "ranking":
         depends_on_the_ranking_alone(metric, NEAREST[entry.relevant])
@@ -155,7 +155,7 @@ def test_what_it_is_defined_on(name):
 
 @pytest.mark.parametrize("name", registry.names("metric"))
 def test_facts(name):
-    says_what_it_is(registry.entry("metric", name))
+    declares_its_facts(registry.entry("metric", name))
 
 
 def test_the_metric_of_the_guide(shown):
@@ -230,8 +230,8 @@ def depends_on_the_neighbour(counts, *, empty="zero"):
         (gives_one_float_per_query, a_single_number),
         (stays_in_its_range, a_number_of_items),
         (has_no_nan_by_default, undefined_by_default),
-        (leaves_the_counts_alone, writes_into_the_counts),
-        (leaves_the_counts_alone, writes_into_a_cached_sum),
+        (does_not_modify_the_counts, writes_into_the_counts),
+        (does_not_modify_the_counts, writes_into_a_cached_sum),
         (follows_a_permutation_of_the_queries, depends_on_the_neighbour),
     ],
 )
@@ -254,6 +254,6 @@ def test_wrong_metrics_are_rejected(check, metric):
 )
 def test_wrong_facts_are_rejected(change):
     good = registry.entry("metric", "mAP@K[all]")
-    says_what_it_is(good)
+    declares_its_facts(good)
     with pytest.raises(AssertionError):
-        says_what_it_is(replace(good, name="wrong@K", **change))
+        declares_its_facts(replace(good, name="wrong@K", **change))

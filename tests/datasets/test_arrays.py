@@ -65,6 +65,20 @@ def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
         assert rows.dtype == rows[:2].dtype == kept
 
 
+def test_a_file_that_has_the_numbers_as_they_are_is_not_copied(files):
+    np.save(files / "columns.npy", np.asfortranarray(FEATURES))
+    np.save(files / "bool.npy", FEATURES > 0)
+    np.array([6, 4], "<u4").tofile(files / "x.fbin")
+    with open(files / "x.fbin", "ab") as file:
+        FEATURES.astype(np.float32).tofile(file)
+    spans = {}
+    for name in ("x.npy", "x.fbin", "columns.npy", "bool.npy", "x.npz:train", "x.mat:fc7", "x.csv", "x.h5"):
+        rows = load({}, features=str(files / name)).vectors["features"]
+        spans[name] = rows.span and (rows.span.path.name, rows.span.offset, rows.span.stored, rows.span.values)
+    as_it_is = {"x.npy": ("x.npy", 128, "<f8", "<f4"), "x.fbin": ("x.fbin", 8, "<f4", "<f4")}
+    assert spans == dict.fromkeys(spans) | as_it_is
+
+
 def test_a_large_npy_file_stays_on_the_disk(tmp_path):
     import tracemalloc
 
@@ -85,8 +99,8 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
         ({"features": "x.npz:y"}, "wanted features (n, d), came shape (6,)"),
         ({"features": "x.npy", "labels": "short.txt"}, "short.txt: expected 6, one per item, got 2"),
         ({"features": "x.npy", "labels": "half.txt"}, "half.txt: expected integers, got 0.5"),
-        ({"features": "x.npy", "ids": "short.txt"}, "n = 2; came shape (6, 4)"),
-        ({"features": "x.npy", "ids": "same.txt"}, "ids: '1' names 6 items; wanted unique ids"),
+        ({"features": "x.npy", "ids": "short.txt"}, "n = 2, got float32 of shape (6, 4)"),
+        ({"features": "x.npy", "ids": "same.txt"}, "ids: expected unique ids, got '1' for 6 items."),
         ({"features": "broken.npy"}, "broken.npy: expected"),
         ({"features": "pickled.npy"}, "got pickled Python objects, which are never loaded"),
     ],

@@ -74,7 +74,7 @@ def test_an_archive_cut_short_is_refused(archive, left):
     whole = write(archive, members()).read_bytes()
     archive.write_bytes(whole[:left])
     message = refusal(archive)
-    assert message.startswith(f"{archive}: wanted a whole gz archive, but it is cut short or damaged")
+    assert message.startswith(f"{archive}: expected a complete gz archive, got a truncated or damaged one")
 
 
 def test_one_flipped_bit_anywhere_is_noticed(archive):
@@ -87,11 +87,11 @@ def test_one_flipped_bit_anywhere_is_noticed(archive):
     stored = bytearray(gzip.compress(plain.getvalue(), compresslevel=0))  # pixels lie open: only a checksum can tell
     stored[stored.index(batch(5)[:1025]) + 700] ^= 1
     archive.write_bytes(stored)
-    assert "cut short or damaged (CRC check failed" in refusal(archive)
+    assert "truncated or damaged one (CRC check failed" in refusal(archive)
 
 
 def test_a_file_of_another_kind_and_no_file_are_refused(archive):
-    assert f"{archive}: no such file; wanted an archive" in refusal(archive)
+    assert f"{archive}: expected an archive, got no such file." in refusal(archive)
     archive.write_text("<html>Not found</html>")
     assert "Not a gzipped file" in refusal(archive)
 
@@ -99,13 +99,13 @@ def test_a_file_of_another_kind_and_no_file_are_refused(archive):
 def test_a_missing_member_is_named(archive):
     files = members()
     del files["cifar-10-batches-bin/data_batch_3.bin"]
-    assert refusal(write(archive, files)) == f"{archive}: the archive lacks data_batch_3.bin"
+    assert refusal(write(archive, files)) == f"{archive}: expected data_batch_3.bin in the archive, got none."
 
 
 WRONG = {
-    "too short": (batch(4)[:-1], "wanted records of 3,073 bytes, came 6,145 bytes"),
-    "too long": (batch(4) + b"\0", "wanted records of 3,073 bytes, came 6,147 bytes"),
-    "label": (batch(4, label=10), "wanted labels 0 to 9, came 10 in record 0"),
+    "too short": (batch(4)[:-1], "expected records of 3,073 bytes, got 6,145 bytes"),
+    "too long": (batch(4) + b"\0", "expected records of 3,073 bytes, got 6,147 bytes"),
+    "label": (batch(4, label=10), "expected labels 0 to 9, got 10 in record 0"),
 }
 
 
@@ -113,16 +113,16 @@ WRONG = {
 def test_a_wrong_batch_is_refused_by_name(archive, case):
     content, message = WRONG[case]
     files = members() | {"cifar-10-batches-bin/test_batch.bin": content}
-    assert refusal(write(archive, files)) == f"{archive}: test_batch.bin: {message}"
+    assert refusal(write(archive, files)) == f"{archive}: test_batch.bin: {message}."
 
 
 def test_nine_class_names_are_refused(archive):
     files = members() | {"cifar-10-batches-bin/batches.meta.txt": "\n".join(NAMES[:9]).encode()}
-    assert "batches.meta.txt: wanted 10 class names, one a line, came 9" in refusal(write(archive, files))
+    assert "batches.meta.txt: expected 10 class names, one per line, got 9" in refusal(write(archive, files))
 
 
 def test_a_part_of_the_archive_is_not_the_dataset(archive):
-    with pytest.raises(ProtocolError, match=r"wanted n 60000, came 12; per_class \d+, came"):
+    with pytest.raises(ProtocolError, match=r"describe: n: expected 60000, got 12; per_class: expected \d+, got"):
         datasets.load("cifar10", {ARCHIVE: write(archive, members())}, {})
 
 

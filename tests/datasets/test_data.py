@@ -1,4 +1,4 @@
-"""What a loader may return, what is known of a dataset, and the files that its user names."""
+"""The checks of a loader's result, the known statistics of a dataset, and the user's own files."""
 
 import os
 
@@ -22,30 +22,45 @@ WRONG = {
     ),
     "float pixels": ({"images": PIXELS / 2}, "got shape (3, 4, 4) of float64"),
     "four channels": ({"images": np.zeros((3, 4, 4, 4), np.uint8)}, "got shape (3, 4, 4, 4)"),
-    "nothing": ({"images": None}, "neither images nor vectors"),
-    "no item": ({"ids": IDS[:0]}, "ids: wanted one string per item, (n,) with n >= 1; came shape (0,)"),
-    "ids not strings": ({"ids": np.arange(3)}, "ids: wanted one string per item"),
-    "id twice": ({"ids": np.array(["a", "b", "a"])}, "ids: 'a' names 2 items; wanted unique ids"),
+    "nothing": ({"images": None}, "expected images or vectors, got neither"),
+    "no item": ({"ids": IDS[:0]}, "ids: expected a string for each item, shape (n,) with n >= 1, got"),
+    "ids not strings": ({"ids": np.arange(3)}, "ids: expected a string for each item"),
+    "id twice": ({"ids": np.array(["a", "b", "a"])}, "ids: expected unique ids, got 'a' for 2 items"),
     "too few labels": ({"labels": np.array([0, 1])}, "labels: expected 3, one per item, got 2"),
-    "class too high": ({"labels": np.array([0, 1, 2])}, "classes run from 0 to 2, but there are 2 class names"),
-    "class below 0": ({"labels": np.array([0, -1, 1])}, "classes run from -1 to 1"),
-    "narrow integers": ({"labels": np.zeros(3, np.int32)}, "wanted int64 (n,) or bool (n, n_classes)"),
-    "label columns": ({"labels": np.ones((3, 3), bool)}, "3 columns, but there are 2 class names"),
-    "0/1 label matrix": ({"labels": np.ones((3, 2), np.int64)}, "wanted int64 (n,) or bool (n, n_classes)"),
-    "wide floats": ({"vectors": {"gist": np.zeros((3, 2))}}, "vectors 'gist': wanted float32 or integers (n, d)"),
-    "fewer vectors": ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3; came shape (2, 2) of uint8"),
-    "flat vectors": ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "came shape (3,) of uint8"),
+    "class too high": (
+        {"labels": np.array([0, 1, 2])},
+        "labels: expected values 0 to 1, the indices of the class names, got 0 to 2",
+    ),
+    "class below 0": ({"labels": np.array([0, -1, 1])}, "got -1 to 1"),
+    "narrow integers": (
+        {"labels": np.zeros(3, np.int32)},
+        "expected int64 of shape (n,) or bool of shape (n, n_classes)",
+    ),
+    "label columns": ({"labels": np.ones((3, 3), bool)}, "expected a column for each of 2 class names, got 3"),
+    "0/1 label matrix": (
+        {"labels": np.ones((3, 2), np.int64)},
+        "expected int64 of shape (n,) or bool of shape (n, n_classes)",
+    ),
+    "wide floats": (
+        {"vectors": {"gist": np.zeros((3, 2))}},
+        "vectors 'gist': expected float32 or integers of shape (n, d)",
+    ),
+    "fewer vectors": ({"vectors": {"bow": np.zeros((2, 2), np.uint8)}}, "n = 3, got uint8 of shape (2, 2)"),
+    "flat vectors": ({"vectors": {"bow": np.zeros(3, np.uint8)}}, "got uint8 of shape (3,)"),
     "empty part": (
         {"partitions": {"test": np.array([], np.int64)}},
         "partition 'test': expected at least one row number, got none",
     ),
     "row outside": ({"partitions": {"test": np.array([3])}}, "expected row numbers from 0 to 2, got 3 to 3"),
-    "row twice": ({"partitions": {"test": np.array([1, 1])}}, "partition 'test': wanted every row once at most"),
+    "row twice": (
+        {"partitions": {"test": np.array([1, 1])}},
+        "partition 'test': expected each row at most once, got duplicates",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_data_that_contradict_themselves_are_refused(case):
+def test_inconsistent_data_are_refused(case):
     changed, message = WRONG[case]
     parts = {"images": PIXELS, "labels": np.array([0, 1, 0]), "ids": IDS, "class_names": ("cat", "dog")} | changed
     with pytest.raises(ProtocolError) as error:
@@ -98,7 +113,7 @@ OTHER = {
 }
 
 
-def test_data_that_are_what_is_known_of_them_pass():
+def test_data_that_match_the_known_statistics_pass():
     check_statistics("toy", full(), RIGHT)
     check_statistics("toy", full(), {})
 
@@ -108,8 +123,10 @@ def test_a_fact_that_differs_is_named_with_both_values(fact):
     with pytest.raises(ProtocolError) as error:
         check_statistics("toy", full(), RIGHT | {fact: OTHER[fact]})
     message = str(error.value)
-    assert message.startswith(f"dataset 'toy' is not the one its papers describe: wanted {fact} {OTHER[fact]}, came ")
-    assert message.count(", came ") == 1
+    assert message.startswith(
+        f"dataset 'toy' is not the one that its papers describe: {fact}: expected {OTHER[fact]}, got "
+    )
+    assert message.count(", got ") == 1
 
 
 def test_labels_per_item_are_compared_to_two_decimals():
@@ -117,13 +134,13 @@ def test_labels_per_item_are_compared_to_two_decimals():
     labels[:, 0], labels[:7, 1] = True, True  # 15 labels of 8 items: 1.875
     data = Data(np.array(list("abcdefgh")), labels, ("sky", "sea"), vectors={"bow": np.zeros((8, 1), np.uint8)})
     check_statistics("toy", data, {"labels_per_item": 1.88})
-    with pytest.raises(ProtocolError, match=r"labels_per_item 1\.87, came 1\.875"):
+    with pytest.raises(ProtocolError, match=r"labels_per_item: expected 1\.87, got 1\.875"):
         check_statistics("toy", data, {"labels_per_item": 1.87})
 
 
-def test_classes_of_different_sizes_are_told():
+def test_classes_of_different_sizes_are_reported():
     data = Data(np.array(list("abc")), np.array([0, 1, 1]), ("cat", "dog"), images=PIXELS)
-    with pytest.raises(ProtocolError, match=r"per_class 1, came \[1, 2\]"):
+    with pytest.raises(ProtocolError, match=r"per_class: expected 1, got \[1, 2\]"):
         check_statistics("toy", data, {"per_class": 1})
 
 
@@ -142,7 +159,7 @@ def own(monkeypatch):
     monkeypatch.setattr(registry, "entry", lambda kind, name: entry)
 
 
-def test_files_and_folders_are_found_and_what_is_none_is_left_out(own, tmp_path):
+def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own, tmp_path):
     (tmp_path / "x.npz").write_bytes(b"x")
     options = {"features": f"{tmp_path}/x.npz:key", "labels": None, "folder": str(tmp_path)}
     assert datasets.user_paths("own", options) == ([tmp_path / "x.npz"], [tmp_path])
@@ -154,16 +171,16 @@ def test_files_and_folders_are_found_and_what_is_none_is_left_out(own, tmp_path)
     [
         (
             {"features": "no.npy"},
-            "dataset_options of 'own': features: wanted a file, came 'no.npy', no such path (looked ",
+            "dataset_options of 'own': features: expected a file, got 'no.npy', which does not exist (in ",
         ),
-        ({"features": "."}, "features: wanted a file, came '.', something else"),
-        ({"features": 3}, "features: wanted a file, came 3"),
-        ({"features": ""}, "features: wanted a file, came ''"),
-        ({"folder": None}, "dataset 'own': name what it is made of, dataset_options: {folder: PATH}"),
-        ({"folder": "no"}, "folder: wanted a folder, came 'no', no such path"),
+        ({"features": "."}, "features: expected a file, got '.', which is something else"),
+        ({"features": 3}, "features: expected a file, got 3"),
+        ({"features": ""}, "features: expected a file, got ''"),
+        ({"folder": None}, "dataset_options of 'own': folder: expected a path, {folder: PATH}, got none."),
+        ({"folder": "no"}, "folder: expected a folder, got 'no', which does not exist"),
     ],
 )
-def test_a_path_that_is_not_there_is_one_line(own, options, message):
+def test_a_missing_path_is_an_error_of_one_line(own, options, message):
     with pytest.raises(ProtocolError) as error:
         datasets.user_paths("own", {"features": None, "labels": None, "folder": "."} | options)
     assert message in str(error.value)

@@ -31,7 +31,7 @@ def folder(tmp_path):
     return tmp_path / "images"
 
 
-def test_sub_folders_are_classes_in_the_order_of_their_names(folder):
+def test_subfolders_are_classes_in_the_order_of_their_names(folder):
     images = {
         "dog/b.png": picture(),
         "cat/10.png": picture((40, 16, 3)),
@@ -67,12 +67,12 @@ def test_other_files_are_skipped_and_counted(folder):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("no image")
     data = load({}, folder=str(folder))
-    assert data.notes == ("3 files of the folder are no images and were skipped",)
+    assert data.notes == ("3 files in the folder are not images and were skipped",)
     assert data.class_names == ("a",)
     assert data.images.shape == (1, 128, 128, 3)
 
 
-def test_a_folder_without_sub_folders_has_no_labels(folder):
+def test_a_folder_without_subfolders_has_no_labels(folder):
     write(folder / "x.png", picture())
     assert load({}, folder=str(folder)).labels is None
 
@@ -94,29 +94,31 @@ def test_links_to_folders_are_followed_but_not_in_circles(folder, tmp_path):
     os.symlink(tmp_path / "elsewhere", folder / "cat")
     assert load({}, folder=str(folder)).ids.tolist() == ["cat/x.png"]
     os.symlink(folder, folder / "dog")
-    with pytest.raises(ProtocolError, match="a link leads to a folder that is there already"):
+    with pytest.raises(ProtocolError, match="expected each folder once, got a link to"):
         load({}, folder=str(folder))
 
 
-def test_what_is_no_folder_of_images_is_refused(folder):
+def test_paths_other_than_folders_of_images_are_refused(folder):
     folder.mkdir()
     with pytest.raises(ProtocolError, match=r"expected images .* got 0 files of other kinds"):
         load({}, folder=str(folder))
-    with pytest.raises(ProtocolError, match="name the folder of the images"):
+    with pytest.raises(ProtocolError, match="folder: expected the folder of the images"):
         load({})
     write(folder / "cat" / "x.png", picture())
     write(folder / "y.png", picture())
-    with pytest.raises(ProtocolError, match=r"wanted every image in a sub-folder, its class, came y\.png beside them"):
+    with pytest.raises(
+        ProtocolError, match=r"expected every image in the subfolder of its class, got y\.png next to the subfolders"
+    ):
         load({}, folder=str(folder))
     for size in (0, 2.5, True, "64"):
         with pytest.raises(ProtocolError, match="image_size: expected an integer >= 1"):
             load({}, folder=str(folder / "cat"), image_size=size)
 
 
-def test_a_name_that_is_no_text_is_told(folder):
+def test_a_name_that_is_not_text_is_an_error(folder):
     folder.mkdir()
     (folder / os.fsdecode(b"\xff.png")).write_bytes(b"x")
-    with pytest.raises(ProtocolError, match=r"wanted file names in UTF-8, came '\\udcff\.png'"):
+    with pytest.raises(ProtocolError, match=r"expected file names in UTF-8, got '\\udcff\.png'"):
         load({}, folder=str(folder))
 
 
@@ -130,7 +132,7 @@ def test_the_size_is_a_statistic_and_the_number_is_not_known(folder):
     assert datasets.load("image_folder", {}, options).images.shape == (1, 9, 9, 3)
 
 
-def test_hidden_files_and_folders_are_left_out(folder):
+def test_hidden_files_and_folders_are_skipped(folder):
     write(folder / "cat" / "x.png", picture())
     for name in (".git/x.png", "cat/.ipynb_checkpoints/x.png", "cat/._x.png"):
         write(folder / name, picture())
@@ -145,7 +147,8 @@ def test_an_image_of_a_kind_that_is_not_read_is_named(folder, extension):
     write(folder / "cat" / "x.png", picture())
     (folder / "cat" / f"y{extension}").write_bytes(b"GIF89a")
     match = (
-        rf"cat/y{extension}: expected images \(.*\), got a {extension[1:].upper()} file, which is not read\. Convert it"
+        rf"cat/y{extension}: expected images \(.*\), got a {extension[1:].upper()} file, which is not supported\. "
+        "Convert it"
     )
     with pytest.raises(ProtocolError, match=match):
         load({}, folder=str(folder))

@@ -48,7 +48,7 @@ def folder(tmp_path):
     return tmp_path / "ours"
 
 
-def test_lists_say_what_is_read_and_the_training_set_is_a_part_of_the_database(written, folder):
+def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(written, folder):
     data = load(written(), folder=str(folder), image_size=16)
     assert data.ids.tolist() == [*DATABASE, *TEST]
     assert data.labels.tolist() == [0, 0, 42, 42]
@@ -65,26 +65,26 @@ def test_lists_say_what_is_read_and_the_training_set_is_a_part_of_the_database(w
 def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     (folder / DATABASE[1]).unlink()
     with pytest.raises(
-        ProtocolError, match=r"lacks 1 of the 4 images in the lists, the first is image/n01440764_20\.JPEG"
+        ProtocolError, match=r"the 4 images in the lists, but 1 are missing, the first is image/n01440764_20\.JPEG"
     ):
         load(written(), folder=str(folder))
-    with pytest.raises(ProtocolError, match="name the folder of its images"):
+    with pytest.raises(ProtocolError, match="folder: expected the folder of the images"):
         load(written())
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (line(TEST[0]) + "a/b.JPEG 1 0\n", "test.txt: line 2: wanted an image's path and 100 flags, one of them 1"),
+        (line(TEST[0]) + "a/b.JPEG 1 0\n", "test.txt: line 2: expected a path and 100 flags, one of them 1"),
         (
             line(TEST[0], place=100),
-            "line 1: wanted an image's path and 100 flags, one of them 1, came '/home/someone/im",
+            "line 1: expected a path and 100 flags, one of them 1, got '/home/someone/im",
         ),
-        (line(TEST[0]).replace(" 0", " 1", 1), "line 1: wanted"),
-        (line(TEST[0]).replace(" 0", " x", 1), "line 1: wanted"),
-        ("<html>Not found</html>", "line 1: wanted"),
-        ("", "test.txt: wanted a list of images, came an empty file"),
-        ("ü", "test.txt: wanted a list of images, which it can't be read as"),
+        (line(TEST[0]).replace(" 0", " 1", 1), "line 1: expected"),
+        (line(TEST[0]).replace(" 0", " x", 1), "line 1: expected"),
+        ("<html>Not found</html>", "line 1: expected"),
+        ("", "test.txt: expected a list of images, got an empty file"),
+        ("ü", "test.txt: expected a list of images, got a file that can't be read as text"),
     ],
 )
 def test_a_wrong_list_is_named_by_line(written, folder, text, message):
@@ -94,5 +94,5 @@ def test_a_wrong_list_is_named_by_line(written, folder, text, message):
 
 
 def test_four_images_are_not_the_dataset(written, folder):
-    with pytest.raises(ProtocolError, match="wanted n 133503, came 4; partitions "):
+    with pytest.raises(ProtocolError, match="n: expected 133503, got 4; partitions: "):
         datasets.load("imagenet100", written(), {"folder": str(folder), "image_size": 16})

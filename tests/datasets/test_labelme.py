@@ -1,4 +1,4 @@
-"""LabelMe from .mat files that other writers than the project's reader make: scipy's (version 5) and h5py's (7.3)."""
+"""LabelMe from .mat files written by scipy (version 5) and h5py (version 7.3)."""
 
 import h5py
 import numpy as np
@@ -60,11 +60,11 @@ def test_every_version_gives_the_same(tmp_path, writer):
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_the_matrix_of_distances_is_never_unpacked(tmp_path, writer, monkeypatch):
+def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeypatch):
     paths = written(tmp_path, writer, DistLM=np.zeros((400, 400)))
     monkeypatch.setattr(arrays, "LIMIT", 400 * 400)  # an eighth of what it takes
     assert load(paths).vectors["gist"].shape == (22, 6)
-    with pytest.raises(ProtocolError, match="unpacked"):
+    with pytest.raises(ProtocolError, match="uncompressed"):
         arrays.read_array(f"{paths[FILE]}:DistLM")
 
 
@@ -97,5 +97,7 @@ def test_a_file_cut_short_is_refused(tmp_path, writer):
 
 
 def test_22_images_are_not_the_dataset(tmp_path):
-    with pytest.raises(ProtocolError, match=r"wanted n 22019, came 22; dimensions \{'gist': 512\}, came \{'gist': 6\}"):
+    with pytest.raises(
+        ProtocolError, match=r"n: expected 22019, got 22; dimensions: expected \{'gist': 512\}, got \{'gist': 6\}"
+    ):
         datasets.load("labelme", written(tmp_path, version_5), {})

@@ -84,7 +84,7 @@ def test_the_21_most_frequent_and_no_image_without_one(written):
     np.testing.assert_array_equal(data.vectors["tags"][:], tag_matrix()[:28])
 
 
-def test_the_10_most_frequent_of_which_the_first_wins_a_tie(written):
+def test_the_10_most_frequent_with_ties_broken_by_the_order_of_the_list(written):
     data = load(written(), concepts=10)
     counts = truth().sum(axis=0)
     chosen = sorted(sorted(range(81), key=lambda column: (-counts[column], column))[:10])
@@ -99,7 +99,9 @@ def test_the_10_most_frequent_of_which_the_first_wins_a_tie(written):
 @pytest.mark.parametrize("concepts", [12, 0, "21", None])
 def test_other_numbers_of_concepts_are_refused(concepts):
     for call in (load, lambda paths, concepts: datasets.statistics("nuswide", {"concepts": concepts})):
-        with pytest.raises(ProtocolError, match=r"concepts: wanted 81 \(all\), or 21 or 10 \(most frequent\), came "):
+        with pytest.raises(
+            ProtocolError, match=r"concepts: expected 81 \(all\), or 21 or 10 \(the most frequent\), got "
+        ):
             call({}, concepts=concepts)
 
 
@@ -111,24 +113,24 @@ def labels_but(**changed):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"labels": labels_but(concept07=None)}, "the archive lacks AllLabels/Labels_concept07.txt"),
+        ({"labels": labels_but(concept07=None)}, "expected AllLabels/Labels_concept07.txt in the archive, got none"),
         (
             {"labels": labels_but(concept07="1\n" * 29)},
-            "_concept07.txt: wanted 0 or 1 for each of 30 images, came 29 lines",
+            "_concept07.txt: expected 0 or 1 for each of 30 images, got 29 lines",
         ),
-        ({"labels": labels_but(concept07="0\n" * 29 + "-1130179\n")}, "for each of 30 images, came '-1130179'"),
-        ({"concepts": "sky\nsea\n"}, "wanted 81 concepts, one a line, came 2"),
-        ({"words": "1 2\n" * 29}, "BoW_int.dat: wanted a line for each of 30 images, came 29"),
-        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: expected whole numbers of int16 as text"),
-        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: expected whole numbers of int16 as text"),
+        ({"labels": labels_but(concept07="0\n" * 29 + "-1130179\n")}, "for each of 30 images, got '-1130179'"),
+        ({"concepts": "sky\nsea\n"}, "expected 81 concepts, one per line, got 2"),
+        ({"words": "1 2\n" * 29}, "BoW_int.dat: expected a line for each of 30 images, got 29"),
+        ({"words": "1 2\n" * 29 + "1 70000\n"}, "BoW_int.dat: expected integers of int16 as text"),
+        ({"words": "1 2\n" * 29 + "1\n"}, "BoW_int.dat: expected integers of int16 as text"),
         (
             {"tags": f"{PHOTOS[0]} tag1\n" * 30},
-            "All_Tags.txt: wanted the 30 photos of ImageList.zip in its order, came 30",
+            "All_Tags.txt: expected the 30 photos of ImageList.zip in the same order, got 30",
         ),
-        ({"tags": ""}, "wanted the 30 photos of ImageList.zip in its order, came 0 lines"),
+        ({"tags": ""}, "expected the 30 photos of ImageList.zip in the same order, got 0 lines"),
     ],
 )
-def test_files_that_do_not_fit_are_named(written, changed, message):
+def test_inconsistent_files_are_named(written, changed, message):
     with pytest.raises(ProtocolError) as error:
         load(written(**changed))
     assert message in str(error.value)
@@ -139,10 +141,12 @@ def test_files_that_do_not_fit_are_named(written, changed, message):
 def test_an_archive_cut_short_is_refused(written, name):
     paths = written()
     paths[name].write_bytes(paths[name].read_bytes()[:-40])
-    with pytest.raises(ProtocolError, match="cut short or damaged"):
+    with pytest.raises(ProtocolError, match="truncated or damaged"):
         load(paths)
 
 
 def test_thirty_images_are_not_the_dataset(written):
-    with pytest.raises(ProtocolError, match=r"wanted n 269648, came 30; dimensions .* labels_per_item 1\.87, came "):
+    with pytest.raises(
+        ProtocolError, match=r"n: expected 269648, got 30; dimensions: .* labels_per_item: expected 1\.87, got "
+    ):
         datasets.load("nuswide", written(), {"concepts": 81})

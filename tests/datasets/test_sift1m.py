@@ -60,11 +60,11 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
     [
         (
             {"learn": records(np.full((2, DIMENSION), 0.5))},
-            "sift_learn.fvecs: wanted SIFT descriptors, whole",
+            "sift_learn.fvecs: expected SIFT descriptors, integers",
         ),
-        ({"learn": records(np.full((2, DIMENSION), 256.0))}, "whole numbers 0 to 255, came 256.0"),
-        ({"base": records(np.full((2, DIMENSION), -1.0))}, "came -1.0"),
-        ({"base": records(np.full((2, DIMENSION), np.nan))}, "came nan"),
+        ({"learn": records(np.full((2, DIMENSION), 256.0))}, "integers from 0 to 255, got 256.0"),
+        ({"base": records(np.full((2, DIMENSION), -1.0))}, "got -1.0"),
+        ({"base": records(np.full((2, DIMENSION), np.nan))}, "got nan"),
         (
             {"query": records(vectors("query"))[:-1]},
             "sift_query.fvecs: expected records of 36 bytes, got 35 bytes in record 2",
@@ -72,7 +72,7 @@ def test_twenty_vectors_base_then_learn_then_query(archive, n_bytes, monkeypatch
         ({"query": b""}, "sift_query.fvecs: expected a dimension of 4 bytes first, got 0 bytes"),
         (
             {"query": records(np.ones((2, 3)))},
-            "wanted one dimension in all files, came {'base': 8,",
+            "expected the same dimension in all files, got {'base': 8,",
         ),
     ],
 )
@@ -87,10 +87,12 @@ def test_an_archive_cut_short_or_without_a_file_is_refused(archive):
     whole = paths[ARCHIVE].read_bytes()
     for left in (20, len(whole) // 2, len(whole) - 1):
         paths[ARCHIVE].write_bytes(whole[:left])
-        with pytest.raises(ProtocolError, match="cut short or damaged"):
+        with pytest.raises(ProtocolError, match="truncated or damaged"):
             load(paths)
 
 
 def test_twenty_vectors_are_not_the_dataset(archive):
-    with pytest.raises(ProtocolError, match=r"n 1110000, came 20; dimensions \{'sift': 128\}, came \{'sift': 8\}"):
+    with pytest.raises(
+        ProtocolError, match=r"n: expected 1110000, got 20; dimensions: expected \{'sift': 128\}, got \{'sift': 8\}"
+    ):
         datasets.load("sift1m", archive(), {})

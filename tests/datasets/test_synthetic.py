@@ -1,4 +1,4 @@
-"""Clusters of any size: the same vectors however they are asked for, where their docstring says they are."""
+"""Clusters of any size: vectors that do not depend on the slice, at the documented positions."""
 
 import numpy as np
 import pytest

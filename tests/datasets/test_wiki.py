@@ -48,13 +48,13 @@ def test_training_pairs_come_first_then_test_pairs(written):
 @pytest.mark.parametrize(
     ("test", "message"),
     [
-        ("a\tb\t11\n", "line 1: wanted text, image and category 1 to 10 with tabs between, came 'a\\tb\\t11'"),
-        ("a\tb\t1\na\tb\t0\n", "line 2: wanted text, image"),
-        ("a b 1\n", "line 1: wanted text, image"),
-        ("a\tb\tc\t1\n", "line 1: wanted text, image"),
-        ("a\t\t1\n", "line 1: wanted text, image"),
-        ("ä\tb\t1\n", "wanted a list of texts and images, which it can't be read as"),
-        ("a\tb\t1\n", "I_te: wanted a row for each of the 1 lines of testset_txt_img_cat.list, came shape (2, 8)"),
+        ("a\tb\t11\n", "line 1: expected text, image and category 1 to 10, separated by tabs, got 'a\\tb\\t11'"),
+        ("a\tb\t1\na\tb\t0\n", "line 2: expected text, image"),
+        ("a b 1\n", "line 1: expected text, image"),
+        ("a\tb\tc\t1\n", "line 1: expected text, image"),
+        ("a\t\t1\n", "line 1: expected text, image"),
+        ("ä\tb\t1\n", "expected a list of texts and images, got a file that can't be read as text"),
+        ("a\tb\t1\n", "I_te: expected a row for each of the 1 lines of testset_txt_img_cat.list, got shape (2, 8)"),
     ],
 )
 def test_a_wrong_list_is_named_by_line(written, test, message):

@@ -1,4 +1,4 @@
-"""What the tests of downloads share, and the one place that looks for bad files after every test."""
+"""Fixtures for the tests of downloads, with a check for bad files after every test."""
 
 import json
 
@@ -35,7 +35,7 @@ def pauses():
 
 @pytest.fixture
 def patience(pauses):
-    """Waits for one second at most, and only notes the pauses."""
+    """Short timeouts, and pauses that are only recorded."""
     return Patience(stall=1, connect=1, sleep=pauses.append)
 
 
@@ -47,7 +47,7 @@ def official():
 
 @pytest.fixture
 def place(tmp_path):
-    """A dataset's place; whatever happened to it in a test, no bad file has a final name afterwards."""
+    """A dataset's place; after the test, it must not contain a bad file with a final name."""
     made = Place("set", tmp_path / "downloads")
     yield made
     recorded = [json.loads(line)["sha256"] for line in made.lock.read_text().splitlines()] if made.lock.exists() else []

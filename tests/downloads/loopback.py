@@ -1,4 +1,4 @@
-"""Servers on loopback that misbehave to order."""
+"""Servers on the loopback interface with configurable faults."""
 
 import contextlib
 import hashlib
@@ -102,7 +102,7 @@ class WebServer(http.server.ThreadingHTTPServer):
 
 
 class FtpHandler(socketserver.StreamRequestHandler):
-    """As much of ftp as a download needs."""
+    """A minimal FTP server for downloads."""
 
     def handle(self):
         self._say("220 ready")

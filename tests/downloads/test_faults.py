@@ -1,4 +1,4 @@
-"""What a server, a disk or a user can do to a download: it is survived, or ends in one clear error.
+"""Faults of servers, disks and users during a download: it recovers, or ends with one clear error.
 
 The fixture `place` asserts after each test that no bad file stands under a final name.
 """
@@ -41,7 +41,7 @@ def left(place, file):
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_connection_that_drops_at_random_bytes(server, official, place, patience, seed, ranges):
     rng = random.Random(seed)  # noqa: S311 - not for secrets
-    drops = sorted(rng.randrange(len(CONTENT)) for _ in range(6))  # more than the tries that may bring nothing
+    drops = sorted(rng.randrange(len(CONTENT)) for _ in range(6))  # more than the attempts without progress
     broken = [Answer(drop=drop, reset=rng.random() < 0.5, ranges=ranges) for drop in drops]
     file = official(server.gives(*broken, Answer(ranges=ranges)))
     assert fetch(file, place, patience=patience)["sha256"] == digest(CONTENT)
@@ -49,7 +49,7 @@ def test_a_connection_that_drops_at_random_bytes(server, official, place, patien
     assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
-def test_a_rest_is_asked_for_from_the_byte_where_it_broke_off(server, official, place, patience):
+def test_the_rest_is_requested_from_the_byte_of_the_interruption(server, official, place, patience):
     fetch(official(server.gives(Answer(drop=HALF), Answer())), place, patience=patience)
     assert server.ranges() == [None, f"bytes={HALF}-"]
     assert server.requests[1][1]["If-Range"] == '"one"'
@@ -57,7 +57,12 @@ def test_a_rest_is_asked_for_from_the_byte_where_it_broke_off(server, official, 
 
 def test_a_connection_that_always_drops_ends_after_a_few_tries(server, official, place, patience, pauses):
     file = official(server.gives(Answer(drop=HALF)))
-    fails(file, place, patience, rf"no source gave the file: .*/data.bin: .*the last of 4 tries, at {HALF:,} bytes")
+    fails(
+        file,
+        place,
+        patience,
+        rf"no source delivered the file: .*/data.bin: .*the last of 4 attempts, at {HALF:,} bytes",
+    )
     assert server.ranges() == [None, *[f"bytes={HALF}-"] * 3]
     assert pauses == [1, 2, 4]
     assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
@@ -65,14 +70,14 @@ def test_a_connection_that_always_drops_ends_after_a_few_tries(server, official,
 
 def test_truncated_with_the_full_length_announced(server, official, place, patience):
     cut = Answer(CONTENT[:HALF], length=len(CONTENT))
-    fails(official(server.gives(cut)), place, patience, "no source gave the file: .*the last of 4 tries")
+    fails(official(server.gives(cut)), place, patience, "no source delivered the file: .*the last of 4 attempts")
 
 
 def test_truncated_with_its_own_length_announced(server, official, place, patience):
     file = official(server.gives(Answer(CONTENT[:HALF])))
     message = (
-        f"wanted {len(CONTENT):,} bytes and sha256 {digest(CONTENT)}, "
-        rf"came sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)"
+        f"expected {len(CONTENT):,} bytes and sha256 {digest(CONTENT)}, "
+        rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)"
     )
     fails(file, place, patience, message)
     assert len(server.requests) == 1
@@ -80,17 +85,24 @@ def test_truncated_with_its_own_length_announced(server, official, place, patien
 
 def test_a_wrong_file(server, official, place, patience):
     file = official(server.gives(Answer(OTHER)))
-    message = fails(file, place, patience, f"sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}")
-    assert message.startswith(f"data.bin: no source gave the file: {server.address}/data.bin: wanted 200,000 bytes and")
+    message = fails(file, place, patience, f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}")
+    assert message.startswith(
+        f"data.bin: no source delivered the file: {server.address}/data.bin: expected 200,000 bytes and"
+    )
     assert message.endswith(
-        f"By hand: get it from {server.address}/data.bin (200,000 bytes, sha256 {digest(CONTENT)}), and put it at "
-        "FOLDER/set/data.bin in a folder of yours and run with --config mirror=FOLDER"
+        f"To add it by hand: get it from {server.address}/data.bin (200,000 bytes, sha256 {digest(CONTENT)}), and put "
+        "it at FOLDER/set/data.bin in a folder of your choice and run with --config mirror=FOLDER."
     )
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_what_is_not_there_is_not_asked_for_again(server, official, place, patience, pauses, status):
-    fails(official(server.gives(Answer(status=status))), place, patience, f"/data.bin: HTTP status {status}. By hand")
+def test_a_missing_file_is_not_requested_again(server, official, place, patience, pauses, status):
+    fails(
+        official(server.gives(Answer(status=status))),
+        place,
+        patience,
+        f"/data.bin: HTTP status {status}. To add it by hand",
+    )
     assert len(server.requests) == 1
     assert pauses == []
 
@@ -101,14 +113,14 @@ def test_busy_then_success(server, official, place, patience, pauses, status):
     assert pauses == [1, 2]
 
 
-def test_a_server_that_says_how_long_to_wait_is_kept_to_within_limits(server, official, place, patience, pauses):
+def test_retry_after_is_followed_within_limits(server, official, place, patience, pauses):
     busy = [Answer(status=503, headers={"Retry-After": seconds}) for seconds in ("7", "3600")]
     fetch(official(server.gives(*busy, Answer())), place, patience=patience)
     assert pauses == [7, 30]
 
 
 def test_always_busy(server, official, place, patience):
-    fails(official(server.gives(Answer(status=503))), place, patience, r"HTTP status 503 \(the last of 4 tries")
+    fails(official(server.gives(Answer(status=503))), place, patience, r"HTTP status 503 \(the last of 4 attempts")
 
 
 def test_no_length_announced(server, official, place, patience):
@@ -116,14 +128,19 @@ def test_no_length_announced(server, official, place, patience):
     fetch(file, place, patience=patience)
 
 
-def test_cut_short_with_no_length_announced(server, official, place, patience):
+def test_truncated_with_no_length_announced(server, official, place, patience):
     file = official(server.gives(Answer(length=None, drop=HALF), Answer()))
-    fails(file, place, patience, rf"came sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
+    fails(file, place, patience, rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
 
 
-def test_where_nothing_would_tell_a_cut_file_it_is_refused(server, official, place, patience):
+def test_a_response_that_could_be_truncated_unnoticed_is_refused(server, official, place, patience):
     file = official(server.gives(Answer(length=None)), sha256=None, size=None)
-    fails(file, place, patience, "does not say how long the file is, and neither its size nor its checksum is known")
+    fails(
+        file,
+        place,
+        patience,
+        "the server does not send the size of the file, and neither its size nor its checksum is known",
+    )
     assert not place.lock.exists()
 
 
@@ -145,8 +162,8 @@ def test_the_file_changes_and_the_server_does_not_understand_if_range(server, of
     assert server.ranges() == [None, f"bytes={HALF}-", None]
 
 
-def test_the_file_changes_and_the_server_does_not_say_so(server, official, place, patience):
-    """The joined file is wrong where each half was right: only the checksum tells, and the whole is fetched again."""
+def test_the_file_changes_and_the_server_does_not_report_it(server, official, place, patience):
+    """The joined file is wrong although each half is right: only the checksum shows it, and it is fetched again."""
     file = official(server.gives(Answer(OTHER, drop=HALF), Answer()))
     fetch(file, place, patience=patience)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
@@ -158,12 +175,12 @@ def test_a_changed_file_joined_wrong_again_and_again_ends(server, official, plac
         official(server.gives(*answers)),
         place,
         patience,
-        f"wanted .*, came sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
+        f"expected .*, got sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
     )
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"weak"'])
-def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_vouch_for(
+def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_confirm(
     server, official, place, patience, etag
 ):
     file = official(server.gives(Answer(OTHER, drop=HALF, etag=etag), Answer(etag=etag)), sha256=None)
@@ -218,13 +235,13 @@ def test_a_stall_for_ever(server, official, place, patience, stall):
 def test_too_little_space(server, official, place, patience, monkeypatch, size):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**6, 10**6 - 1000, 1000))
     file = official(server.gives(Answer()), size=size)
-    fails(file, place, patience, f"not enough space: 200,000 bytes more are needed, 1,000 are free in {place.folder}")
+    fails(file, place, patience, f"not enough disk space in {place.folder}.*: expected 200,000 free bytes, got 1,000")
     assert left(place, file) == []
 
 
 @pytest.fixture
 def small_files():
-    """Let no file grow beyond half of the content."""
+    """Limit the size of files to half of the content."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, limits[1]))
     yield
@@ -236,7 +253,7 @@ def test_a_disk_that_fills_up_on_the_way(server, official, place, patience, smal
     fails(file, place, patience, "data.bin: can't be written: the file-size limit is reached")
 
 
-def test_a_full_disk_is_gone_on_with_when_there_is_space(server, official, place, patience, request):
+def test_a_download_resumes_when_a_full_disk_has_space_again(server, official, place, patience, request):
     file = official(server.gives(Answer()))
     request.getfixturevalue("small_files")
     with pytest.raises(ProtocolError):
@@ -252,7 +269,7 @@ def test_a_dead_first_source(server, official, place, patience, pauses):
     assert pauses == []
 
 
-def test_what_one_source_left_is_not_appended_to_by_another(server, official, place, patience):
+def test_a_source_does_not_append_to_the_part_of_another(server, official, place, patience):
     first = server.gives(Answer(OTHER, drop=HALF), path="/first")
     file = official(first, server.gives(Answer()))
     fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
@@ -264,12 +281,12 @@ def test_what_one_source_left_is_not_appended_to_by_another(server, official, pl
 def test_no_source_every_one_is_listed(server, official, place, patience):
     missing, wrong = server.gives(Answer(status=404), path="/a"), server.gives(Answer(OTHER), path="/b")
     fails(
-        official(missing, wrong), place, patience, f"/a: HTTP status 404; .*/b: wanted .*, came sha256 {digest(OTHER)}"
+        official(missing, wrong), place, patience, f"/a: HTTP status 404; .*/b: expected .*, got sha256 {digest(OTHER)}"
     )
 
 
 def test_a_host_that_is_not_known(official, place, patience, pauses):
-    unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than a name may be, so that no server is asked
+    unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than names may be, so no server is contacted
     fails(official(unknown), place, patience, "Could not resolve host")
     assert pauses == []
 
@@ -285,7 +302,7 @@ fetch(File("data.bin", (url,), sha256, int(size)), Place("set", Path(folder)))
 
 @contextlib.contextmanager
 def fetching(url, place):
-    """A process of its own that fetches the file."""
+    """A separate process that fetches the file."""
     command = [sys.executable, "-c", SCRIPT, url, str(place.folder), digest(CONTENT), str(len(CONTENT))]
     with subprocess.Popen(command) as process:
         yield process
@@ -299,7 +316,7 @@ def wait_for(condition):
     raise AssertionError("waited in vain")
 
 
-def test_killed_in_the_middle_it_leaves_the_part_and_the_next_run_goes_on(server, official, place, patience):
+def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, official, place, patience):
     url = server.gives(Answer(stall=HALF), Answer())
     file = official(url)
     part = place.path(file).with_name("data.bin.part")
@@ -325,7 +342,7 @@ def test_killed_between_the_last_byte_and_the_rename(server, official, place, pa
     assert len(server.requests) == 2
 
 
-def test_a_part_whose_origin_is_not_readable_is_not_gone_on_with(server, official, place, patience):
+def test_a_part_without_a_readable_origin_is_not_resumed(server, official, place, patience):
     file = official(server.gives(Answer()))
     part = place.path(file).with_name("data.bin.part")
     part.parent.mkdir(parents=True)
@@ -356,13 +373,13 @@ def test_two_processes_fetch_the_same_file_once(server, official, place, patienc
 
 def test_a_proxy_from_the_environment_is_used(server, official, place, patience, monkeypatch):
     url = "http://behind.invalid/data.bin"
-    server.answers[url] = [Answer()]  # a proxy is asked for the whole address
+    server.answers[url] = [Answer()]  # requests to a proxy contain the complete address
     monkeypatch.setenv("http_proxy", server.address)
     fetch(official(url), place, patience=patience)
     assert [path for path, _ in server.requests] == [url]
 
 
-def test_ftp_goes_on_where_it_broke_off(ftp, official, place, patience):
+def test_ftp_resumes(ftp, official, place, patience):
     ftp.drops = [HALF]
     file = official(ftp.url, sha256=None)
     fetch(file, place, patience=patience)
@@ -370,10 +387,10 @@ def test_ftp_goes_on_where_it_broke_off(ftp, official, place, patience):
     assert f"REST {HALF}" in ftp.commands
 
 
-def test_ftp_begins_again_when_the_file_was_modified(ftp, official, place, patience):
+def test_ftp_restarts_when_the_file_was_modified(ftp, official, place, patience):
     ftp.drops, ftp.content = [HALF], OTHER
     file = official(ftp.url, sha256=None)
-    with pytest.raises(ProtocolError, match="of 1 tries"):
+    with pytest.raises(ProtocolError, match="of 1 attempts"):
         fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
     ftp.content, ftp.modified = CONTENT, "20210102030405"
     fetch(file, place, patience=patience)
@@ -385,6 +402,9 @@ def test_offline_touches_no_network(server, official, tmp_path, patience):
     for mirror, put in ((None, "FOLDER/set/data.bin in"), (server.address, "FOLDER/set/data.bin in")):
         place = Place("set", tmp_path / "downloads", mirror=mirror, offline=True)
         fails(
-            file, place, patience, f"data.bin: there is no source to try. By hand: get it from .*, and put it at {put}"
+            file,
+            place,
+            patience,
+            f"data.bin: there is no source to download it from. To add it by hand: get it from .*, and put it at {put}",
         )
     assert server.requests == []

@@ -1,4 +1,4 @@
-"""Which source a file is taken from, what is said of it, and what is recorded of files without a checksum."""
+"""The choice of a source, the provenance of a file, and the recorded checksums."""
 
 import dataclasses
 import io
@@ -43,7 +43,7 @@ def test_the_first_official_source_that_has_the_file(server, official, place, pa
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_a_file_that_is_there_is_left_alone(server, official, place, patience):
+def test_an_existing_file_is_not_downloaded_again(server, official, place, patience):
     file = official(server.gives(Answer()))
     fetch(file, place, patience=patience)
     before = place.path(file).stat()
@@ -83,46 +83,49 @@ def test_a_mirror_url_comes_first(server, official, place, patience):
     assert fetch(official("http://127.0.0.1:9/x"), place, patience=patience)["note"] is None
 
 
-def test_a_mirror_that_lacks_the_file_gives_way_to_the_official_source(server, official, mirrored, patience):
+def test_the_official_source_is_used_if_the_mirror_lacks_the_file(server, official, mirrored, patience):
     file = official(server.gives(Answer()))
     assert fetch(file, mirrored(None), patience=patience)["source"] == file.urls[0]
 
 
-def test_a_wrong_mirror_gives_way_to_the_official_source(server, official, mirrored, patience):
+def test_the_official_source_is_used_if_the_mirror_is_wrong(server, official, mirrored, patience):
     file = official(server.gives(Answer()))
     assert fetch(file, mirrored(OTHER), patience=patience)["source"] == file.urls[0]
 
 
 def test_a_wrong_mirror_alone_is_an_error_with_both_checksums(official, mirrored, patience):
     place = mirrored(OTHER)
-    with pytest.raises(ProtocolError, match=f"and sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}") as caught:
+    with pytest.raises(ProtocolError, match=f"and sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
         fetch(official(), place, patience=patience)
     assert str(caught.value).endswith(
-        f"put it at {place.mirror}/set/data.bin. If the mirror's file is not meant to be the official one, state its "
-        "sha256 as mirror_sha256"
+        f"put it at {place.mirror}/set/data.bin. If the mirror's file is not meant to be the official one, give its "
+        "sha256 as mirror_sha256."
     )
 
 
-def test_a_mirrors_own_bytes_are_taken_where_their_checksum_is_stated_and_noted(official, mirrored, patience):
+def test_other_bytes_from_a_mirror_are_accepted_with_their_checksum_and_noted(official, mirrored, patience):
     place = mirrored(OTHER, mirror_sha256={"data.bin": digest(OTHER)})
     fetched = fetch(official("http://127.0.0.1:9/x", size=7), place, patience=patience)
-    note = f"data.bin is not the official file: it came from a mirror and has sha256 {digest(OTHER)}"
+    note = f"data.bin is not the official file: it was downloaded from a mirror, and its sha256 is {digest(OTHER)}"
     assert fetched["note"] == note
     assert place.path(official()) == place.folder / "set" / digest(OTHER) / "data.bin"
     assert fetch(official(), place, patience=patience)["note"] == note
 
 
-def test_other_bytes_than_the_official_ones_are_never_asked_of_the_official_source(server, official, place, patience):
+def test_files_other_than_the_official_ones_are_never_requested_from_the_official_source(
+    server, official, place, patience
+):
     place = dataclasses.replace(place, mirror_sha256={"data.bin": digest(OTHER)})
     with pytest.raises(
         ProtocolError,
-        match=rf"no source to try. By hand: find the file that mirror_sha256 states \(sha256 {digest(OTHER)}\)",
+        match=r"no source to download it from. To add it by hand: find the file with the checksum given by "
+        rf"mirror_sha256 \(sha256 {digest(OTHER)}\)",
     ):
         fetch(official(server.gives(Answer())), place, patience=patience)
     assert server.requests == []
 
 
-def test_the_part_of_a_mirror_file_is_gone_on_with(official, mirrored, patience):
+def test_the_part_of_a_mirror_file_is_resumed(official, mirrored, patience):
     place, file = mirrored(CONTENT), official()
     source = f"{place.mirror}/set/data.bin"
     part = place.path(file).with_name("data.bin.part")
@@ -133,13 +136,13 @@ def test_the_part_of_a_mirror_file_is_gone_on_with(official, mirrored, patience)
     fetch(file, place, patience=patience)
 
 
-def test_what_nobody_hands_on_says_how_to_get_it_and_where_to_put_it(place, patience):
+def test_the_error_for_files_without_a_source_explains_how_to_get_them_and_where_to_put_them(place, patience):
     file = File("lists.zip", (), None, None, by_hand="ask the authors for lists.zip")
     with pytest.raises(ProtocolError) as caught:
         fetch(file, place, patience=patience)
     assert str(caught.value) == (
-        "lists.zip: there is no source to try. By hand: ask the authors for lists.zip, and put it at "
-        "FOLDER/set/lists.zip in a folder of yours and run with --config mirror=FOLDER"
+        "lists.zip: there is no source to download it from. To add it by hand: ask the authors for lists.zip, and put "
+        "it at FOLDER/set/lists.zip in a folder of your choice and run with --config mirror=FOLDER."
     )
 
 
@@ -150,9 +153,10 @@ def test_offline_every_missing_file_is_named_at_once(server, official, mirrored,
     with pytest.raises(ProtocolError) as caught:
         require_local([official(), lists, names], place)
     assert str(caught.value) == (
-        "offline, and files of dataset 'set' are missing: "
-        f"lists.zip: By hand: ask the authors, and put it at {place.mirror}/set/lists.zip; names.txt: By hand: get it "
-        f"from http://127.0.0.1:9/names.txt (80 bytes), and put it at {place.mirror}/set/names.txt"
+        "offline: files of dataset 'set' are missing: "
+        f"lists.zip: To add it by hand: ask the authors, and put it at {place.mirror}/set/lists.zip. "
+        "names.txt: To add it by hand: get it from http://127.0.0.1:9/names.txt (80 bytes), and put it at "
+        f"{place.mirror}/set/names.txt."
     )
     require_local([official()], place)
     require_local([official(), lists], dataclasses.replace(place, offline=False))
@@ -172,7 +176,8 @@ def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, off
 
 def test_from_a_mirror_such_a_file_is_noted(official, mirrored, patience):
     assert fetch(official(sha256=None), mirrored(CONTENT), patience=patience)["note"] == (
-        f"data.bin has no official checksum, and came from no official source; it has sha256 {digest(CONTENT)}"
+        "data.bin has no official checksum and was not downloaded from an official source; "
+        f"its sha256 is {digest(CONTENT)}"
     )
 
 
@@ -180,10 +185,10 @@ def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted
     file = official(server.gives(Answer(), Answer(OTHER)), sha256=None)
     fetch(file, place, patience=patience)
     place.path(file).unlink()
-    with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, came sha256 {digest(OTHER)}") as caught:
+    with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
         fetch(file, place, patience=patience)
     assert str(caught.value).endswith(
-        "The wanted checksum was recorded at the first download; if the change is wanted, delete the line of "
+        "The expected checksum was recorded at the first download; to accept the new file, delete the line of "
         f"set/data.bin in {place.lock}"
     )
     assert not place.path(file).exists()
@@ -192,22 +197,20 @@ def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted
     assert place.path(file).read_bytes() == OTHER
 
 
-def test_a_file_put_there_by_somebody_else_is_taken_if_it_is_right(official, place, patience):
+def test_a_file_added_by_hand_is_accepted_if_it_is_right(official, place, patience):
     file = official()
     place.path(file).parent.mkdir(parents=True)
     place.path(file).write_bytes(CONTENT)
     assert fetch(file, place, patience=patience)["source"] is None
 
 
-def test_a_file_that_is_here_is_held_to_a_lock_file_that_comes_from_elsewhere(server, official, place, patience):
+def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, official, place, patience):
     file = official(server.gives(Answer()), sha256=None)
     fetch(file, place, patience=patience)
     check_recorded([file], place)
     ours = place.lock.read_text()
     place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))
-    with pytest.raises(
-        ProtocolError, match=f"wanted sha256 {digest(OTHER)}, which .* but sha256 {digest(CONTENT)} was"
-    ):
+    with pytest.raises(ProtocolError, match=f"expected sha256 {digest(OTHER)}, which .* got sha256 {digest(CONTENT)}"):
         check_recorded([file], place)
     place.lock.write_text("")
     check_recorded([file], place)
@@ -216,7 +219,7 @@ def test_a_file_that_is_here_is_held_to_a_lock_file_that_comes_from_elsewhere(se
 
 def test_without_a_checksum_the_size_is_still_checked(server, official, place, patience):
     file = official(server.gives(Answer()), sha256=None, size=80)
-    with pytest.raises(ProtocolError, match=r"wanted 80 bytes, came sha256 \w+ \(200,000 bytes\)"):
+    with pytest.raises(ProtocolError, match=r"expected 80 bytes, got sha256 \w+ \(200,000 bytes\)"):
         fetch(file, place, patience=patience)
     assert not place.lock.exists()
 
@@ -249,7 +252,7 @@ def test_jobs_that_record_at_the_same_time_lose_nothing(tmp_path):
 @pytest.mark.parametrize("line", ["<<<<<<< HEAD", "[]", '{"file": "set/data.bin"}'])
 def test_a_lock_file_that_can_not_be_read_names_the_line(official, place, patience, line):
     place.lock.write_text(f'{{"file": "a", "sha256": "b", "size": 1}}\n{line}\n')
-    with pytest.raises(ProtocolError, match=r"downloads\.lock, line 2: wanted .*; restore it, or delete it"):
+    with pytest.raises(ProtocolError, match=r"downloads\.lock: line 2: expected .*\. Restore the line, or delete it"):
         fetch(official(sha256=None), place, patience=patience)
     place.lock.unlink()
 

@@ -28,7 +28,7 @@ def scores(convention, *metrics):
 
 
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
-def test_a_convention_is_made_of_registered_metrics_and_says_what_it_is(rules):
+def test_a_convention_lists_registered_metrics_and_describes_itself(rules):
     for name in rules.metrics:
         assert registry.get("metric", name)
     assert rules.called_map
@@ -60,7 +60,7 @@ def test_protocol_and_talr_expect_ties_and_count_undefined_queries():
         assert scores(convention)["mAP"] == pytest.approx(sum(EXPECTED) / 3)
 
 
-def test_deephash_divides_by_the_relevant_in_the_top_and_counts_0_without_any():
+def test_deephash_divides_by_the_relevant_in_the_top_k_and_counts_none_as_0():
     assert scores("deephash", "mAP@1[retrieved]")["mAP@1[retrieved]"] == pytest.approx((1 + 0 + 0) / 3)
     assert scores("deephash", "mAP@1[all]")["mAP@1[all]"] == pytest.approx((1 / 2 + 0 + 0) / 3)
 
@@ -91,7 +91,7 @@ def test_mihash_ranks_in_database_order_and_leaves_out_queries_without_relevant_
     assert found["precision@r2"] == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
 
 
-def test_thesis_ranks_in_database_order_and_counts_them_0():
+def test_thesis_ranks_in_database_order_and_counts_them_as_0():
     found = scores("thesis")
     assert found["mAP[index]"] == pytest.approx(sum(IN_ORDER) / 3)
     # Pooled, by radius 0, 1, 2: relevant 1, 3, 4 of 3, 9, 12 retrieved.

@@ -28,16 +28,16 @@ class TensorElsewhere:
         raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu() first.")
 
 
-def test_it_is_the_counting_and_the_metrics():
+def test_evaluate_equals_counting_and_metrics():
     relevance = LabelRelevance(OF_QUERY, OF_DATABASE)
     counts = count(codes.pack(QUERY), codes.pack(DATABASE), 12, {"": relevance})[""]
-    wanted = metrics.evaluate(counts, METRICS)
+    reference = metrics.evaluate(counts, METRICS)
     found = evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS)
     assert (found.n_queries, found.n_database, found.n_bits, found.convention) == (6, 50, 12, "protocol")
     assert list(found.metrics) == list(found.per_query) == METRICS
     for name in METRICS:
-        np.testing.assert_array_equal(found.per_query[name], wanted[name])
-        assert found.metrics[name] == metrics.mean(wanted[name])
+        np.testing.assert_array_equal(found.per_query[name], reference[name])
+        assert found.metrics[name] == metrics.mean(reference[name])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_big_endian_codes():
     packed = [np.packbits(bits, axis=1) for bits in (QUERY, DATABASE)]
     found = evaluate(*packed, **LABELS, metrics=METRICS, n_bits=12, bit_order="big")
     assert found.metrics == evaluate(QUERY, DATABASE, **LABELS, metrics=METRICS).metrics
-    with pytest.raises(ProtocolError, match=r"query codes: bits are set after bit 12; is n_bits right\?"):
+    with pytest.raises(ProtocolError, match=r"query codes: expected zeros after bit 12, got ones\. Check n_bits\."):
         evaluate(*packed, **LABELS, n_bits=12)
 
 
@@ -129,7 +129,7 @@ def test_levels_of_a_sparse_matrix_and_a_matrix_of_neighbours():
     assert evaluate([[0]], [[0], [1]], relevance=np.array([[1]]), metrics=["mAP"]).metrics == {"mAP": 0.5}
 
 
-def test_inputs_are_left_alone():
+def test_inputs_are_not_modified():
     from scipy import sparse
 
     matrix = sparse.csr_matrix(OF_QUERY[:, None] == OF_DATABASE)
@@ -149,7 +149,7 @@ def test_the_metrics_are_those_of_the_convention_with_a_radius_the_codes_have(ru
     assert bool(left_out) == (n_bits == 1 and any(name.endswith("@r2") for name in rules.metrics))
 
 
-def test_a_metric_by_name_may_stand_alone_and_is_refused_beyond_the_code():
+def test_a_single_metric_name_and_a_radius_beyond_the_code_length():
     assert list(evaluate(QUERY, DATABASE, **LABELS, metrics="mAP").metrics) == ["mAP"]
     with pytest.raises(
         ProtocolError, match=r"metric 'RAMAP@r13': expected a radius from 0 to 12, the code length, got 13\."
@@ -157,18 +157,18 @@ def test_a_metric_by_name_may_stand_alone_and_is_refused_beyond_the_code():
         evaluate(QUERY, DATABASE, **LABELS, metrics=["RAMAP@r13"])
 
 
-def test_progress_is_told_of_every_query():
-    told = []
-    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda *seen: told.append(seen))
-    assert told == sorted(told)
-    assert told[-1] == (6, 6, "counting")
+def test_progress_reports_every_query():
+    reported = []
+    evaluate(QUERY, DATABASE, **LABELS, metrics=["mAP"], progress=lambda *seen: reported.append(seen))
+    assert reported == sorted(reported)
+    assert reported[-1] == (6, 6, "counting")
 
 
 def test_threads_change_nothing():
     assert evaluate(QUERY, DATABASE, **LABELS, threads=2).metrics == evaluate(QUERY, DATABASE, **LABELS).metrics
 
 
-def test_the_spread_holds_every_map_once_and_says_who_calls_it_so():
+def test_the_spread_lists_every_map_once_with_its_conventions():
     found = evaluate(
         [[0, 0], [0, 0]], [[0, 0], [0, 1], [1, 0]], query_labels=[7, 9], database_labels=[7, 8, 7], spread=True
     )
@@ -197,7 +197,7 @@ def test_the_spread_has_the_cutoffs_that_the_database_reaches():
     assert len({row.metric for row in rows}) == len(rows), "nothing is undefined, so there is one row each"
 
 
-def test_a_query_left_out_everywhere_leaves_no_number():
+def test_without_defined_queries_the_mean_is_nan():
     found = evaluate(
         [[0]],
         [[0]] * 1000 + [[1]],
@@ -225,16 +225,19 @@ def test_a_query_left_out_everywhere_leaves_no_number():
         ),
         (
             {"query_codes": np.tile([-1, 0, 1], (6, 4))},
-            'got -1, 0 and [+]1: 24 of 72 values are 0. binarize="sign" makes',
+            'got -1, 0 and [+]1: 24 of 72 values are 0. binarize="sign" maps',
         ),
         ({"query_codes": codes.pack(QUERY)}, "got values from .*. Packed codes need n_bits"),
-        ({"query_codes": QUERY[None]}, r"query codes: expected a 2-D array \(n, n_bits\) .*got shape \(1, 6, 12\)"),
-        ({"query_codes": QUERY[:0]}, r"query codes: expected a 2-D array .*got shape \(0, 12\)"),
+        (
+            {"query_codes": QUERY[None]},
+            r"query codes: expected a non-empty 2-D array \(n, n_bits\), got shape \(1, 6, 12\)",
+        ),
+        ({"query_codes": QUERY[:0]}, r"query codes: expected a non-empty 2-D array .*got shape \(0, 12\)"),
         ({"query_codes": TensorElsewhere()}, "query codes: expected an array, got TensorElsewhere: .* Use Tensor.cpu"),
         ({"query_codes": [[0, 1], [0]]}, "query codes: expected an array, got list: .*inhomogeneous"),
         (
             {"query_codes": None},
-            "query codes: expected an array or a file, got none. Only vectors can do without codes",
+            "query codes: expected an array or a file, got none. Only vectors make codes optional",
         ),
         ({"query_codes": [["0", "1"]]}, "query codes: expected numbers, got dtype <U1"),
         ({"database_codes": DATABASE[:, :11]}, "database codes: expected 12 bits as in the query codes, got 11"),
@@ -288,14 +291,14 @@ def csr(indptr=(0, 1, 2), indices=(0, 1), data=(1, 1), shape=(2, 3)):
         ([[0]], "relevance: expected a list of neighbours for each of 2 queries, got 1"),
         ([[0], [3]], "relevance: indices: expected row numbers from 0 to 2, got 0 to 3"),
         ([[0], [-1]], "relevance: indices: expected row numbers .* got -1 to 0"),
-        ([[0], [1, 1]], "relevance: indices: wanted the database positions of each query ascending, each once"),
+        ([[0], [1, 1]], "relevance: indices: expected distinct database positions in ascending order"),
         ([[0.5], [1]], "relevance: expected a Boolean matrix .* or lists of database positions, got other values"),
         ([[[0]], [[1]]], "relevance: expected a Boolean matrix .* or lists of database positions"),
         (3, "relevance: expected a list of neighbours for each query, got int"),
         (csr(shape=(3, 3)), r"relevance: expected shape \(n_queries, n_database\) = \(2, 3\), got \(3, 3\)"),
         (csr(indptr=(0, 2)), "relevance: expected n_queries [+] 1 = 3 integers as indptr, got 2"),
-        (csr(indptr=(0, 2, 1)), "relevance: indptr: wanted to rise from 0 to 2"),
-        (csr(indptr=np.array([0, 2**32 - 1, 2], dtype=np.uint32)), "relevance: indptr: wanted to rise"),
+        (csr(indptr=(0, 2, 1)), "relevance: indptr: expected ascending integers from 0 to 2"),
+        (csr(indptr=np.array([0, 2**32 - 1, 2], dtype=np.uint32)), "relevance: indptr: expected ascending integers"),
         (csr(indices=(0, 9)), "relevance: indices: expected row numbers from 0 to 2, got 0 to 9"),
         (csr(indices=(0.0, 1.0)), r"relevance: expected integers as indices, got shape \(2,\) of float64"),
         (csr(data=(1, 0.5)), "relevance: expected an integer as the level of each of 2 pairs"),

@@ -28,7 +28,7 @@ def found(kept=None, **options):
 
 
 @pytest.mark.parametrize("convention", ["protocol", "hashnet"])
-def test_they_are_those_of_the_other_queries_alone(convention):
+def test_scores_without_queries_equal_those_of_the_remaining_queries(convention):
     left = found(metrics=["all"], convention=convention, exclude_queries=EXCLUDED).without
     alone = found(np.delete(np.arange(12), EXCLUDED), metrics=["all"], convention=convention)
     assert left.n_queries == alone.n_queries == 9
@@ -40,7 +40,7 @@ def test_they_are_those_of_the_other_queries_alone(convention):
     np.testing.assert_allclose(list(left.metrics.values()), list(alone.metrics.values()), rtol=1e-12)
 
 
-def test_so_are_those_of_the_asymmetric_ranking_and_of_vectors():
+def test_asymmetric_and_vector_scores_without_queries():
     kept = np.delete(np.arange(12), EXCLUDED)
     real = QUERY + RNG.normal(size=QUERY.shape)
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
@@ -53,7 +53,7 @@ def test_so_are_those_of_the_asymmetric_ranking_and_of_vectors():
     assert every.without.undefined == alone.undefined
 
 
-def test_everything_else_is_of_all_queries():
+def test_all_other_results_include_the_excluded_queries():
     every, plain = found(exclude_queries=EXCLUDED, spread=True), found(spread=True)
     assert (every.metrics, every.undefined, every.spread) == (plain.metrics, plain.undefined, plain.spread)
     assert plain.without is None
@@ -81,7 +81,7 @@ def test_the_table_and_the_json_have_both_and_identify_the_queries(tmp_path):
 
 
 @pytest.mark.parametrize("listed", ["2\n4\n9\n", "query,id\n9,a\n2,b\n\n4,c\n"], ids=["text", "table"])
-def test_files_list_a_row_a_line(tmp_path, listed):
+def test_files_with_one_row_number_per_line(tmp_path, listed):
     path = tmp_path / ("rows.csv" if "," in listed else "rows.txt")
     path.write_text(listed)
     np.testing.assert_array_equal(excluded_rows(str(path), 12), [2, 4, 9])

@@ -1,4 +1,4 @@
-"""Finished codes of one split: any form of file, packed and held against the split."""
+"""Finished codes of one split: any form of file, packed and checked against the split."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ QUERY = np.array([[0, 1, 1], [1, 0, 0]])
 DATABASE = np.array([[0, 1, 1], [1, 1, 1], [1, 0, 0]])
 
 
-def test_codes_are_what_counting_reads(tmp_path):
+def test_codes_have_the_form_that_counting_reads(tmp_path):
     np.save(tmp_path / "query.npy", 2.0 * QUERY - 1)
     np.save(tmp_path / "database.npy", np.packbits(DATABASE, axis=1))
     arrays = finished_codes(

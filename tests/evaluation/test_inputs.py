@@ -1,4 +1,4 @@
-"""Every form of codes, labels and relevance that libraries and tools produce, and the ambiguous ones."""
+"""All forms of codes, labels and relevance from libraries and tools, and ambiguous inputs."""
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,7 @@ def test_bits_of_every_dtype(dtype):
     assert means((QUERY > 0).astype(dtype), (DATABASE > 0).astype(dtype)) == means()
 
 
-def test_what_is_on_another_device_and_offers_no_copy_is_refused():
+def test_arrays_on_another_device_that_can_not_be_copied_are_refused():
     with pytest.raises(ProtocolError, match="query codes: expected an array in the CPU's memory, got OnDevice on an"):
         means(OnDevice(QUERY))
     with pytest.raises(ProtocolError, match="query codes: expected an array without masked entries, got 1"):
@@ -128,7 +128,7 @@ def test_the_median_is_that_of_the_database():
         ({"query": QUERY}, 'got real values from .*. Choose how to binarise them: binarize="sign" or "median"'),
         (
             {"query": np.sign(QUERY) * (QUERY > -1)},
-            rf"-1, 0 and [+]1: {(QUERY <= -1).sum()} of 96 values are 0\. binarize=\"sign\" makes them the bit 0",
+            rf"-1, 0 and [+]1: {(QUERY <= -1).sum()} of 96 values are 0\. binarize=\"sign\" maps them to bit 0",
         ),
     ],
 )
@@ -219,10 +219,10 @@ def test_integer_labels_of_other_libraries(series):
         (WORDS[OF_QUERY][:5], r"query labels: expected 6 strings, one per item, got shape \(5,\)"),
         (np.tile(WORDS[:2], (6, 1)), r"query labels: expected 6 strings, one per item, got shape \(6, 2\)"),
         (["cat", None] * 3, "query labels: expected an integer or a string for each item, got None for item 1"),
-        (["cat", 1] * 3, "query labels: expected integers or strings, got both"),
+        (["cat", 1] * 3, "query labels: expected only integers or only strings, got both"),
         (["cat", np.nan] * 3, "query labels: expected an integer or a string for each item, got nan for item 1"),
         (pd.Series([1, None] * 3, dtype="Int64"), "query labels: expected integers, got nan"),
-        (np.array(["cat", 1] * 3, dtype=object), "query labels: expected integers or strings, got both"),
+        (np.array(["cat", 1] * 3, dtype=object), "query labels: expected only integers or only strings, got both"),
     ],
 )
 def test_refused_labels(labels, message):
@@ -263,7 +263,7 @@ def test_relevance(form):
             3,
             r"got different integers of shape .* = \(1, 3\): as positions, they make every item",
         ),
-        ([[0, 0]], 4, "relevance: indices: wanted the database positions of each query ascending, each once"),
+        ([[0, 0]], 4, "relevance: indices: expected distinct database positions in ascending order"),
         ([[0.0, 0.5, 1.0, 0.0]], 4, r"expected a Boolean matrix \(n_queries, n_database\) = \(1, 4\) or lists"),
         ([[True, False]], 4, "expected 4 Boolean values for each query, one per database item, got 2"),
     ],
@@ -273,7 +273,7 @@ def test_refused_relevance(relevance, database, message):
         evaluate([[0]], np.zeros((database, 1), int), relevance=relevance)
 
 
-def test_what_is_not_ambiguous():
+def test_unambiguous_relevance():
     """Arrays in a list are positions, Boolean values a matrix, and so are fewer columns than items positions."""
     both = ([[0, 0]], [[0, 0], [1, 1]])
     assert evaluate(*both, relevance=[np.array([0])], metrics="mAP").metrics == {"mAP": 1.0}

@@ -60,7 +60,7 @@ def test_the_asymmetric_ranking(arrays, asymmetric):
     assert asymmetric.metrics["mAP@100[retrieved]"] == pytest.approx(by_sorting, abs=2e-4)
 
 
-def test_the_page_shows_what_its_commands_print(folder, page, monkeypatch, capsys):
+def test_the_page_shows_the_output_of_its_commands(folder, page, monkeypatch, capsys):
     """The codes after ```sh and ```python, each with its output after ```text."""
     monkeypatch.chdir(folder)
     blocks = re.findall(r"^```(sh|python)\n(.*?)^```\n\n^```text\n(.*?)^```$", page, re.S | re.M)

@@ -102,14 +102,14 @@ def test_every_result_names_the_ranking(tmp_path):
     assert found.plot("precision@N").to_dict()["title"] == "Precision of the top N items (asymmetric)"
 
 
-def test_the_header_says_that_only_the_database_is_binarised():
+def test_the_header_states_that_only_the_database_is_binarised():
     assert "24 bits, database binarised by sign; asymmetric ranking;" in repr(asymmetric_scores(metrics=["mAP"]))
     given = asymmetric_scores(QUERY, DATABASE > 0, binarize=None, metrics=["mAP"])
     assert "24 bits; asymmetric ranking;" in repr(given)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"ranking": "cosine"}, "ranking: expected asymmetric or hamming, got 'cosine'[.]"),
         (
@@ -118,15 +118,15 @@ def test_the_header_says_that_only_the_database_is_binarised():
         ),
         ({"metrics": "AUPRC[area]"}, "got one of the Hamming radius"),
         ({"metrics": "utilisation"}, "got one of the buckets of the database"),
-        ({"tables": "4x2"}, "tables: expected the ranking hamming, whose distances it needs, got asymmetric[.]"),
+        ({"tables": "4x2"}, "tables: expected the ranking hamming, whose distances it requires, got asymmetric[.]"),
         ({"lookup_radius": 0}, "lookup_radius: expected the ranking hamming"),
         ({"trec": "folder"}, "trec: expected the ranking hamming"),
         ({"n_bits": 25}, "query codes: expected 25 columns .* to binarise, got 24"),
     ],
 )
-def test_refused(change, says, tmp_path, monkeypatch):
+def test_refused(change, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ProtocolError, match=says):
+    with pytest.raises(ProtocolError, match=message):
         asymmetric_scores(**change)
     assert not list(tmp_path.iterdir())
 
@@ -137,29 +137,33 @@ def test_refused_trec_options(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("query", "says"),
+    ("query", "message"),
     [
         (
             QUERY > 0,
             "query codes: expected real values for the ranking asymmetric, got only 0 and 1[.] Codes of -1 and",
         ),
         ((QUERY > 0).astype(np.float32), "got only 0 and 1"),
-        (QUERY[:, :3], "query codes: expected 24 real values, as the database has bits, got 3"),
+        (QUERY[:, :3], "query codes: expected 24 columns, the code length of the database, got 3"),
         (np.where(QUERY > 1, np.nan, QUERY), "query codes: expected finite numbers, got NaN or infinity"),
-        (QUERY[0], r"query codes: expected a 2-D array \(n, n_bits\)"),
+        (QUERY[0], r"query codes: expected a non-empty 2-D array \(n, n_bits\)"),
     ],
 )
-def test_refused_queries(query, says):
-    with pytest.raises(ProtocolError, match=says):
+def test_refused_queries(query, message):
+    with pytest.raises(ProtocolError, match=message):
         asymmetric_scores(query, DATABASE > 0, binarize=None)
 
 
 def test_there_is_no_curve_over_the_radius(tmp_path):
     found = asymmetric_scores(metrics=["mAP"])
     assert found.pr_curves == {}
-    with pytest.raises(ProtocolError, match="plot 'precision-recall': expected the ranking hamming, whose radius it"):
+    with pytest.raises(
+        ProtocolError, match="plot 'precision-recall': expected the ranking hamming, because the curve is"
+    ):
         found.plot()
-    with pytest.raises(ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they need, got asy"):
+    with pytest.raises(
+        ProtocolError, match="pr_curves: expected the ranking hamming, whose radius they require, got asy"
+    ):
         write_pr_curves(tmp_path / "curves.csv", found)
     assert set(evaluate(QUERY > 0, DATABASE > 0, **LABELS, metrics=["mAP"]).pr_curves) == set(metrics.AVERAGES)
 
@@ -168,7 +172,9 @@ def test_no_query_has_a_relevant_item():
     nothing = {"query_labels": None, "database_labels": None}
     truth = NeighbourRelevance(np.zeros(13, dtype=int), [], n_database=90)
     for ranking in ("hamming", "asymmetric"):
-        with pytest.raises(ProtocolError, match="relevance: expected a relevant item for at least one query, got none"):
+        with pytest.raises(
+            ProtocolError, match="relevance: expected at least one query with a relevant item, got none"
+        ):
             asymmetric_scores(ranking=ranking, relevance=truth, **nothing)
 
 

@@ -28,11 +28,11 @@ def test_the_table_states_every_convention():
         ["mAP[worst]", "0.8333", "1 of 2, left out", "relevant items last", "all relevant items"],
         ["AUPRC[area]", "0.3833", "none", "none", registry.entry("metric", "AUPRC[area]").denominator],
     ]
-    assert differences.startswith("not copied from the original:\n  Ties come in the order of an unstable sort")
+    assert differences.startswith("not copied from the original:\n  Ties are ordered by an unstable sort")
 
 
 @pytest.mark.parametrize("rules", CONVENTIONS, ids=lambda rules: rules.name)
-def test_every_table_is_narrow_enough_and_says_what_is_not_copied(rules):
+def test_every_table_is_narrow_and_lists_the_differences_from_the_original(rules):
     text = table(found(convention=rules.name, spread=True))
     assert all(len(line) <= 170 and line == line.rstrip() for line in text.split("\n"))
     assert ("not copied from the original:" in text) == (rules.name != "protocol")
@@ -40,7 +40,7 @@ def test_every_table_is_narrow_enough_and_says_what_is_not_copied(rules):
         assert line in text
 
 
-def test_the_spread_is_shown_with_who_calls_it_so():
+def test_the_spread_is_shown_with_the_conventions():
     text = table(found(metrics=["mAP"], spread=True))
     assert "values that a convention calls mAP, from 0.3833 to 0.8333:" in text
     rows = [line.split() for line in text.split("\n") if line.startswith("mAP[index]")]
@@ -57,7 +57,7 @@ def test_small_numbers_keep_their_digits():
     assert re.search("^RAMAP@r40 +2.22e-14 +none ", text, re.M)
 
 
-def test_json_has_the_means_and_what_identifies_them(tmp_path):
+def test_json_has_the_means_and_their_identity(tmp_path):
     path = tmp_path / "means.json"
     write_json(path, found(metrics=["mAP", "AUPRC[area]"], dataset="digits", split="improved"))
     assert json.loads(path.read_text()) == {
@@ -95,7 +95,7 @@ def test_json_names_the_values_per_query_and_their_digest(tmp_path):
     assert recorded == {"file": "values/mine.csv", "sha256": hashlib.sha256(values.read_bytes()).hexdigest()}
 
 
-def test_json_of_a_mean_over_nothing_is_null_and_has_the_spread_if_asked(tmp_path):
+def test_json_has_null_for_undefined_means_and_the_spread_if_requested(tmp_path):
     name = "mAP@1000[retrieved]"
     undefined = evaluate(
         [[0]],
@@ -127,7 +127,7 @@ def test_it_is_printed_as_the_table():
     assert len(repr(evaluation).split("\n")) < 30
 
 
-def test_the_undefined_queries_are_counted_whatever_becomes_of_them():
+def test_undefined_queries_are_counted_under_either_treatment():
     names = ["mAP", "precision@r0", "precision_micro@r0", "AUPRC[area]"]
     for convention in ("protocol", "hashnet"):
         assert found(metrics=names, convention=convention).undefined == dict(zip(names, (1, 0, 0, 0), strict=True))

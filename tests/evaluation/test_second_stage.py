@@ -1,4 +1,4 @@
-"""Two codes in a row, against all choices at the cut and all orders of ties."""
+"""Retrieval by two codes, compared with all choices at the cutoff and all orders of ties."""
 
 import itertools
 

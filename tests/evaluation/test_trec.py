@@ -105,8 +105,8 @@ def test_the_files(tmp_path, ties):
     judged = [line.split(" ") for line in (tmp_path / "qrels").read_text().splitlines()]
     for q in range(15):
         positions, levels = truth.row(q)
-        wanted = [[f"q{q:06}", "0", f"d{p:07}", str(v)] for p, v in zip(positions, levels, strict=True)]
-        assert [line for line in judged if line[0] == f"q{q:06}"] == (wanted or [[f"q{q:06}", "0", "d0000000", "0"]])
+        reference = [[f"q{q:06}", "0", f"d{p:07}", str(v)] for p, v in zip(positions, levels, strict=True)]
+        assert [line for line in judged if line[0] == f"q{q:06}"] == (reference or [[f"q{q:06}", "0", "d0000000", "0"]])
     assert written.seed == (0 if ties == "shuffled" else None)
 
 
@@ -163,7 +163,7 @@ def files(tmp_path, monkeypatch):
     return [*command, "--metric", "mAP"]
 
 
-def test_the_command_writes_the_files_and_reports_what_ties_do(files, capsys):
+def test_the_command_writes_the_files_and_reports_the_effect_of_ties(files, capsys):
     assert main([*files, "--trec", "trec", "--trec-depth", "30", "--json", "out.json", "--name", "mine"]) == 0
     query, database, of_query, of_database = arrays()
     found = evaluate(

@@ -23,7 +23,7 @@ def scored(query=QUERY, database=DATABASE, labels=(OF_QUERY, OF_DATABASE), **opt
 
 
 def head(found):
-    """Return the line that says how the ground truth was read."""
+    """Return the line about the interpretation of the ground truth."""
     return table(found).split("\n")[1]
 
 
@@ -107,7 +107,7 @@ def test_the_command_refuses_disjoint_labels_and_prints_the_missing_ones(tmp_pat
         ("float32", 2**25, "16"),
     ],
 )
-def test_labels_that_a_float_type_merges_are_refused(dtype, first, largest):
+def test_labels_that_a_float_type_rounds_are_refused(dtype, first, largest):
     sides = [(labels + first).astype(dtype) for labels in (OF_QUERY, OF_DATABASE)]
     message = f"query labels: expected integers up to {largest}.* since {dtype} merges larger ones by rounding, got "
     with pytest.raises(ProtocolError, match=message):
@@ -123,7 +123,7 @@ def test_the_largest_labels_of_a_float_type_are_read(dtype, first):
 def test_labels_of_bfloat16_are_refused_from_256():
     torch = pytest.importorskip("torch")
     sides = [torch.tensor(labels + 252).to(torch.bfloat16) for labels in (OF_QUERY, OF_DATABASE)]
-    with pytest.raises(ProtocolError, match=r"expected integers up to 255, since bfloat16 merges .* got 256\.0"):
+    with pytest.raises(ProtocolError, match=r"expected integers up to 255, because bfloat16 rounds .* got 256\.0"):
         scored(labels=sides)
     small = [torch.tensor(labels + 251).to(torch.bfloat16) for labels in (OF_QUERY, OF_DATABASE)]
     assert scored(labels=small).metrics == scored().metrics
@@ -151,7 +151,7 @@ def test_a_radius_above_the_code_length_is_refused(metric):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
 @pytest.mark.parametrize("n_bits", [None, 16, 128])
-def test_masks_of_0_and_255_are_refused_with_the_conversion(dtype, n_bits):
+def test_masks_of_0_and_255_are_refused_with_a_suggestion(dtype, n_bits):
     sides = [(side * 255).astype(dtype) for side in (QUERY, DATABASE)]
     if dtype == "float32" and n_bits == 128:
         n_bits = 16

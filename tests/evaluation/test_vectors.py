@@ -1,4 +1,4 @@
-"""Vectors in place of labels: the numbers of a slow loop, codes made on the spot, re-ranking, and what is refused."""
+"""Vectors instead of labels: comparison with a slow loop, computed codes, re-ranking, and errors."""
 
 import json
 
@@ -206,8 +206,8 @@ def test_json_holds_no_times_unless_the_speed_is_measured():
 
 def test_bits_of_one_value_are_reported():
     positive = {role: np.abs(vectors) for role, vectors in VECTORS.items()}
-    assert "16 of the 16 bits have one value in the whole database" in str(evaluate(**positive))
-    assert "one value" not in str(evaluate(**VECTORS))
+    assert "16 of the 16 bits have the same value in the whole database" in str(evaluate(**positive))
+    assert "same value" not in str(evaluate(**VECTORS))
 
 
 def test_text_html_and_figure():
@@ -243,7 +243,10 @@ ZERO[7] = 0
         ({"train_vectors": DATABASE[:, :9]}, "training vectors: expected dimension 16 as in the query vectors, got 9"),
         ({"train_vectors": WRONG}, "training vectors: row 3: expected finite numbers, got nan"),
         ({"threads": 0}, "^threads: expected an integer >= 1, got 0"),
-        ({"query_vectors": QUERY[0]}, r"query vectors: expected a 2-D array \(n, dimension\) .*got shape \(16,\)"),
+        (
+            {"query_vectors": QUERY[0]},
+            r"query vectors: expected a non-empty 2-D array \(n, dimension\), got shape \(16,\)",
+        ),
         ({"query_vectors": WRONG}, "query vectors: row 3: expected finite numbers, got nan"),
         ({"database_vectors": ZERO}, "database vectors: row 7: expected a vector that is not zero"),
         ({"distance": "manhattan"}, "distance: expected cosine, dot or euclidean, got 'manhattan'"),
@@ -262,11 +265,11 @@ ZERO[7] = 0
         ({"hasher": "ksh"}, "hasher: expected .*, got 'ksh'"),
         ({"hasher": "csq"}, r"hasher: expected one that learns from vectors alone \(.*sign.*\), got 'csq'"),
         ({"hasher_options": {"depth": 2}}, "parameter of Sign: expected .*, got 'depth'"),
-        ({"hasher_options": {"seed": 2}}, "hasher_options: expected seed as an argument of its own"),
+        ({"hasher_options": {"seed": 2}}, "hasher_options: expected seed as a separate argument"),
         ({"query_codes": QUERY > 0}, "database codes: expected an array or a file, got none"),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "hasher": "lsh"},
-            "hasher: expected vectors alone, from which it makes codes, got codes as well",
+            "hasher: expected only vectors, from which it computes codes, got codes as well",
         ),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "train_vectors": DATABASE},

@@ -54,11 +54,14 @@ def test_rows_have_unit_length_and_do_not_depend_on_the_neighbours():
     np.testing.assert_array_equal(bow.encode(raw[250:270], model), together[250:270])
 
 
-def test_too_few_different_descriptors_are_refused():
+def test_too_few_distinct_descriptors_are_refused():
     raw = np.repeat(noise(4, 1, 128), 10, axis=0)
     with pytest.raises(ProtocolError) as error:
         BagOfWords(n_words=5).fit(raw, seed=0)
-    assert str(error.value) == "bow: 5 words need as many different training descriptors, came 4 (40 in all)"
+    assert (
+        str(error.value)
+        == "bow: expected at least 5 distinct training descriptors, one for each word, got 4 (40 in total)."
+    )
 
 
 WRONG = {

@@ -53,9 +53,10 @@ def content(tmp_path):
 def extract(script, content, tmp_path):
     """Return a function that extracts a feature from a dataset's arrays by one job, and reads what it wrote."""
 
-    def run(feature, arrays, **options):
+    def run(feature, arrays, by_reference=True, **options):
         source, features = content(arrays), tmp_path / "features.h5"
-        script("feature", output=features, params={"feature": feature, "options": options}, content=source, parts=[])
+        params = {"feature": feature, "options": options, "by_reference": by_reference}
+        script("feature", output=features, params=params, content=source, parts=[])
         return storage.read(features), storage.read_provenance(features), storage.read_provenance(source)
 
     return run
@@ -66,7 +67,8 @@ def extract_in_parts(script, content, tmp_path):
     """Return a function that extracts a feature by several jobs, one for each part, and reads what was put together."""
 
     def run(feature, arrays, n_parts, **options):
-        source, joined, params = content(arrays), tmp_path / "joined.h5", {"feature": feature, "options": options}
+        source, joined = content(arrays), tmp_path / "joined.h5"
+        params = {"feature": feature, "options": options, "by_reference": True}
         parts = [tmp_path / f"{part}.h5" for part in range(n_parts)]
         for part, path in enumerate(parts):
             script(
@@ -148,8 +150,18 @@ def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):
     np.testing.assert_array_equal(arrays["X"], text)
     arrays, _, _ = extract("precomputed", {"vectors/image": text[:9], "vectors/text": text}, name="text")
     np.testing.assert_array_equal(arrays["X"], text)
-    with pytest.raises(ProtocolError, match="several arrays 'vectors': vectors/image, vectors/text; name one"):
+    with pytest.raises(ProtocolError, match="expected one array 'vectors', got: vectors/image, vectors/text"):
         extract("precomputed", {"vectors/image": text[:9], "vectors/text": text})
+
+
+def test_vectors_that_stay_as_they_are_are_stored_once(extract, tmp_path):
+    vectors = np.random.default_rng(0).random((5000, 30), dtype=np.float32)
+    of_copy = extract("precomputed", {"vectors/text": vectors}, by_reference=False)
+    copied = (tmp_path / "features.h5").stat().st_size
+    referred = extract("precomputed", {"vectors/text": vectors})
+    assert copied - (tmp_path / "features.h5").stat().st_size > 0.9 * vectors.nbytes
+    np.testing.assert_array_equal(referred[0]["X"], vectors)
+    assert referred[1:] == of_copy[1:]  # the provenance records, and the digests in them
 
 
 def test_what_the_dataset_has_not_is_refused_and_leaves_no_file(extract, tmp_path):
@@ -157,6 +169,6 @@ def test_what_the_dataset_has_not_is_refused_and_leaves_no_file(extract, tmp_pat
         extract("gist", {"vectors/gist": np.zeros((4, 3))})
     bad = np.zeros((5000, 3))
     bad[4999] = np.inf
-    with pytest.raises(ProtocolError, match="row 4999 of vectors gives NaN or infinity"):
+    with pytest.raises(ProtocolError, match="row 4999 of vectors: expected finite values, got NaN or infinity"):
         extract("precomputed", {"vectors/gist": bad})
     assert [path.name for path in tmp_path.iterdir()] == ["content.h5"]

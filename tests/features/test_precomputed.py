@@ -31,8 +31,8 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
     with pytest.raises(ProtocolError) as error:
         whole(Precomputed(name="gist"), vectors)
     assert (
-        str(error.value)
-        == "Precomputed(name='gist', n_components=None): row 4500 of vectors/gist gives NaN or infinity"
+        str(error.value) == "Precomputed(name='gist', n_components=None): row 4500 of vectors/gist: "
+        "expected finite values, got NaN or infinity."
     )
 
 

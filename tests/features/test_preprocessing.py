@@ -102,7 +102,7 @@ def test_unknown_and_doubled_steps_are_refused():
 
 
 def test_vectors_of_another_length_are_refused():
-    with pytest.raises(ProtocolError, match=r"Plain\(\): wanted vectors of shape \(4, 3\), came \(4, 2\)"):
+    with pytest.raises(ProtocolError, match=r"Plain\(\): expected vectors of shape \(4, 3\), got \(4, 2\)"):
         made().transform(RAW[:, :2])
 
 

@@ -16,13 +16,14 @@ def test_lines_end_as_on_any_system(tmp_path):
     assert list(text.lines(tmp_path / "a.txt", "text")) == ["a b\n", "c\n", "d\n", "\n", "e"]
 
 
-def test_a_packed_list_of_very_many_lines_is_refused(tmp_path):
-    """A megabyte can unpack to 495 million lines; here 20 kB to 12 million."""
+def test_a_packed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
+    """A megabyte can unpack to 495 million lines; here a kilobyte to 120,000."""
+    assert text.LINES == 10_000_000
+    monkeypatch.setattr(text, "LINES", 100_000)
     with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:
-        for _ in range(12):
-            stream.write(b"\n" * 1_000_000)
-    assert (tmp_path / "a.txt.gz").stat().st_size < 20_000
-    with pytest.raises(ProtocolError, match="expected a list of items of at most 10,000,000 lines, got more"):
+        stream.write(b"\n" * 120_000)
+    assert (tmp_path / "a.txt.gz").stat().st_size < 1000
+    with pytest.raises(ProtocolError, match="expected a list of items of at most 100,000 lines, got more"):
         read_list(tmp_path / "a.txt.gz")
 
 

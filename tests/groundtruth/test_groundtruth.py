@@ -75,12 +75,14 @@ def test_the_radius_is_that_of_the_whole_matrix_of_distances(reading, count_in, 
     rows = np.array(
         [[np.sqrt(((a - b) ** 2).sum()) for j, b in enumerate(points) if j != i] for i, a in enumerate(points)]
     )
-    wanted = 4 * 59 / (90 if count_in == "database" else 59)
+    exact_rank = 4 * 59 / (90 if count_in == "database" else 59)
     if reading == "average_count":
-        assert radius == np.sort(rows.ravel())[round(wanted * 60) - 1]
+        assert radius == np.sort(rows.ravel())[round(exact_rank * 60) - 1]
     else:
         rows.sort(axis=1)
-        assert radius == pytest.approx(np.mean([np.interp(wanted, np.arange(1, 60), row) for row in rows]), rel=1e-14)
+        assert radius == pytest.approx(
+            np.mean([np.interp(exact_rank, np.arange(1, 60), row) for row in rows]), rel=1e-14
+        )
 
 
 def test_radius_depends_on_training_points_only_and_on_the_seed():
@@ -96,7 +98,7 @@ def test_radius_depends_on_training_points_only_and_on_the_seed():
         ({"reading": "median"}, "reading: expected .*, got 'median'"),
         ({"comparison": ">"}, "comparison: expected .*, got '>'"),
         ({"count_in": "all"}, "count_in: expected .*, got 'all'"),
-        ({"n_neighbours": 11}, "n_neighbours: expected less than the 11 items to count in"),
+        ({"n_neighbours": 11}, "n_neighbours: expected fewer than the 11 items to count in"),
     ],
 )
 def test_epsilon_ball_refuses(options, message):
@@ -112,14 +114,14 @@ def test_class_label_hands_on_the_labels():
 
 
 def test_class_label_needs_labels():
-    with pytest.raises(ProtocolError, match="the dataset has no labels; use 'epsilon_ball'"):
+    with pytest.raises(ProtocolError, match=r"expected a dataset with labels, got none\. Use 'epsilon_ball'"):
         registry.get("ground_truth", "class_label")(items(LINE), items(LINE), items(LINE))
 
 
 def test_too_few_training_points_for_the_database_are_refused():
     with pytest.raises(
         ProtocolError,
-        match=r"11 training points are too few .* expected at least 21, a larger n_neighbours, or count_in='train'",
+        match=r"expected at least 21 training points .*, got 11. Use more, a larger n_neighbours, or count_in='train'",
     ):
         ball(LINE, database=np.zeros((40, 1)), n_neighbours=2)
 
@@ -130,12 +132,12 @@ def test_nearest_neighbours_with_ties_at_the_last():
     assert rows(truth) == [[0, 1], [4, 5, 6]]
 
 
-@pytest.mark.parametrize(("distance", "wanted"), [("euclidean", [0, 1]), ("cosine", [1, 2]), ("dot", [2, 3])])
-def test_nearest_neighbours_by_three_distances(distance, wanted):
+@pytest.mark.parametrize(("distance", "exact_rank"), [("euclidean", [0, 1]), ("cosine", [1, 2]), ("dot", [2, 3])])
+def test_nearest_neighbours_by_three_distances(distance, exact_rank):
     build = registry.get("ground_truth", "nearest_neighbours")
     database = items([[1, 0], [2, 1], [4, 2.1], [9, 0]])
     truth = build(items([[1, 0.5]]), database, database, n_neighbours=2, distance=distance)
-    assert rows(truth) == [wanted]
+    assert rows(truth) == [exact_rank]
 
 
 def test_nearest_neighbours_refuses_an_unknown_distance():

@@ -89,7 +89,9 @@ def test_too_few_rows_are_refused():
 
 def test_too_few_planes_are_refused():
     # with one neighbour each, the nearest two centres share a pair: at most 3 pairs of 4 clusters
-    with pytest.raises(ProtocolError, match=r"n_bits: 4 bits need .* 4 clusters have [123]; raise alpha=1"):
+    with pytest.raises(
+        ProtocolError, match=r"n_bits: expected at most [123], .* 4 neighbouring clusters, got 4\. Raise alpha=1"
+    ):
         DSH(4, alpha=1, n_neighbors=1).fit(np.random.default_rng(0).normal(size=(30, 2)))
 
 

@@ -43,21 +43,21 @@ def test_tiles_add_up(monkeypatch):
     np.testing.assert_array_equal(ITQ(6).fit(X).transform(X), codes)
 
 
-@pytest.mark.parametrize(("params", "wanted"), [({}, 50), ({"n_iter": 51}, 51)])
-def test_exactly_n_iter_updates_are_made(monkeypatch, params, wanted):
+@pytest.mark.parametrize(("params", "expected"), [({}, 50), ({"n_iter": 51}, 51)])
+def test_exactly_n_iter_updates_are_made(monkeypatch, params, expected):
     calls = []
     update = linear_algebra._update
     monkeypatch.setattr(linear_algebra, "_update", lambda *arguments: calls.append(1) or update(*arguments))
     ITQ(4, **params).fit(X)
-    assert len(calls) == wanted
+    assert len(calls) == expected
 
 
 @pytest.mark.parametrize("n_iter", [0, 2.5])
-def test_n_iter_must_be_a_whole_number(n_iter):
+def test_n_iter_must_be_an_integer(n_iter):
     with pytest.raises(ProtocolError, match="n_iter: expected an integer >= 1"):
         ITQ(4, n_iter=n_iter).fit(X)
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match="n_bits: expected at most 12 bits"):
+    with pytest.raises(ProtocolError, match="n_bits: expected at most 12, the number of features"):
         ITQ(13).fit(X)

@@ -46,5 +46,5 @@ def test_the_training_rows_stay_as_they_are():
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 6 bits, since there are 6 features, got 7"):
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 6, the number of features, got 7"):
         Median(7).fit(X)

@@ -22,5 +22,5 @@ def test_one_bit_is_pcah_up_to_the_sign():
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match="n_bits: expected at most 8 bits"):
+    with pytest.raises(ProtocolError, match="n_bits: expected at most 8, the number of features"):
         PCARR(9).fit(X)

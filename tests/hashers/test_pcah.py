@@ -34,5 +34,5 @@ def test_the_record_counts_directions_without_variance():
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 2 bits, since there are 2 features, got 3"):
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 2, the number of features, got 3"):
         PCAH(3).fit(V)

@@ -10,7 +10,7 @@ from protocol.hashers import checkpoints, progress
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_an_objective_that_is_no_number_stops_the_training_and_says_where(value):
+def test_a_non_finite_objective_stops_the_training_with_its_step(value):
     with progress.progress("T, 8 bits", 5) as steps:
         steps.step(0.5)
         steps.step(0.25)
@@ -33,7 +33,7 @@ def test_the_log_has_step_objective_and_time_left(caplog, monkeypatch):
     ]
 
 
-def test_a_training_that_goes_on_counts_only_its_own_steps_as_time(caplog, monkeypatch):
+def test_a_resumed_training_estimates_time_from_its_own_steps(caplog, monkeypatch):
     clock = iter(np.arange(0, 1000, 10.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with caplog.at_level(logging.INFO), progress.progress("T, 8 bits", 6, [3.0, 2.0]) as steps:

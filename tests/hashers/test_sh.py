@@ -21,7 +21,7 @@ def test_bits_of_a_grid():
     np.testing.assert_array_equal(SH(3).fit(GRID).transform(queries), [[1, 0, 1], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
 
 
-def test_the_wave_goes_on_outside_the_box():
+def test_the_wave_continues_outside_the_box():
     # cos(pi (x + 2) / 4): back above zero for 4 < x < 8
     codes = SH(1).fit(GRID).transform([[-3.0, 0.0], [3.0, 0.0], [5.0, 0.0], [9.0, 0.0]])
     np.testing.assert_array_equal(codes.ravel(), [1, 0, 1, 0])
@@ -33,14 +33,14 @@ def test_a_thin_component_gets_no_bit():
     np.testing.assert_array_equal(SH(3).fit(X).component_, [0, 0, 0])
 
 
-def test_more_bits_than_features_are_served():
+def test_more_bits_than_features_are_possible():
     hasher = SH(5).fit(np.arange(9.0)[:, None])
     np.testing.assert_allclose(hasher.frequency_, np.pi * np.arange(1, 6) / 8, rtol=1e-6)
     assert hasher.transform([[3.0]]).shape == (1, 5)
 
 
 @pytest.mark.parametrize("n_bits", [1, 4])
-def test_the_same_rows_have_the_same_code(n_bits):
+def test_equal_rows_have_equal_codes(n_bits):
     codes = SH(n_bits).fit(np.full((10, 3), 5.0)).transform(np.full((4, 3), 5.0))
     np.testing.assert_array_equal(codes, codes[[0, 0, 0, 0]])
 

@@ -30,5 +30,5 @@ def test_distances_are_those_of_codes_packed_in_big_order():
 
 
 def test_more_bits_than_features_are_refused():
-    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 6 bits, since there are 6 features, got 7"):
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 6, the number of features, got 7"):
         Sign(7).fit(X)

@@ -16,7 +16,7 @@ def test_the_bit_formula():
     np.testing.assert_array_equal(hasher.transform([[np.pi / 2]]), [[0, 0, 0]])
 
 
-def test_what_is_drawn():
+def test_random_draws():
     hasher = SKLSH(20_000).fit(np.zeros((1, 2)))
     assert abs(hasher.projection_.std() - 1) < 0.02
     for drawn, low, high in ((hasher.phase_, 0, 2 * np.pi), (hasher.threshold_, -1, 1)):

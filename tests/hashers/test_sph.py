@@ -49,7 +49,7 @@ def test_both_limits_hold_at_the_end(pairs, balanced):
     assert SpH(3)._balanced(overlaps, 10.0) is balanced
 
 
-def test_the_spread_limit_stands_alone():
+def test_the_spread_limit_applies_on_its_own():
     overlaps = np.zeros((4, 4))
     overlaps[np.triu_indices(4, k=1)] = [10, 10, 10, 10, 10, 15]  # mean |o - 10| 0.83, standard deviation 1.86
     assert not SpH(4)._balanced(overlaps, 10.0)
@@ -69,7 +69,7 @@ def test_a_converged_model_is_balanced(n):
     assert overlaps.std() <= 0.15 * n / 4
 
 
-def test_the_cap_ends_what_can_not_converge():
+def test_max_iter_ends_updates_that_do_not_converge():
     hasher = SpH(4, max_iter=3).fit(np.full((20, 3), 5.0))
     assert hasher.fit_record_ == {"n_iter": 3, "converged": False}
     assert hasher.transform(np.full((2, 3), 5.0)).all()

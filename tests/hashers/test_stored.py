@@ -1,4 +1,4 @@
-"""What of an earlier run's models and codes is kept, and what is trained again."""
+"""Reuse of the models and codes of an earlier run."""
 
 import os
 
@@ -18,20 +18,20 @@ def made_of(*lengths, **changed):
     return {n_bits: same | {"seed": 7 + n_bits} | changed for n_bits in lengths}
 
 
-def run(folder, wanted, *, hasher=ITQ):
-    """Do what the rule `model` does; return which lengths were kept and which were trained, and what is stored."""
+def run(folder, expected, *, hasher=ITQ):
+    """Train like the rule `model`; return the reused lengths, the trained lengths, and the stored content."""
     paths, fitted = (folder / "models.h5", folder / "codes.h5"), []
 
     def noted(n_bits, **options):
         fitted.append(n_bits)
         return hasher(n_bits=n_bits, **options)
 
-    kept = reuse.unchanged(paths, wanted)
+    kept = reuse.unchanged(paths, expected)
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
     checkpoint = "{}.checkpoint".format
-    stored = trained(noted, wanted, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
+    stored = trained(noted, expected, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
     provenance = storage.provenance(
         "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
     )
@@ -43,7 +43,7 @@ def content(folder):
     return [(folder / name).read_bytes() for name in ("models.h5", "codes.h5")]
 
 
-def test_a_new_length_trains_only_itself_and_leaves_the_bytes_of_a_fresh_run(tmp_path):
+def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path):
     (tmp_path / "grown").mkdir()
     (tmp_path / "fresh").mkdir()
     assert run(tmp_path / "grown", made_of(4, 8))[:2] == ([], [4, 8])
@@ -52,7 +52,7 @@ def test_a_new_length_trains_only_itself_and_leaves_the_bytes_of_a_fresh_run(tmp
     assert content(tmp_path / "grown") == content(tmp_path / "fresh")
 
 
-def test_a_length_that_is_left_out_is_gone(tmp_path):
+def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
     kept, fitted, stored = run(tmp_path, made_of(8))
     assert (kept, fitted, list(stored)) == ([8], [], [8])
@@ -80,7 +80,7 @@ def test_codes_are_those_of_the_models(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "altered"])
-def test_of_a_damaged_earlier_file_nothing_is_kept(tmp_path, damage, caplog):
+def test_nothing_is_reused_from_a_damaged_earlier_file(tmp_path, damage, caplog):
     run(tmp_path, made_of(4))
     path = tmp_path / "codes.h5.earlier"
     before = path.read_bytes()
@@ -91,10 +91,10 @@ def test_of_a_damaged_earlier_file_nothing_is_kept(tmp_path, damage, caplog):
         storage.write(path, {"image": IMAGE}, storage.provenance("else", parameters={}, inputs={}))
     with caplog.at_level("INFO"):
         assert run(tmp_path, made_of(4))[:2] == ([], [4])
-    assert ("can be kept" in caplog.text) == (damage != "missing")
+    assert ("can be reused" in caplog.text) == (damage != "missing")
 
 
-def test_a_job_that_was_killed_between_its_two_files_keeps_nothing_of_either(tmp_path):
+def test_nothing_is_reused_after_a_job_was_killed_between_its_two_files(tmp_path):
     run(tmp_path, made_of(4))
     older = (tmp_path / "codes.h5.earlier").read_bytes()
     run(tmp_path, made_of(4, seed=99))

@@ -19,9 +19,9 @@ def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
     np.testing.assert_array_equal(found.levels, truth.levels[: y.ndim])
     rows = np.array([2, 0, 3])
     for query, levels in zip(rows, found.among(rows), strict=True):
-        wanted = np.zeros(4, dtype=int)
-        wanted[truth.row(query)[0]] = truth.row(query)[1]
-        np.testing.assert_array_equal(levels, wanted[rows])
+        expected = np.zeros(4, dtype=int)
+        expected[truth.row(query)[0]] = truth.row(query)[1]
+        np.testing.assert_array_equal(levels, expected[rows])
 
 
 @pytest.mark.parametrize("kind", [csr_array, coo_array])
@@ -32,7 +32,7 @@ def test_a_sparse_matrix_holds_the_levels(kind):
     np.testing.assert_array_equal(found.among(np.array([1, 0])), [[9, 5], [2, 9]])
 
 
-def test_levels_are_looked_at_without_a_copy_of_the_pairs(monkeypatch):
+def test_levels_are_found_without_a_copy_of_the_pairs(monkeypatch):
     monkeypatch.setattr(supervision, "_ROWS", 64)
     rng = np.random.default_rng(0)
     levels = np.where(rng.random((2000, 2000)) < 0.2, rng.integers(1, 4, (2000, 2000), dtype=np.int32), 0)
@@ -54,17 +54,17 @@ def test_rows_without_any_relation_are_refused(y):
         Affinities(y, 3)
 
 
-def test_levels_that_are_no_levels_are_refused():
+def test_invalid_levels_are_refused():
     for odd in (
         csr_array(np.full((3, 3), 0.5)),
         csr_array(-np.eye(3, dtype=int)),
         csr_array(np.ones((2, 3), dtype=int)),
     ):
-        with pytest.raises(ProtocolError, match="affinities: expected levels from 0, integers, of 3 x 3 pairs"):
+        with pytest.raises(ProtocolError, match="affinities: expected integers >= 0 for 3 x 3 pairs"):
             Affinities(odd, 3)
 
 
-def test_supervision_is_looked_at_when_asked_for():
+def test_supervision_is_checked_on_access():
     training = TrainingSet(np.ones((3, 2)), "anything")
     with pytest.raises(ProtocolError, match="labels: expected integers"):
         training.labels  # noqa: B018

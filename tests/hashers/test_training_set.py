@@ -60,7 +60,7 @@ def test_fewer_rows_than_components_leave_directions_without_variance():
 
 
 def test_more_components_than_features_are_refused():
-    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 3 bits, since there are 3 features, got 4"):
+    with pytest.raises(ProtocolError, match=r"n_bits: expected at most 3, the number of features, got 4"):
         TrainingSet(AXES).components(4)
 
 

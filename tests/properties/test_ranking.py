@@ -62,7 +62,7 @@ def test_every_item_twice_keeps_precision_and_recall(case):
 
 @settings(deadline=None, max_examples=60)
 @given(cases())
-def test_counts_conserve_totals(case):
+def test_counts_preserve_totals(case):
     _, query, database, of_query, of_database = case
     counts = counted(*case)
     if of_query.ndim == 1:
@@ -179,7 +179,7 @@ def test_how_codes_are_spread(case):
 
 @settings(deadline=None, max_examples=30)
 @given(cases())
-def test_lookups_grow_to_the_whole_code_space(case):
+def test_lookups_grow_to_the_complete_code_space(case):
     counts = counted(*case)
     values = [evaluate(counts, [name])[name].item() for name in (f"lookups@r{r}" for r in range(counts.n_bits + 1))]
     assert values[0] == 1

@@ -77,11 +77,11 @@ def test_outputs_of_one_magnitude_give_the_numbers_of_the_hamming_ranking(n_bits
 def test_it_is_the_order_of_exact_sums(n_bits, of_items):
     outputs, bits, relevance = some(n_bits, n_bits, of_items=of_items)
     outputs[0] = np.round(outputs[0] * 2) / 2  # different codes tie
-    wanted, ranked = by_exact_sums(outputs, bits, relevance)
+    expected, ranked = by_exact_sums(outputs, bits, relevance)
     blocks = list(asymmetric_counts(outputs, codes.pack(bits), n_bits, relevance, index_order=True))
     found = values(blocks, METRICS)
     names = [name for name in METRICS if name != "mAP[index]"]
-    for name, of_queries in metrics.evaluate(wanted, names).items():
+    for name, of_queries in metrics.evaluate(expected, names).items():
         np.testing.assert_allclose(found[name], of_queries, rtol=1e-12, atol=1e-15, err_msg=name)
     for in_order, precision in zip(ranked > 0, found["mAP[index]"], strict=True):
         ranks = np.flatnonzero(in_order) + 1
@@ -166,7 +166,7 @@ def test_a_query_without_relevant_items():
 
 
 @pytest.mark.parametrize(
-    ("outputs", "n_items", "says"),
+    ("outputs", "n_items", "message"),
     [
         (np.ones((2, 3)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(2, 3\)\."),
         (np.ones((0, 2)), 4, r"query outputs: expected shape \(n_queries, 2\), got \(0, 2\)\."),
@@ -177,7 +177,7 @@ def test_a_query_without_relevant_items():
         (np.ones((1, 2)), 4, "expected 1 queries and 4 database items as in the codes, got 2 and 4"),
     ],
 )
-def test_refused(outputs, n_items, says):
+def test_refused(outputs, n_items, message):
     database = codes.pack(np.ones((4, 2), dtype=bool))[:n_items]
-    with pytest.raises(ProtocolError, match=says):
+    with pytest.raises(ProtocolError, match=message):
         asymmetric_counts(outputs, database, 2, LabelRelevance([1, 2], [1, 2, 1, 2]))

@@ -25,7 +25,7 @@ def test_a_case_counted_by_hand():
     assert counts.bucket_sizes.tolist() == [2, 1, 1, 1]
 
 
-def test_truths_share_what_does_not_depend_on_them():
+def test_ground_truths_share_common_arrays():
     neighbours = NeighbourRelevance([0, 1, 3], [4, 0, 4], 5)
     counts = count(QUERY, DATABASE, 3, {"class": LABELS, "ball": neighbours})
     assert list(counts) == ["class", "ball"]
@@ -33,7 +33,7 @@ def test_truths_share_what_does_not_depend_on_them():
     assert counts["ball"].relevant.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
 
 
-def test_inputs_stay_as_they_are():
+def test_inputs_are_not_modified():
     query, database = QUERY.copy(), DATABASE.copy()
     count(query, database, 3, {"class": LABELS})
     np.testing.assert_array_equal(query, QUERY)
@@ -45,9 +45,9 @@ def test_inputs_stay_as_they_are():
     [
         (QUERY[:0], DATABASE, 3, LABELS, "query codes: expected at least one code, got none"),
         (QUERY, DATABASE[:0], 3, LABELS, "database codes: expected at least one code, got none"),
-        (QUERY, DATABASE, 9, LABELS, r"query codes: 9 bits are packed as uint8 \(n, 2\)"),
-        (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: 3 bits are packed as uint8"),
-        (QUERY, DATABASE, 2, LABELS, "query codes: bits are set after bit 2"),
+        (QUERY, DATABASE, 9, LABELS, r"query codes: expected uint8 \(n, 2\) for codes of 9 bits"),
+        (QUERY, DATABASE.astype(np.int64), 3, LABELS, "database codes: expected uint8 .* for codes of 3 bits"),
+        (QUERY, DATABASE, 2, LABELS, "query codes: expected zeros after bit 2"),
         (QUERY[:1], DATABASE, 3, LABELS, "relevance 't': expected 1 queries and 5 database items .* got 2 and 5"),
         (QUERY, DATABASE[:4], 3, LABELS, "got 2 and 5"),
     ],
@@ -62,7 +62,7 @@ def test_threads_below_one():
         count(QUERY, DATABASE, 3, {"t": LABELS}, threads=0)
 
 
-def test_only_what_is_asked_for():
+def test_only_requested_arrays_are_computed():
     plain = count(QUERY, DATABASE, 3, {"t": LABELS}, largest_bucket=False)["t"]
     assert plain.largest_bucket is None
     assert plain.index_average_precision is None
@@ -106,7 +106,7 @@ def fresh(monkeypatch):
         (1000 * 59_000, 32, 15, BitPlanes),
     ],
 )
-def test_the_algorithm_follows_the_work(pairs, n_bits, calls, expected):
+def test_the_algorithm_depends_on_the_amount_of_work(pairs, n_bits, calls, expected):
     truth = {"t": LabelRelevance(np.arange(10), np.arange(10))}
     assert counting._choose(pairs, n_bits, truth, False, calls) is expected
 

@@ -14,7 +14,7 @@ GOOD = {
 }
 
 
-def test_what_follows_from_the_counts():
+def test_derived_counts():
     counts = HammingCounts(**GOOD)
     assert (counts.n_queries, counts.n_bits, counts.n_database) == (2, 2, 3)
     assert counts.relevant.tolist() == [[1, 1, 0], [0, 0, 2]]
@@ -40,39 +40,41 @@ def test_storage_round_trip(tmp_path):
         np.testing.assert_array_equal(getattr(again, name), array)
 
 
-def test_from_arrays_names_what_is_missing():
-    with pytest.raises(ProtocolError, match=r"missing: levels$"):
+def test_from_arrays_lists_missing_arrays():
+    with pytest.raises(
+        ProtocolError, match=r"expected arrays retrieved, at_level, levels, got: at_level, largest_bucket, retrieved\.$"
+    ):
         HammingCounts.from_arrays({name: GOOD[name] for name in ("retrieved", "at_level", "largest_bucket")})
 
 
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("retrieved", [[2, 2, -1], [0, 1, 2]], "a count is negative"),
-        ("at_level", [[[1, 0, 0], [0, -1, 0]], [[0, 0, 1], [0, 0, 1]]], "a count is negative"),
-        ("at_level", [[[1, 0, 0], [1, 1, 0]], [[0, 0, 1], [0, 0, 1]]], "more items are relevant than retrieved"),
-        ("retrieved", [[1, 2, 0], [0, 1, 3]], "rows have different totals"),
-        ("levels", [0, 1], "levels are not positive and ascending"),
-        ("levels", [3, 1], "levels are not positive and ascending"),
+        ("retrieved", [[2, 2, -1], [0, 1, 2]], "no count may be negative"),
+        ("at_level", [[[1, 0, 0], [0, -1, 0]], [[0, 0, 1], [0, 0, 1]]], "no count may be negative"),
+        ("at_level", [[[1, 0, 0], [1, 1, 0]], [[0, 0, 1], [0, 0, 1]]], "no more items may be relevant than retrieved"),
+        ("retrieved", [[1, 2, 0], [0, 1, 3]], "all rows must have the same total"),
+        ("levels", [0, 1], "levels must be positive and ascending"),
+        ("levels", [3, 1], "levels must be positive and ascending"),
         ("bucket_sizes", [1, 2], "positive and descending"),
         ("bucket_sizes", [3, 0], "positive and descending"),
-        ("bucket_sizes", [2, 2], "don't add up"),
-        ("bucket_sizes", np.empty(0, int), "don't add up"),
-        ("largest_bucket", [[2, 2, 2], [0, 1, 2]], "not within its ball"),
-        ("largest_bucket", [[1, 2, 2], [0, 0, 2]], "not within its ball"),
-        ("largest_bucket", [[1, 2, 2]], r"wanted largest_bucket int64 \(2, 3\), came int64 \(1, 3\)"),
-        ("at_level", np.zeros((2, 1, 3), int), r"wanted at_level int64 \(2, 2, 3\)"),
-        ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "wanted retrieved int64 .* came float64"),
+        ("bucket_sizes", [2, 2], "must add up"),
+        ("bucket_sizes", np.empty(0, int), "must add up"),
+        ("largest_bucket", [[2, 2, 2], [0, 1, 2]], "inside its ball"),
+        ("largest_bucket", [[1, 2, 2], [0, 0, 2]], "inside its ball"),
+        ("largest_bucket", [[1, 2, 2]], r"largest_bucket: expected int64 \(2, 3\), got int64 \(1, 3\)"),
+        ("at_level", np.zeros((2, 1, 3), int), r"at_level: expected int64 \(2, 2, 3\)"),
+        ("retrieved", [[1.0, 2, 0], [0, 1, 2]], "retrieved: expected int64 .* got float64"),
         ("retrieved", np.empty((0, 3), int), "at least one query"),
         ("levels", np.empty(0, int), "0 levels"),
     ],
 )
-def test_counts_that_no_database_can_have(name, array, message):
+def test_impossible_counts_are_refused(name, array, message):
     with pytest.raises(ProtocolError, match=message):
         HammingCounts(**GOOD | {name: np.asarray(array)})
 
 
-def test_what_nobody_asked_for_is_absent():
+def test_arrays_that_were_not_requested_are_absent():
     counts = HammingCounts(**{name: array for name, array in GOOD.items() if name != "largest_bucket"})
     assert counts.largest_bucket is None
     assert counts.pooled().largest_bucket is None
@@ -83,7 +85,7 @@ def test_what_nobody_asked_for_is_absent():
     assert unpack_counts(arrays)["a"].largest_bucket is None
 
 
-def test_average_precision_in_index_order_is_kept_with_its_truth():
+def test_average_precision_in_index_order_is_stored_by_ground_truth():
     values = np.array([0.1, 1 / 3])
     counts = HammingCounts(**GOOD, index_average_precision=values)
     arrays = pack_counts({"a": counts, "b": HammingCounts(**GOOD)})
@@ -97,12 +99,12 @@ def test_average_precision_in_index_order_is_kept_with_its_truth():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.array([0.5, np.nan]), "NaN just where nothing is relevant"),
-        (np.array([0.5]), r"wanted index_average_precision float64 \(2,\), came float64 \(1,\)"),
-        (np.array([0, 1]), "wanted index_average_precision float64 .* came int64"),
+        (np.array([0.5, np.nan]), "NaN exactly for queries without relevant items"),
+        (np.array([0.5]), r"index_average_precision: expected float64 \(2,\), got float64 \(1,\)"),
+        (np.array([0, 1]), "index_average_precision: expected float64 .* got int64"),
     ],
 )
-def test_average_precision_that_no_ranking_has(values, message):
+def test_impossible_average_precision_is_refused(values, message):
     with pytest.raises(ProtocolError, match=message):
         HammingCounts(**GOOD, index_average_precision=values)
 
@@ -117,7 +119,7 @@ def test_from_histograms():
     assert given.largest_bucket.tolist() == [[0, 2, 2]]
 
 
-def test_counts_of_several_truths_pack_small_and_come_back():
+def test_counts_of_several_truths_survive_packing():
     counts = {
         "a": HammingCounts.from_histograms([[300, 1]], [[200, 0]]),
         "b": HammingCounts.from_histograms([[300, 1]], {1: [[1, 0]], 70_000: [[0, 1]]}),

@@ -30,9 +30,9 @@ def test_members_of_groups_are_the_rows_of_their_queries(query, database):
     assert relevance.n_groups == len(np.unique(query, axis=0))
     for i, group in enumerate(relevance.group.tolist()):
         positions, levels = relevance.row(i)
-        wanted = np.zeros(len(database), dtype=int)
-        wanted[positions] = levels
-        np.testing.assert_array_equal(relevance.members(group), wanted == relevance.levels[:, None])
+        expected = np.zeros(len(database), dtype=int)
+        expected[positions] = levels
+        np.testing.assert_array_equal(relevance.members(group), expected == relevance.levels[:, None])
 
 
 def test_label_matrices_without_a_label_still_have_a_level():
@@ -58,8 +58,8 @@ def test_no_neighbours_at_all():
     [
         (([0.5, 1.0], [1, 2]), "query labels: expected integers"),
         (([0, 1], 3), "database labels: expected integers"),
-        (([[1, 0]], [1, 2]), r"same kind for queries and database, came shapes \(1, 2\) and \(2,\)"),
-        (([[1, 0]], [[1, 0, 1]]), r"came shapes \(1, 2\) and \(1, 3\)"),
+        (([[1, 0]], [1, 2]), r"same kind for queries and database, got shapes \(1, 2\) and \(2,\)"),
+        (([[1, 0]], [[1, 0, 1]]), r"got shapes \(1, 2\) and \(1, 3\)"),
         (([[1, 2]], [[1, 0]]), "query labels: expected a matrix of 0 and 1"),
     ],
 )
@@ -71,18 +71,18 @@ def test_wrong_labels(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0], [], 5), "indptr: wanted integers"),
-        (([0.0, 1.0], [1], 5), "indptr: wanted integers"),
-        (([1, 2], [1, 2], 5), "indptr: wanted to rise from 0 to 2, came 1 to 2"),
-        (([0, 1], [1, 2], 5), "wanted to rise from 0 to 2, came 0 to 1"),
-        (([0, 2, 1, 2], [1, 2], 5), "wanted to rise"),
+        (([0], [], 5), "indptr: expected integers"),
+        (([0.0, 1.0], [1], 5), "indptr: expected integers"),
+        (([1, 2], [1, 2], 5), "indptr: expected ascending integers from 0 to 2, got values from 1 to 2"),
+        (([0, 1], [1, 2], 5), "expected ascending integers from 0 to 2, got values from 0 to 1"),
+        (([0, 2, 1, 2], [1, 2], 5), "expected ascending integers"),
         (([0, 2], [1, 5], 5), "indices: expected row numbers from 0 to 4, got 1 to 5"),
         (([0, 2], [-1, 2], 5), "indices: expected row numbers .* got -1"),
-        (([0, 2], [2, 2], 5), "ascending, each once"),
-        (([0, 1, 3], [4, 3, 1], 5), "ascending, each once"),
-        (([0, 2], [1, 2], 5, [1]), "levels: wanted 2 integers"),
-        (([0, 2], [1, 2], 5, [1, 0]), "levels: wanted 2 integers, at least 1"),
-        (([0, 2], [1, 2], 5, [1.0, 2.0]), "levels: wanted 2 integers"),
+        (([0, 2], [2, 2], 5), "distinct database positions in ascending order"),
+        (([0, 1, 3], [4, 3, 1], 5), "distinct database positions in ascending order"),
+        (([0, 2], [1, 2], 5, [1]), "levels: expected 2 integers"),
+        (([0, 2], [1, 2], 5, [1, 0]), "levels: expected 2 integers >= 1"),
+        (([0, 2], [1, 2], 5, [1.0, 2.0]), "levels: expected 2 integers"),
     ],
 )
 def test_wrong_neighbours(arguments, message):
@@ -96,10 +96,10 @@ def test_from_arrays():
     assert rows(relevance_from_arrays(labels, 3)) == rows(relevance_from_arrays(ball, 3)) == [([0, 2], [1, 1])]
     assert rows(relevance_from_arrays(ball | {"levels": np.array([3, 1])}, 3)) == [([0, 2], [3, 1])]
     with pytest.raises(
-        ProtocolError, match=r"wanted arrays query_labels and database_labels, or .*, came indptr, radius"
+        ProtocolError, match=r"expected arrays query_labels and database_labels, or .*, got indptr, radius"
     ):
         relevance_from_arrays({"indptr": ball["indptr"], "radius": ball["radius"]}, 3)
-    with pytest.raises(ProtocolError, match="wanted 4 database items, came 3"):
+    with pytest.raises(ProtocolError, match="expected 4 database items, got 3"):
         relevance_from_arrays(labels, 4)
 
 
@@ -115,7 +115,7 @@ MATRIX = ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [0, 1, 0], [1, 1, 1]])
         (MATRIX, ([[0, 1, 1], [0, 1, 0]], [[0, 0, 1], [0, 1, 0], [0, 1, 1]])),  # other columns, one of them empty
     ],
 )
-def test_the_digest_is_of_what_is_relevant_not_of_the_names_of_the_labels(truth, same):
+def test_the_digest_depends_on_relevance_and_not_on_label_names(truth, same):
     assert ground_truth_sha256(LabelRelevance(*truth)) == ground_truth_sha256(LabelRelevance(*same))
     assert rows(LabelRelevance(*truth)) == rows(LabelRelevance(*same))
 
@@ -129,7 +129,7 @@ def test_the_digest_is_of_what_is_relevant_not_of_the_names_of_the_labels(truth,
         (MATRIX, ([[1, 1, 0], [0, 1, 0]], [[1, 0, 1], [1, 1, 0], [1, 1, 1]])),
     ],
 )
-def test_the_digest_of_another_ground_truth_is_another(truth, other):
+def test_different_ground_truths_have_different_digests(truth, other):
     assert ground_truth_sha256(LabelRelevance(*truth)) != ground_truth_sha256(LabelRelevance(*other))
 
 

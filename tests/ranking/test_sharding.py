@@ -72,7 +72,7 @@ def test_the_counts_of_shards_are_those_of_the_database(n_bits, shard_items, thr
     assert_same(found, count(query, database, n_bits, truths))
 
 
-def test_only_what_is_requested_of_the_buckets():
+def test_only_requested_bucket_arrays_are_computed():
     rng = np.random.default_rng(1)
     truths, (query, database) = {"labels": relevances(rng)["labels"]}, pair(rng, 16)
     counts = count_in_shards(query, database, 16, truths, shard_items=20, bucket_sizes=False)["labels"]
@@ -158,7 +158,7 @@ def test_refusals(monkeypatch):
         shard(3, 0, 4)
     monkeypatch.undo()
     database[-1, -1] = 255
-    with pytest.raises(ProtocolError, match="database codes: bits are set after bit 9"):
+    with pytest.raises(ProtocolError, match="database codes: expected zeros after bit 9"):
         count_in_shards(query & 1, database, 9, truths, shard_items=20)
     with pytest.raises(ProtocolError, match="relevance 'labels': expected 6 queries"):
         count_in_shards(query[:6], database, 16, truths, shard_items=20)

@@ -1,8 +1,8 @@
-"""The tables of the full CIFAR-10 reproduction and of the published protocols: makes ``results/reference/cifar10/``.
+"""Write ``results/reference/cifar10/``: the full reproduction on CIFAR-10, and the published protocols.
 
 Run by hand after `snakemake --cores all --configfile workflow/config/cifar10_full.yaml` or `cifar10_matched.yaml`, with
-a mirror where the official archive can't be reached: `python tests/reference/cifar10_tables.py`. It stores the tables
-of each run that is there, then writes the page from the stored tables.
+a mirror if the official archive can't be reached: `python tests/reference/cifar10_tables.py`. It stores the tables of
+each experiment that has been run, then writes the page from the stored tables.
 """
 
 import json
@@ -25,12 +25,12 @@ TRUTHS = {"class_label": "class labels", "epsilon_ball": "epsilon-ball"}
 SPLITS = ["standard", "improved"]
 EXTENDED = ["mAP", *(f"{name}@r{radius}" for name in ("RAMAP", "mLGAP", "recall") for radius in (0, 1, 2))]
 RECORDED, UNIT = "gist", "gist_unit"
-"""The features of `cifar10_matched.yaml` as the sources record them, and scaled to unit length first."""
+"""The features of `cifar10_matched.yaml`: as the sources record them, and with vectors scaled to unit norm first."""
 VARIANTS = {
     RECORDED: "as recorded",
-    "gist_luma": "another grey: 0.299 R + 0.587 G + 0.114 B",
-    UNIT: "unit length",
-    "gist_luma_unit": "unit length and another grey",
+    "gist_luma": "another greyscale: 0.299 R + 0.587 G + 0.114 B",
+    UNIT: "unit norm",
+    "gist_luma_unit": "unit norm and the other greyscale",
 }
 DATABASES = {"cifar10_5k": "the 5,000 training images", "cifar10_s1": "59,000"}
 CELL = ["ground_truth", "split", "hasher", "n_bits"]
@@ -56,51 +56,56 @@ REBUILT = [
     8551,
     9254,
 ]
-"""Numbers of the test images that are decoded JPEG in the mirror's archive; a test finds them again."""
+"""Numbers of the test images that are decoded JPEG in the mirror's archive; a test detects the same ones."""
 
 INTRODUCTION = """\
 # CIFAR-10, GIST: the full reproduction
 
 Made by `python tests/reference/cifar10_tables.py` from a run of `workflow/config/cifar10_full.yaml`: 60,000 images,
-512-d GIST, two ground truths, two splits, eight hashers, six code lengths, ten runs; mean ± sample standard deviation
-over the runs. mAP: expected over ties, over all relevant items, 0 for a query without any. Every metric of every cell
-is in `summary.csv`, of the extension codes (standard split) in `extensions.csv`, each run's mAP in `runs.csv`. The
-comparison with published figures under their own protocols comes from a run of `workflow/config/cifar10_matched.yaml`,
-in `matched.csv`; `provenance.json` identifies both runs.
+512-d GIST, two ground truths, two splits, eight hashers, six code lengths and ten runs. Values are mean ± sample
+standard deviation over the runs. mAP is the expected value over ties, divided by all relevant items, and 0 for a query
+without relevant items. `summary.csv` has every metric of every combination, `extensions.csv` those of the extension
+codes (standard split), and `runs.csv` the mAP of each run. The comparison with published figures under their own
+protocols comes from a run of `workflow/config/cifar10_matched.yaml` and is in `matched.csv`; `provenance.json`
+identifies both runs.
 
-`utilisation` is relative to min(2^bits, database), 59,000 items in `standard` and 46,000 in `improved`. The run
-recorded it relative to 2^bits with six digits, from which it was re-expressed; where these do not determine the number
-of codes in use, the value keeps their rounding error, at most 5 in a million."""
+`utilisation` is relative to min(2^bits, database), where the database has 59,000 items in `standard` and 46,000 in
+`improved`. The run recorded it relative to 2^bits with six digits, from which we converted it. If six digits do not
+determine the number of used codes, the value has their rounding error, at most 5 in a million."""
 IMPROVED = """\
-mAP, mean ± standard error over ten runs with the same queries and models. The difference is not a leak alone: the two
-databases differ in size and in composition. `standard` ranks 59,000 images, among them the 2,000 training images and
-the 11,000 of the validation partitions; `improved` ranks the other 46,000. With another number of images and of
-relevant ones, mAP moves even where nothing leaks: the largest difference here is {largest:+.4f} ({where}).
+This table shows mAP, as mean ± standard error over ten runs with the same queries and models. The difference is not
+only due to a leak, because the two databases differ in size and composition. `standard` ranks 59,000 images, including
+the 2,000 training images and the 11,000 of the validation partitions; `improved` ranks the other 46,000. With different
+numbers of images and of relevant images, mAP changes even without a leak: the largest difference is {largest:+.4f}
+({where}).
 
 [The leak study](../leak/leak.md) measures the leak itself: each hasher ranks two databases of equal size and class
-balance and is trained in one of them. With 2,000 training images, as here, mAP moves by {low:+.4f} to {high:+.4f} with
-the epsilon-ball; over these {n} combinations of hasher and code length the smallest p after Holm's correction is
-{p:.2f}."""
+balance, and is trained on items of one of them. With 2,000 training images, as here, mAP changes by {low:+.4f} to
+{high:+.4f} with the epsilon-ball; over these {n} combinations of hasher and code length, the smallest p after Holm's
+correction is {p:.2f}."""
 PUBLISHED_TEXT = """\
-The {n} differences of our default protocol (2,000 training images, 59,000 ranked, 50 updates of ITQ, a mean for each
-dimension) from the published figures {signs}; their mean is {mean:+.4f}. So we ran each source's own protocol, as far
-as its loader and its hasher record it: 1,000 queries; 5,000 training images, which are the database; one mean of all
-values subtracted; 3 updates of ITQ. "Off" is ours minus published, divided by the standard deviation of our ten runs. A
-published figure is one run, so about two in three should be within 1, and 19 in 20 within 2."""
+The {n} differences between our default protocol (2,000 training images, 59,000 ranked images, 50 updates of ITQ, a
+mean for each dimension) and the published figures {signs}; their mean is {mean:+.4f}. We therefore also ran the
+protocol of each source, as far as its loader and its hasher record it: 1,000 queries; 5,000 training images, which are
+also the database; one common mean of all values subtracted; 3 updates of ITQ. "Off" is ours minus published, divided by
+the standard deviation of our ten runs. A published figure is a single run, so about two in three should be within 1,
+and 19 in 20 within 2."""
 VERDICT = """\
 As recorded, {recorded}. The protocol that the sources record does not explain the difference. With vectors of unit
-length, {unit}. The sources do not record that step, but the authors of SDH, whose file theirs seems to be, scale each
-vector so. The file can't be downloaded here, so this explanation fits but is not proved. {earlier} For each variant of
-the features and each database, ours minus published, as a mean over the six code lengths:"""
-FACTS_ABOVE = "What the sources record (`workflow/published/cifar10_gist_facts.csv`):"
+norm, {unit}. The sources do not record this step, but the authors of SDH, from whom their file seems to come, scale
+each vector in this way. The file could not be downloaded, so this explanation is consistent with the figures but not
+proved. {earlier} This table has ours minus published, as a mean over the six code lengths, for each variant of the
+features and each database:"""
+FACTS_ABOVE = "The sources record the following (`workflow/published/cifar10_gist_facts.csv`):"
 DEVIATIONS = """\
-Ours differs from all three: every class has 100 queries and 500 training images, drawn anew in each run; means are
-those of the training images; principal components are exact; mAP is expected over ties and covers the whole ranking.
-`matched.csv` has mAP with ties in the order of the database as well (`mAP[index]`)."""
+Our runs differ from all three: every class has 100 queries and 500 training images, which are drawn again in each run;
+means are those of the training images; principal components are exact; mAP is the expected value over ties and covers
+the complete ranking. `matched.csv` also has mAP with ties in database order (`mAP[index]`)."""
 PROVENANCE = """\
 ## Provenance
 
-- experiment: `workflow/config/cifar10_full.yaml`, seed 0; every other seed derives from it, as ITQ's in run 0: {seeds}
+- experiment: `workflow/config/cifar10_full.yaml`, seed 0, from which all other seeds are derived; ITQ's in run 0:
+  {seeds}
 - features: digest `{features}`, options {options}
 - versions: {versions}
 {notes}
@@ -140,7 +145,7 @@ def _store_matched() -> None:
 
 
 def _store_provenance(experiment: str, *codes: Path) -> None:
-    """Record what made the codes of ITQ in run 0: seeds and versions, and the features behind each file of codes."""
+    """Record how the codes of ITQ in run 0 were made: seeds, versions, and the features for each file of codes."""
     path = FOLDER / "provenance.json"
     stored = json.loads(path.read_text()) if path.exists() else {}
     extracted = [storage.read_provenance(file) for file in (ROOT / "results" / "datasets").glob("*/*/features.h5")]
@@ -161,7 +166,7 @@ def _write(name: str, table: pd.DataFrame) -> None:
 
 
 def page() -> str:
-    """Return the page that the stored tables make."""
+    """Return the page, computed from the stored tables."""
     summary, per_run, matched = (pd.read_csv(FOLDER / name) for name in ("summary.csv", "runs.csv", "matched.csv"))
     return "\n\n".join(_page(summary, per_run, compared(summary, matched))) + "\n"
 
@@ -182,7 +187,7 @@ def _by_length(scores: pd.DataFrame) -> str:
 
 
 def _improved(per_run: pd.DataFrame) -> str:
-    """Return how much higher the improved split scores: the same queries and models, another database."""
+    """Return the section on the differences between the improved and the standard split."""
     by_split = per_run.pivot_table(index=[*CELL[:1], *CELL[2:], "run"], columns="split", values="value")
     change = (by_split["improved"] - by_split["standard"]).groupby(CELL[:1] + CELL[2:]).agg(["mean", "sem"])
     balls = change.loc["epsilon_ball", "mean"]
@@ -219,10 +224,10 @@ def _twelve_bits(per_run: pd.DataFrame) -> str:
 
 
 def compared(summary: pd.DataFrame, matched: pd.DataFrame) -> pd.DataFrame:
-    """Return each published figure with our mean and standard deviation, by the default protocol and by each variant.
+    """Return each published figure with our mean and standard deviation, under the default protocol and each variant.
 
-    Columns ``default`` and ``default_std``, then ``<feature>/<split>`` and ``<feature>/<split>_std``; NaN where a code
-    length was not run.
+    The columns are ``default`` and ``default_std``, then ``<feature>/<split>`` and ``<feature>/<split>_std``; NaN if a
+    code length was not run.
     """
     on = ["ground_truth", "hasher", "n_bits", "metric"]
     table = pd.read_csv(PUBLISHED)
@@ -257,10 +262,10 @@ def _published(table: pd.DataFrame) -> list[str]:
         signs="have the same sign" if (default.dropna() > 0).all() else "differ in sign",
         mean=default.mean(),
     )
-    table_of_figures = _table([*header, "ours, unit length as well", "off"], rows)
+    table_of_figures = _table([*header, "ours, also unit norm", "off"], rows)
     verdict = VERDICT.format(recorded=recorded, unit=unit, earlier=_earlier(table, shown[1]))
     return [
-        "## Beside published figures",
+        "## Comparison with published figures",
         _wrapped(text),
         table_of_figures,
         _wrapped(verdict),
@@ -288,11 +293,11 @@ def earlier_run() -> dict[int, float]:
 
 
 def _earlier(table: pd.DataFrame, variant: str) -> str:
-    """Return how far ours is off where it is farthest off, and from another run of the same source if it has one."""
+    """Return a sentence on the figure with the largest deviation, and on another run of the same source, if any."""
     at = off(table, variant).abs().idxmax()
     row, far = table.loc[at], off(table, variant)[at]
     place = f"{row['hasher']} with {row['n_bits']} bits"
-    text = f"Farthest off is {place}, {row[variant]:.4f} for {row['value']:.4f} ({far:+.1f})"
+    text = f"The largest deviation is that of {place}, {row[variant]:.4f} instead of {row['value']:.4f} ({far:+.1f})"
     if row["hasher"] != "lsh":
         return text + "."
     other = earlier_run()[row["n_bits"]]
@@ -303,7 +308,7 @@ def _earlier(table: pd.DataFrame, variant: str) -> str:
 
 
 def _variants(table: pd.DataFrame) -> str:
-    """Return, for each variant of the features and each database, how far ours is off, by hasher."""
+    """Return a table of the deviations of each hasher, for each variant of the features and each database."""
     rows = []
     hashers = list(dict.fromkeys(table["hasher"]))
     n_runs = pd.read_csv(FOLDER / "matched.csv").groupby("feature")["run"].nunique()

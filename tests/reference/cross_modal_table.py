@@ -1,7 +1,7 @@
-"""Wiki across modalities, beside random codes and a real-valued ranking: makes ``results/reference/cross_modal/``.
+"""Write ``results/reference/cross_modal/``: cross-modal retrieval on Wiki, with random codes and a real-valued ranking.
 
-Run by hand, `python tests/reference/cross_modal_table.py FOLDER` with the folder of Wiki's three files; five minutes on
-one core. Splits, seeds and preprocessing are those of workflow/config/wiki_cross.yaml.
+Run by hand: `python tests/reference/cross_modal_table.py FOLDER`, with the folder of Wiki's three files. It takes five
+minutes on one core. Splits, seeds and preprocessing are those of workflow/config/wiki_cross.yaml.
 """
 
 import csv
@@ -14,7 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 if __name__ == "__main__":
-    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # the same bytes everywhere
+    # One thread gives identical bytes on every machine.
+    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 import numpy as np
 import yaml
@@ -31,34 +32,34 @@ from protocol.storage import array_digest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "cross_modal"
-SETTING = yaml.safe_load((ROOT / "workflow" / "config" / "wiki_cross.yaml").read_text())
+EXPERIMENT = yaml.safe_load((ROOT / "workflow" / "config" / "wiki_cross.yaml").read_text())
 RANDOM, COSINE = "random codes", "CCA, cosine"
 COLUMNS = ("split", "direction", "ranking", "n_bits", "mean", "std", "min", "max", "n_runs")
 Cell = tuple[str, str, str, int | None]
 
 
 class Wiki:
-    """The runs of the setting, from the folder with the dataset's files."""
+    """The runs of the experiment, from the folder with the dataset's files."""
 
     def __init__(self, folder: Path) -> None:
         files = registry.entry("dataset", "wiki").files
         self.data = datasets.load("wiki", {file.name: folder / file.name for file in files}, {})
 
-    @functools.cache  # noqa: B019 - there is one Wiki, for as long as the process runs
+    @functools.cache  # noqa: B019 - there is one Wiki per process
     def run(self, split: str, direction: str, number: int) -> tuple[TrainingSet, dict[str, NDArray], LabelRelevance]:
-        """Return one run's training pairs, its prepared queries and database, and which of these are relevant."""
+        """Return the training pairs of one run, its preprocessed queries and database, and their relevance."""
         data, protocol = self.data, registry.get("split", split)
         parts = protocol.split(
             len(data.ids),
             data.labels,
-            sizes=SETTING["split_sizes"] if protocol.open else {},
+            sizes=EXPERIMENT["split_sizes"] if protocol.open else {},
             official=data.partitions,
-            seed=derive(SETTING["seed"], "wiki", "split", number),
+            seed=derive(EXPERIMENT["seed"], "wiki", "split", number),
         )
         prepared = []
         for modality in registry.get("feature", direction)().modalities.values():
             raw = data.vectors[modality.name]
-            steps = SETTING["features"][direction]["preprocessing"]
+            steps = EXPERIMENT["features"][direction]["preprocessing"]
             prepared.append(Preprocessing.fit(modality, raw[parts["train"]], steps, seed=0).transform(raw))
         of_query, of_database = prepared
         training = TrainingSet(of_query[parts["train"]], of_database[parts["train"]])
@@ -67,11 +68,11 @@ class Wiki:
         return training, vectors, relevance
 
     def mean_average_precision(self, split: str, direction: str, ranking: str, n_bits: int | None, run: int) -> float:
-        """Return one run's mAP of the whole database, expected over ties, by a hasher's codes or a baseline."""
+        """Return the mAP of one run, as the expected value over ties, by a hasher's codes or a baseline."""
         training, vectors, relevance = self.run(split, direction, run)
         if n_bits is None:
             return cosine(training, vectors, relevance)
-        seed = derive(SETTING["seed"], "wiki", direction, ranking, n_bits, run)
+        seed = derive(EXPERIMENT["seed"], "wiki", direction, ranking, n_bits, run)
         if ranking == RANDOM:
             rng = np.random.default_rng(seed)
             made = [rng.random((len(rows), n_bits)) < 0.5 for rows in vectors.values()]
@@ -83,7 +84,7 @@ class Wiki:
 
 
 def cosine(training: TrainingSet, vectors: dict[str, NDArray], relevance: LabelRelevance) -> float:
-    """Return the mAP of the cosine between canonical variates, each weighted by its correlation: no codes at all."""
+    """Return the mAP of a ranking without codes: by the cosine of canonical variates, weighted by correlation."""
     n_directions = min(training.X.shape[1], training.pairs.shape[1])
     found = canonical_directions(training.X, training.pairs, n_directions, regularisation=0.01)
     unit = []
@@ -100,7 +101,7 @@ def cosine(training: TrainingSet, vectors: dict[str, NDArray], relevance: LabelR
 
 
 def average_precision(similarity: NDArray[np.float64], relevant: NDArray[np.bool_]) -> float:
-    """Return the average precision of the items by falling similarity, expected over the orders of ties."""
+    """Return the average precision of the items by decreasing similarity, as the expected value over ties."""
     order = np.argsort(-similarity, kind="stable")
     _, group = np.unique(-similarity[order], return_inverse=True)
     sizes, relevant_of = np.bincount(group), np.bincount(group, weights=relevant[order])
@@ -112,9 +113,9 @@ def average_precision(similarity: NDArray[np.float64], relevant: NDArray[np.bool
 
 
 def cells() -> list[Cell]:
-    lengths: list[tuple[str, int | None]] = [(RANDOM, n_bits) for n_bits in SETTING["n_bits"]]
-    lengths += [(hasher, n_bits) for hasher in SETTING["hashers"] for n_bits in SETTING["n_bits"]]
-    places = [(split, direction) for split in SETTING["splits"] for direction in SETTING["features"]]
+    lengths: list[tuple[str, int | None]] = [(RANDOM, n_bits) for n_bits in EXPERIMENT["n_bits"]]
+    lengths += [(hasher, n_bits) for hasher in EXPERIMENT["hashers"] for n_bits in EXPERIMENT["n_bits"]]
+    places = [(split, direction) for split in EXPERIMENT["splits"] for direction in EXPERIMENT["features"]]
     return [(*place, *length) for place in places for length in (*lengths, (COSINE, None))]
 
 
@@ -140,25 +141,26 @@ def _csv(scores: dict[Cell, NDArray[np.float64]]) -> str:
 
 
 def _markdown(scores: dict[Cell, NDArray[np.float64]], wiki: Wiki) -> str:
-    n_bits = SETTING["n_bits"]
+    n_bits = EXPERIMENT["n_bits"]
     lines = [
         "# Wiki across modalities",
         "",
-        f"mAP of the whole database, expected over ties, class labels, {SETTING['runs']} runs: mean and standard",
-        "deviation (n - 1). Under `wiki_official` all runs have one split, so it is that of the hashers' seeds alone.",
-        "No published figure of these protocols was at hand to be read, so two baselines stand beside the hashers:",
-        f"*{RANDOM}* are chance, and *{COSINE}* ranks by real numbers, the cosine of ten linear canonical variates,",
-        "each weighted by its correlation.",
+        "mAP of the complete database with class labels, as the expected value over ties: mean and standard",
+        f"deviation (n - 1) over {EXPERIMENT['runs']} runs. Under `wiki_official`, all runs have the same split, so",
+        "the deviation is only that of the hashers' seeds. No published figures of these protocols were available, so",
+        f"the hashers are compared with two baselines: *{RANDOM}* show the level of chance, and *{COSINE}* ranks by",
+        "real numbers, the cosine of ten linear canonical variates, weighted by their correlations.",
         "",
-        "Text to image gains under `standard`, and image to text does not: the maps fit the 128 words of the training",
-        "images closely, and there these images are ranked; `improved` ranks others. `cvh` falls with more bits, as",
-        "each further direction agrees less across modalities and weighs as much; `cca_itq` weighs and rotates them.",
+        "Text to image improves under `standard`, but image to text does not: the maps fit the 128 visual words of the",
+        "training images closely, and `standard` ranks these images, whereas `improved` ranks others. `cvh` falls with",
+        "more bits, because each further direction is less correlated across modalities but has the same weight;",
+        "`cca_itq` weights and rotates the directions.",
     ]
-    for split in SETTING["splits"]:
-        for direction in SETTING["features"]:
+    for split in EXPERIMENT["splits"]:
+        for direction in EXPERIMENT["features"]:
             lines += ["", f"## {direction}, {split}", "", f"| ranking | {' | '.join(f'{n} bits' for n in n_bits)} |"]
             lines += ["|---" * (len(n_bits) + 1) + "|"]
-            for ranking in (RANDOM, *SETTING["hashers"]):
+            for ranking in (RANDOM, *EXPERIMENT["hashers"]):
                 row = [scores[split, direction, ranking, n] for n in n_bits]
                 lines.append(
                     f"| {ranking} | " + " | ".join(f"{v.mean():.4f} ± {v.std(ddof=1):.4f}" for v in row) + " |"
@@ -167,17 +169,17 @@ def _markdown(scores: dict[Cell, NDArray[np.float64]], wiki: Wiki) -> str:
             shown = f"{values.mean():.4f} ± {values.std(ddof=1):.4f}, no codes"
             lines.append(f"| {COSINE} | {shown} |" + " |" * (len(n_bits) - 1))
     digests = ", ".join(f"{name} `{array_digest(rows)}`" for name, rows in wiki.data.vectors.items())
-    sizes = ", ".join(f"{part} {size}" for part, size in SETTING["split_sizes"].items())
+    sizes = ", ".join(f"{part} {size}" for part, size in EXPERIMENT["split_sizes"].items())
     libraries = ("numpy", "scikit-learn", "scipy", "hashing-protocol")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries)
     return "\n".join(lines) + (
         "\n\n## Provenance\n\n"
         "- made by `python tests/reference/cross_modal_table.py FOLDER`, one thread\n"
         f"- data: Wiki, 2,866 pairs; SHA-256 of the vectors: {digests}\n"
-        f"- splits: standard and improved: {sizes}; wiki_official: 693 queries, 2,173 to train on and to rank\n"
+        f"- splits: standard and improved: {sizes}; wiki_official: 693 queries, 2,173 training and database items\n"
         "- preprocessing: l2, centre, of each modality; hashers: their defaults\n"
-        f'- seeds: of splits `derive({SETTING["seed"]}, "wiki", "split", run)`, of hashers '
-        f'`derive({SETTING["seed"]}, "wiki", direction, hasher, n_bits, run)`\n'
+        f'- seeds: of splits `derive({EXPERIMENT["seed"]}, "wiki", "split", run)`, of hashers '
+        f'`derive({EXPERIMENT["seed"]}, "wiki", direction, hasher, n_bits, run)`\n'
         f"- versions: Python {platform.python_version()}, {versions}\n"
     )
 
@@ -185,7 +187,7 @@ def _markdown(scores: dict[Cell, NDArray[np.float64]], wiki: Wiki) -> str:
 def main(folder: str) -> None:
     wiki, scores = Wiki(Path(folder)), {}
     for done, cell in enumerate(cells(), start=1):
-        scores[cell] = np.array([wiki.mean_average_precision(*cell, run) for run in range(SETTING["runs"])])
+        scores[cell] = np.array([wiki.mean_average_precision(*cell, run) for run in range(EXPERIMENT["runs"])])
         sys.stderr.write(f"\rcell {done} of {len(cells())}" + "\n" * (done == len(cells())))
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "wiki.csv").write_text(_csv(scores))

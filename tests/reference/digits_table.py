@@ -1,7 +1,7 @@
-"""Every unsupervised hasher on scikit-learn's digits over 50 draws: makes ``results/reference/hashers/``.
+"""Write ``results/reference/hashers/``: all unsupervised hashers on scikit-learn's digits, over 50 runs.
 
-Run by hand, `python tests/reference/digits_table.py`; half a minute on one core. Splits, seeds and preprocessing are
-those of the default setting (workflow/config/digits.yaml), so its ten runs are the first ten of the fifty.
+Run by hand: `python tests/reference/digits_table.py`, which takes half a minute on one core. Splits, seeds and
+preprocessing are those of the default experiment (workflow/config/digits.yaml), whose ten runs are the first ten here.
 """
 
 import csv
@@ -14,7 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 if __name__ == "__main__":
-    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}  # the same bytes everywhere
+    # One thread gives identical bytes on every machine.
+    os.environ |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 import numpy as np
 import yaml
@@ -30,7 +31,7 @@ from protocol.storage import array_digest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results" / "reference" / "hashers"
-SETTING = yaml.safe_load((ROOT / "workflow" / "config" / "digits.yaml").read_text())
+EXPERIMENT = yaml.safe_load((ROOT / "workflow" / "config" / "digits.yaml").read_text())
 N_RUNS = 50
 N_BITS = (16, 32)
 STATISTICS = ("mean", "std", "min", "max")
@@ -40,7 +41,7 @@ PROVENANCE = """
 
 - made by `python tests/reference/digits_table.py`, one thread
 - data: scikit-learn's 1,797 digits, GIST (512), {steps}; SHA-256 of the features `{digest}`
-- splits: standard; {sizes}; database: all that is no query
+- splits: standard; {sizes}; database: all items that are not queries
 - options: every hasher's defaults
 - seeds: of splits `{seed}, "split", run)`, of hashers `{seed}, "gist", hasher, n_bits, run)`, runs 0 to {last}
 - versions: {versions}
@@ -50,7 +51,7 @@ COLUMNS = ("hasher", "n_bits", *STATISTICS, "n_runs")
 
 @functools.cache
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the GIST of the 1,797 images, not yet centred, and their classes."""
+    """Return the GIST of the 1,797 images, before centring, and their classes."""
     data = registry.get("dataset", "digits")({})
     blocks = registry.get("feature", "gist")().extract(data.images)
     return np.concatenate([rows for rows, _ in blocks]), data.labels
@@ -58,12 +59,12 @@ def digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 @functools.cache
 def drawn(run: int) -> tuple[TrainingSet, dict[str, NDArray[np.float32]], LabelRelevance]:
-    """Return one run's training set, its prepared queries and database, and which of these are relevant."""
+    """Return the training set of one run, its preprocessed queries and database, and their relevance."""
     raw, labels = digits()
     split = registry.get("split", "standard").split(
-        len(raw), labels, sizes=SETTING["split_sizes"], seed=derive(SETTING["seed"], "digits", "split", run)
+        len(raw), labels, sizes=EXPERIMENT["split_sizes"], seed=derive(EXPERIMENT["seed"], "digits", "split", run)
     )
-    steps = SETTING["features"]["gist"]["preprocessing"]
+    steps = EXPERIMENT["features"]["gist"]["preprocessing"]
     fitted = Preprocessing.fit(registry.get("feature", "gist")(), raw[split["train"]], steps, seed=0)
     prepared = {part: fitted.transform(raw[split[part]]) for part in ("train", "query", "database")}
     relevance = LabelRelevance(labels[split["query"]], labels[split["database"]])
@@ -71,9 +72,9 @@ def drawn(run: int) -> tuple[TrainingSet, dict[str, NDArray[np.float32]], LabelR
 
 
 def mean_average_precision(hasher: str, n_bits: int, run: int, **options: float) -> float:
-    """Return one run's tie-aware mAP over the whole database; `options` are the hasher's own."""
+    """Return the tie-aware mAP of one run over the complete database; `options` are those of the hasher."""
     training, prepared, relevance = drawn(run)
-    seed = derive(SETTING["seed"], "digits", "gist", hasher, n_bits, run)
+    seed = derive(EXPERIMENT["seed"], "digits", "gist", hasher, n_bits, run)
     model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed, **options).fit(training)
     packed = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
     counts = count(*packed, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]
@@ -101,11 +102,11 @@ def _csv(scores: dict[tuple[str, int], NDArray[np.float64]]) -> str:
 
 def _markdown(scores: dict[tuple[str, int], NDArray[np.float64]]) -> str:
     lines = [
-        "# Every hasher on the digits",
+        "# All unsupervised hashers on the digits",
         "",
-        f"Tie-aware mAP over the whole database, class labels, {N_RUNS} runs. A run draws its split and the hashers'",
-        "seeds, so the standard deviation (n - 1) is over both. *Above the next* is the share of runs in which the",
-        "hasher has a higher mAP than the one on the line below, on the same split.",
+        f"Tie-aware mAP over the complete database with class labels, {N_RUNS} runs. Each run draws its split and the",
+        "seeds of the hashers, so the standard deviation (n - 1) covers both. *Above the next* is the share of runs in",
+        "which the hasher has a higher mAP than that of the next line, on the same split.",
     ]
     for n_bits in N_BITS:
         ranked = sorted((hasher for hasher, b in scores if b == n_bits), key=lambda h: -scores[h, n_bits].mean())
@@ -118,9 +119,9 @@ def _markdown(scores: dict[tuple[str, int], NDArray[np.float64]]) -> str:
                 f"| `{hasher}` | {values.mean():.4f} | {values.std(ddof=1):.4f} | {values.min():.4f} "
                 f"| {values.max():.4f} | {above} |"
             )
-    sizes = ", ".join(f"{part} {size}" for part, size in SETTING["split_sizes"].items())
-    steps = ", ".join(SETTING["features"]["gist"]["preprocessing"])
-    seed = f'derive({SETTING["seed"]}, "digits"'
+    sizes = ", ".join(f"{part} {size}" for part, size in EXPERIMENT["split_sizes"].items())
+    steps = ", ".join(EXPERIMENT["features"]["gist"]["preprocessing"])
+    seed = f'derive({EXPERIMENT["seed"]}, "digits"'
     libraries = ("numpy", "scikit-learn", "scipy", "hashing-protocol")
     versions = ", ".join(f"{name} {version(name)}" for name in libraries)
     return "\n".join(lines) + PROVENANCE.format(

@@ -1,8 +1,8 @@
-"""CIFAR-10 without the queries that have a near-duplicate: makes ``results/reference/near_duplicates/``.
+"""Write ``results/reference/near_duplicates/``: CIFAR-10 without the queries that have a near-duplicate.
 
 Run by hand after `snakemake duplicates --cores all --configfile workflow/config/NAME.yaml` for each NAME of
-`EXPERIMENTS`, with a mirror where the official archive can't be reached:
-`python tests/reference/near_duplicates_tables.py [FOLDER]`, where FOLDER holds the results of the experiments.
+`EXPERIMENTS`, with a mirror if the official archive can't be reached:
+`python tests/reference/near_duplicates_tables.py [FOLDER]`, where FOLDER contains the results of the experiments.
 """
 
 import sys
@@ -24,17 +24,18 @@ INTRODUCTION = """\
 
 Made by `python tests/reference/near_duplicates_tables.py` from runs of `workflow/config/cifar10_duplicates.yaml` (the
 reference experiment at 16, 32 and 64 bits) and `workflow/config/cifar10_duplicates_s2.yaml` (the official test images
-are the queries), by `snakemake duplicates --configfile ...`. Every number is in `duplicates.csv`: each metric with all
-queries, without the affected ones, the difference, and the ranks of the hashers, means over the runs.
+are the queries), with `snakemake duplicates --configfile ...`. `duplicates.csv` has all numbers: each metric with all
+queries and without the affected ones, the difference, and the ranks of the hashers, as means over the runs.
 
-A query is affected if it is a near-duplicate of an image in the database or the training set by the pairs that Barz and
-Denzler judged (ciFAIR, 2020): 249 pairs of an official test and an official training image, none of them an exact copy.
-Pairs that they call very similar (37) don't count, and pairs within the training images were not judged, so the splits
-`standard` and `improved`, whose queries are drawn from all 60,000 images, have more affected queries than are known.
+A query is affected if it is a near-duplicate of an image in the database or the training set, according to the pairs
+that Barz and Denzler judged (ciFAIR, 2020): 249 pairs of an official test and an official training image, none of which
+is an exact copy. Pairs that they call very similar (37) do not count. Pairs within the training images were not judged,
+so the splits `standard` and `improved`, whose queries are drawn from all 60,000 images, have more affected queries than
+are known.
 
-The difference is what leaving these queries out does to the mean. It does not tell how much of it is due to the
-near-duplicate itself, and how much to these queries being of another kind. With the epsilon-ball, a near-duplicate is
-one of few relevant items; with class labels, it is one of thousands."""
+The difference is the effect of excluding these queries on the mean. It does not show how much of this is due to the
+near-duplicate itself, and how much to other properties of these queries. With the epsilon-ball, a near-duplicate is one
+of few relevant items; with class labels, it is one of thousands."""
 
 
 def main() -> None:
@@ -46,11 +47,11 @@ def main() -> None:
 
 
 def page(table: pd.DataFrame) -> str:
-    """Return the page, from nothing but the table."""
+    """Return the page, computed from the table alone."""
     own = table[table["metric"] == METRIC]
-    parts = [INTRODUCTION, _affected(own), f"## Does it move {METRIC}, or a rank?", *_answers(own), _others(table)]
+    parts = [INTRODUCTION, _affected(own), f"## Does it change {METRIC} or a rank?", *_answers(own), _others(table)]
     for truth, name in TRUTHS.items():
-        parts.append(f"## {METRIC}, {name}: all queries, and the change without the affected ones")
+        parts.append(f"## {METRIC}, {name}: all queries, and the change without the affected queries")
         for split in SPLITS:
             here = own[(own["ground_truth"] == truth) & (own["split"] == split)]
             parts.append(f"Split `{split}`:\n\n{_by_length(here)}")
@@ -63,7 +64,7 @@ def _affected(own: pd.DataFrame) -> str:
         here = own[own["split"] == split].iloc[0]
         share = here["n_affected"] / here["n_queries"]
         rows.append([split, f"{here['n_queries']:,.0f}", f"{here['n_affected']:.4g}", f"{share:.2%}", here["n_runs"]])
-    return _table(["split", "queries", "affected, mean over the runs", "share", "runs"], rows)
+    return _table(["split", "queries", "affected (mean over the runs)", "share", "runs"], rows)
 
 
 def _answers(own: pd.DataFrame) -> list[str]:

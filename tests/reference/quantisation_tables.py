@@ -1,8 +1,8 @@
-"""What binary codes lose on three data sets: makes ``results/reference/quantisation/`` from three finished runs.
+"""Write ``results/reference/quantisation/``: the loss of binary codes on three datasets, from three finished runs.
 
 Run by hand after `snakemake metrics --cores all --configfile workflow/config/NAME.yaml` for each NAME of `EXPERIMENTS`,
-with a mirror for wiki and, where the official archive can't be reached, for cifar10:
-`python tests/reference/quantisation_tables.py [FOLDER]`, where FOLDER holds the results of the experiments.
+with a mirror for wiki and, if the official archive can't be reached, for cifar10:
+`python tests/reference/quantisation_tables.py [FOLDER]`, where FOLDER contains the results of the experiments.
 """
 
 import sys
@@ -24,58 +24,58 @@ EXPERIMENTS = {
     "digits_quantisation": "Digits, 1,797 images: SIFT",
 }
 SPLIT, TRUTH, K = "improved", "nearest_10", 10
-"""What the page shows; the files have the other split and the other K as well."""
+"""The split and the K that the page shows; the files also have the others."""
 CURVE = (1, 2, 4, 8, 16)
 
 INTRODUCTION = """\
-# What binary codes lose of the vectors they were made from
+# The loss of binary codes compared with their vectors
 
 Made by `python tests/reference/quantisation_tables.py` from runs of {configs}
 (seed 0), by `snakemake metrics --configfile ...` with a mirror of the data. The codes have 1, 0.5 and 0.25 bits for
 each dimension of the vectors (the 10 topics of Wiki: 10, 5 and 3 bits).
 
-The truth is the K nearest neighbours by the vectors themselves, by Euclidean distance. Features whose name ends in
-`_cosine` have vectors of length 1, so their Euclidean neighbours are those by the cosine of the vectors. A code finds
-the share of the K neighbours that is among the K items nearest by Hamming distance, expected over ties (P@K where the
-K nearest are relevant); for K = 1 that is 1-recall@1. Rescoring by c takes the c K items that are nearest by code and
-ranks them by the vectors (R@cK). An item as far as the K-th neighbour counts as a neighbour.
+The ground truth is the K nearest neighbours by Euclidean distance of the vectors. Features whose name ends in `_cosine`
+have vectors of unit norm, so their Euclidean neighbours are those by cosine. The tables show the share of the K
+neighbours that are among the K nearest items by Hamming distance, as the expected value over ties (P@K with the K
+nearest as the relevant items); for K = 1 this is 1-recall@1. Re-ranking with factor c retrieves the c K nearest items
+by code and ranks them by the vectors (R@cK). An item as far as the K-th neighbour counts as a neighbour.
 
-`sign` and `median` threshold single features. With fewer bits than dimensions they use the first features, which
-have no special meaning in these vectors. All vectors are centred on the training set, so `sign` thresholds at the mean.
+`sign` and `median` threshold single features. With fewer bits than dimensions, they use the first features, which have
+no special meaning in these vectors. All vectors are centred on the training set, so `sign` thresholds at the mean.
 
-The tables show the split `{split}`, whose database has no training item; `runs.csv` has each run's share for both
-splits and every K, and `rescoring.csv` the curves for K = {k}. Brackets are 95% intervals over the runs, which differ
-in queries, database, training set and the hashers' seeds.
+The tables show the split `{split}`, whose database has no training items; `runs.csv` has the share of each run for both
+splits and every K, and `rescoring.csv` has the curves for K = {k}. Brackets are 95% intervals over the runs, which
+differ in queries, database, training set and seeds of the hashers.
 
-## Which hasher loses least at equal bytes
+## The hasher with the smallest loss at equal bytes
 
 For K = 10, on vectors with 128 dimensions or more, it is `pca_rr` or `itq` at every size, and `pca_rr` wherever there
-is one bit for each dimension. Both take principal components and rotate them, `pca_rr` at random. The runs tell the
-best hasher apart from the second on GIST with 512 bits (`pca_rr` before `itq`) and on dense SIFT with 512 bits
-(`pca_rr` before `lsh`), and nowhere else. For K = 100, `itq` is clearly the best on SIFT at every size.
+is one bit for each dimension. Both rotate principal components, `pca_rr` at random. The best hasher is clearly better
+than the second on GIST with 512 bits (`pca_rr` before `itq`) and on dense SIFT with 512 bits (`pca_rr` before `lsh`),
+and nowhere else. For K = 100, `itq` is clearly the best on SIFT at every size.
 
 On the same vectors, the signs of principal components without a rotation (`pcah`) find fewer neighbours with 1 bit for
 each dimension than with 0.25, and `sign` and `median` find fewer than random hyperplanes (`lsh`) at every size.
 
-On the 10 topics of Wiki's texts, the runs tell no best hasher apart for K = 10."""
+On the 10 topics of Wiki's texts, no hasher is clearly the best for K = 10."""
 CONTEXT = """\
 ## Published figures
 
-For context. They are of other data, other vectors and, for CoRECT, another metric, so they can't be compared with the
-tables above number for number.
+These figures are given for context. They are for other data, other vectors and, for CoRECT, another metric, so the
+numbers can't be compared directly with the tables above.
 
 - ann-search-rs (GregorLueg/ann-search-rs, `docs/benchmarks_binary.md` at commit 0aee6d1): recall of the nearest
-  neighbours, exhaustive search of binary codes, without and with 10-fold and 20-fold rescoring. K is not in that file;
-  15 is the default of the benchmark's code at the same commit. Its rows for `signed` are left out, because all three
-  are equal to those of the random hyperplanes in every digit, so they may be of the same codes.
+  neighbours with exhaustive search of binary codes, without re-ranking and with 10-fold and 20-fold re-ranking. K is
+  not in that file; 15 is the default of the benchmark's code at the same commit. We omit its rows for `signed`, because
+  all three equal those of the random hyperplanes in every digit, so they may be for the same codes.
 - CoRECT (padas-lab-de/CoRECT, `share_results/*/arguana/` at commit 2151f1c; Caspari et al., arXiv:2510.19340): nDCG@10
-  of ArguAna's relevance judgements, not of neighbours. Below 1,024 dimensions the embeddings are cut after their first
-  dimensions. The first row of each model is that of its uncompressed vectors.
+  with ArguAna's relevance judgements, not with neighbours. Below 1,024 dimensions, the embeddings are truncated to
+  their first dimensions. The first row of each model is that of its uncompressed vectors.
 """
 
 
 def results_of(name: str, folder: Path) -> Results:
-    """Return the results of an experiment, as far as the section on the loss reads them."""
+    """Return the results of an experiment that the section on the loss requires."""
     experiment = configuration.load(configuration.read(ROOT / "workflow" / "config" / f"{name}.yaml"))
     return Results(
         setting=experiment.config,
@@ -99,7 +99,7 @@ def results_of(name: str, folder: Path) -> Results:
 
 
 def chapter(name: str, results: Results) -> str:
-    """Return what the page says of one experiment: the answer for each feature, and the section's tables."""
+    """Return the section on one experiment: the answer for each feature, and the tables."""
     best = loss.equal_bytes(loss.shares(results))
     made = loss.section(results)
     at = {"ground_truth": TRUTH, "split": SPLIT}
@@ -118,7 +118,7 @@ def published() -> str:
 
 
 def provenance(folder: Path) -> str:
-    """Return the versions of the libraries that counted, and what the experiments note about their data."""
+    """Return the versions of the libraries, and the notes of the experiments about their data."""
     records = [storage.read_provenance(next((folder / name).glob("*/*/run0/itq/counts.h5"))) for name in EXPERIMENTS]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(records[0]["versions"].items()))
     notes = dict.fromkeys(note for record in records for note in record["notes"])

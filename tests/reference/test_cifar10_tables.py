@@ -1,4 +1,4 @@
-"""What the kept CIFAR-10 tables say of themselves."""
+"""The stored CIFAR-10 tables and their page are consistent."""
 
 import csv
 import importlib.util
@@ -31,7 +31,7 @@ LUMINANCE = np.array(
 )
 
 
-def test_the_rebuilt_images_are_the_decoded_ones(shared):
+def test_the_listed_images_are_decoded_jpeg(shared):
     """Decoded JPEG shows: the cosine coefficients of its 8 x 8 blocks are near multiples of the quantisation steps."""
     images = cifar10.load({cifar10.ARCHIVE: shared / "data" / "cifar10" / cifar10.ARCHIVE}).images[50_000:]
     luma = images @ np.array([0.299, 0.587, 0.114]) - 128
@@ -43,7 +43,7 @@ def test_the_rebuilt_images_are_the_decoded_ones(shared):
     assert np.sort(off)[len(tables.REBUILT)] > 0.18
 
 
-def test_the_kept_tables_hold_the_whole_grid():
+def test_the_stored_tables_cover_the_complete_grid():
     with open(tables.FOLDER / "runs.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 10 * 8 * 6
@@ -87,7 +87,7 @@ def test_the_matched_runs_are_those_of_their_configuration():
     assert set(published["hasher"]) == set(config["hashers"])
 
 
-def test_what_the_page_says_of_published_figures_is_what_the_runs_give():
+def test_statements_of_the_page_about_published_figures_agree_with_the_runs():
     """One figure by hand, then the statements."""
     runs = pd.read_csv(tables.FOLDER / "matched.csv")
     table = tables.compared(pd.read_csv(tables.FOLDER / "summary.csv"), runs)
@@ -110,7 +110,7 @@ def test_what_the_page_says_of_published_figures_is_what_the_runs_give():
     assert tables.earlier_run()[24] == 0.1264
 
 
-def test_the_page_names_what_else_the_improved_database_changes():
+def test_the_page_states_the_other_differences_of_the_improved_database():
     page = (tables.FOLDER / "README.md").read_text()
     assert "`standard` ranks 59,000 images" in page
     assert "`improved` ranks the other 46,000" in page

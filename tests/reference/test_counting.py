@@ -189,7 +189,7 @@ def test_blocks_of_queries(monkeypatch, way, n_bits):
 
 @pytest.mark.parametrize("n_words", [1, 3])
 @pytest.mark.parametrize("keys", ["none", "of their own", "colliding"])
-def test_buckets_whatever_the_keys(n_words, keys):
+def test_buckets_do_not_depend_on_the_keys(n_words, keys):
     rng = np.random.default_rng(n_words)
     words = rng.integers(0, 3, (200, n_words)).astype(np.uint64)
     numbers = np.unique(words, axis=0, return_inverse=True)[1].reshape(-1).astype(np.uint64)
@@ -234,7 +234,7 @@ def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
         np.append(0, np.cumsum([row.size for row in listed])), np.concatenate(listed), n_items
     )
     counts = count(query, database, n_bits, {"labels": truth, "lists": neighbours}, index_order=True)
-    wanted = []
+    reference = []
     for q, distances in enumerate(codes.hamming_distance(query, database).tolist()):
         ranking = sorted(range(n_items), key=distances.__getitem__)  # stable
         hits, precisions = 0, []
@@ -242,7 +242,7 @@ def test_average_precision_in_index_order(way, n_bits, n_items, n_distinct):
             if of_database[item] == of_query[q]:
                 hits += 1
                 precisions.append(hits / place)
-        wanted.append(sum(precisions) / hits if hits else np.nan)
+        reference.append(sum(precisions) / hits if hits else np.nan)
     for name in counts:
-        np.testing.assert_allclose(counts[name].index_average_precision, wanted, rtol=1e-12)
-    assert np.isnan(wanted[-1])
+        np.testing.assert_allclose(counts[name].index_average_precision, reference, rtol=1e-12)
+    assert np.isnan(reference[-1])

@@ -1,4 +1,4 @@
-"""The committed table across modalities, made again in part from Wiki's files, and what it must show."""
+"""The stored cross-modal table, partly recomputed from Wiki's files, and the properties that it must have."""
 
 import importlib.util
 import itertools
@@ -32,9 +32,9 @@ def test_every_cell_is_there():
         ("improved", "text_to_image", made.RANDOM, 64),
     ],
 )
-def test_cells_are_made_again(wiki, cell):
+def test_recomputed_cells_agree_with_the_table(wiki, cell):
     # Rounding on another machine moves a bit here and there and a run's mAP by far less than the runs differ.
-    values = np.array([wiki.mean_average_precision(*cell, run) for run in range(made.SETTING["runs"])])
+    values = np.array([wiki.mean_average_precision(*cell, run) for run in range(made.EXPERIMENT["runs"])])
     found = {"mean": values.mean(), "std": values.std(ddof=1), "min": values.min(), "max": values.max(), "n_runs": 10}
     assert found == pytest.approx(TABLE[cell], abs=0.05 * TABLE[cell]["std"] + 1e-6)
 
@@ -42,14 +42,14 @@ def test_cells_are_made_again(wiki, cell):
 @pytest.mark.parametrize(("split", "direction"), sorted({cell[:2] for cell in TABLE}))
 def test_codes_are_between_chance_and_the_ranking_without_codes(split, direction):
     cosine = TABLE[split, direction, made.COSINE, None]["mean"]
-    for n_bits in made.SETTING["n_bits"]:
+    for n_bits in made.EXPERIMENT["n_bits"]:
         chance, cvh, itq = (TABLE[split, direction, name, n_bits] for name in (made.RANDOM, "cvh", "cca_itq"))
         assert chance["max"] < cvh["min"]
         assert cvh["mean"] < itq["mean"] < 1.1 * cosine
 
 
 def test_only_text_to_image_gains_from_trained_on_images_in_the_database():
-    for n_bits in made.SETTING["n_bits"]:
+    for n_bits in made.EXPERIMENT["n_bits"]:
         for direction, gains in (("image_to_text", False), ("text_to_image", True)):
             standard, improved = (
                 TABLE[split, direction, "cca_itq", n_bits]["mean"] for split in ("standard", "improved")

@@ -1,4 +1,4 @@
-"""The committed table of hashers on the digits, made again in part, and held against draws it has not seen."""
+"""The stored table of hashers on the digits, partly recomputed, and compared with new draws."""
 
 import importlib.util
 import itertools
@@ -31,7 +31,7 @@ def bound(*cells):
 
 
 @pytest.mark.parametrize("cell", [("lsh", 16), ("pcah", 32)])
-def test_cells_are_made_again(cell):
+def test_recomputed_cells_agree_with_the_table(cell):
     # Rounding on another machine moves a bit here and there and a run's mAP by far less than the runs differ.
     values = np.array([made.mean_average_precision(*cell, run) for run in range(made.N_RUNS)])
     expected, slack = TABLE[cell], 0.05 * TABLE[cell]["std"]
@@ -60,6 +60,6 @@ def test_the_order_holds_on_other_draws(fresh, n_bits):
 
 @pytest.mark.parametrize(("hasher", "options"), [("itq", {"n_iter": 1}), ("sklsh", {"gamma": 10.0})])
 @pytest.mark.parametrize("n_bits", made.N_BITS)
-def test_a_hasher_that_learns_less_would_be_noticed(hasher, options, n_bits):
+def test_a_weaker_hasher_is_detected(hasher, options, n_bits):
     spoilt = np.mean([made.mean_average_precision(hasher, n_bits, run, **options) for run in FRESH])
     assert abs(spoilt - TABLE[hasher, n_bits]["mean"]) > bound((hasher, n_bits))

@@ -145,10 +145,10 @@ def test_dense_sift_is_lowe_s_descriptor_of_every_patch(pictures, grid, patch, i
     for descriptors, picture in zip(fast, pictures, strict=True):
         grey = resized(channels_of(picture, "luma")[0], image_size)
         slow = [slow_descriptor(grey, x, y, patch) for y in centres for x in centres]
-        wanted = np.minimum(np.rint(512 * np.array(slow)), 255)
-        different = descriptors != wanted  # where rounding in float32 falls on the other side of a half
+        expected = np.minimum(np.rint(512 * np.array(slow)), 255)
+        different = descriptors != expected  # where rounding in float32 falls on the other side of a half
         assert different.mean() < 5e-3
-        assert np.abs(descriptors[different].astype(float) - wanted[different]).max(initial=0) <= 1
+        assert np.abs(descriptors[different].astype(float) - expected[different]).max(initial=0) <= 1
 
 
 def agreement_with_opencv(images, smoothing):
@@ -204,24 +204,24 @@ def grey_square(picture, size):
     return np.rint(resized(channels_of(picture, "luma")[0], size)).astype(np.uint8)
 
 
-def test_sift_of_a_whole_image_is_opencv_s(pictures):
+def test_sift_of_a_complete_image_is_opencv_s(pictures):
     import cv2
 
     grey = grey_square(pictures[5], 64)
-    _, wanted = cv2.SIFT_create().compute(grey, [cv2.KeyPoint(32, 32, 64 / 6, 0)])
-    np.testing.assert_array_equal(whole(Sift(), pictures)[0][5], wanted[0])
+    _, expected = cv2.SIFT_create().compute(grey, [cv2.KeyPoint(32, 32, 64 / 6, 0)])
+    np.testing.assert_array_equal(whole(Sift(), pictures)[0][5], expected[0])
 
 
 def test_local_sift_is_opencv_s_keypoint_by_keypoint(pictures):
     import cv2
 
-    wanted, owner = [], []
+    expected, owner = [], []
     for number, picture in enumerate(pictures):
         descriptors = cv2.SIFT_create().detectAndCompute(grey_square(picture, 64), None)[1]
         for descriptor in [] if descriptors is None else descriptors:
-            wanted.append(descriptor)
+            expected.append(descriptor)
             owner.append(number)
-    assert len(wanted) > 20
+    assert len(expected) > 20
     X, image = whole(Sift(items="local"), pictures)
-    np.testing.assert_array_equal(X, wanted)
+    np.testing.assert_array_equal(X, expected)
     assert image.tolist() == owner

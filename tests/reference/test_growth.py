@@ -1,4 +1,4 @@
-"""The page on growth says what its table says."""
+"""The page on growth agrees with its table."""
 
 import importlib.util
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_a_busy_machine_is_refused(wall, refused):
         growth.check_idle(rows, busy=False)
 
 
-def test_what_many_items_take_is_worked_out_from_the_largest_size():
+def test_the_time_for_many_items_is_extrapolated_from_the_largest_size():
     """By hand: 10,000 queries x 10^8 items are 1,000 times 1,000 queries x 10^6; 10^8 items are 100 times 10^6."""
     rows = [(stage, n, 0, cpu, mb) for stage in growth.STAGES for n, cpu, mb in ((10**4, 9, 9), (10**6, 36, 500))]
     found = growth.projected(pd.DataFrame(rows, columns=["stage", "n", "wall_s", "cpu_s", "peak_mb"]))

@@ -95,8 +95,8 @@ def test_expected_ap_is_the_mean_over_all_orders(cutoff, denominator):
     for empty in ("zero", "drop"):
         values = average_precision(counts_of(BINARY), cutoff=cutoff, denominator=denominator, empty=empty)
         for q, value in enumerate(values):
-            wanted = expected([slow_ap(ranking, cutoff, denominator) for ranking in rankings_of(q)], empty)
-            assert value == pytest.approx(wanted, abs=1e-13, nan_ok=True), (q, empty)
+            reference = expected([slow_ap(ranking, cutoff, denominator) for ranking in rankings_of(q)], empty)
+            assert value == pytest.approx(reference, abs=1e-13, nan_ok=True), (q, empty)
 
 
 @pytest.mark.parametrize("cutoff", [1, 2, 3, 5, 7, 9, None])
@@ -105,8 +105,8 @@ def test_best_and_worst_are_the_extremes_over_all_orders(cutoff, denominator):
     for ties, extreme in (("best", max), ("worst", min)):
         values = average_precision(counts_of(BINARY), ties=ties, cutoff=cutoff, denominator=denominator)
         for q, value in enumerate(values):
-            wanted = extreme(slow_ap(ranking, cutoff or 9, denominator) or 0 for ranking in rankings_of(q))
-            assert value == pytest.approx(float(wanted), abs=1e-13), (q, ties)
+            reference = extreme(slow_ap(ranking, cutoff or 9, denominator) or 0 for ranking in rankings_of(q))
+            assert value == pytest.approx(float(reference), abs=1e-13), (q, ties)
 
 
 def test_long_ties_and_blocks_of_queries():
@@ -143,9 +143,9 @@ def test_ndcg_is_the_mean_over_all_orders(cutoff):
     for q, query in enumerate(GRADED):
         lists = list(rankings(query))
         best = slow_dcg(sorted(itertools.chain(*query), reverse=True), cutoff)
-        wanted = np.mean([slow_dcg(ranking, cutoff) for ranking in lists]) / best if best else math.nan
-        assert drop[q] == pytest.approx(wanted, abs=1e-13, nan_ok=True)
-        assert zero[q] == pytest.approx(np.nan_to_num(wanted), abs=1e-13)
+        reference = np.mean([slow_dcg(ranking, cutoff) for ranking in lists]) / best if best else math.nan
+        assert drop[q] == pytest.approx(reference, abs=1e-13, nan_ok=True)
+        assert zero[q] == pytest.approx(np.nan_to_num(reference), abs=1e-13)
 
 
 def slow_ndcg(ranking, cutoff, ideal):
@@ -168,8 +168,8 @@ def slow_recall(ranking, cutoff):
 def test_ndcg_over_the_retrieved_is_the_mean_over_all_orders(cutoff, empty):
     values = ndcg(counts_of(GRADED), cutoff=cutoff, ideal="retrieved", empty=empty)
     for q, query in enumerate(GRADED):
-        wanted = expected([slow_ndcg(ranking, cutoff, "retrieved") for ranking in rankings(query)], empty)
-        assert values[q] == pytest.approx(wanted, abs=1e-13, nan_ok=True), q
+        reference = expected([slow_ndcg(ranking, cutoff, "retrieved") for ranking in rankings(query)], empty)
+        assert values[q] == pytest.approx(reference, abs=1e-13, nan_ok=True), q
 
 
 @pytest.mark.parametrize("cutoff", [1, 2, 3, 5, 7, 9, 100])
@@ -177,10 +177,10 @@ def test_precision_and_recall_at_a_cutoff_are_the_means_over_all_orders(cutoff):
     for empty in ("zero", "drop"):
         values = evaluate(counts_of(BINARY), [f"P@{cutoff}", f"R@{cutoff}"], empty=empty)
         for array, slow in zip(values.values(), (slow_precision, slow_recall), strict=True):
-            wanted = [
+            reference = [
                 expected([slow(ranking, cutoff) for ranking in rankings_of(q)], empty) for q in range(len(BINARY))
             ]
-            np.testing.assert_allclose(array, wanted, rtol=1e-13)
+            np.testing.assert_allclose(array, reference, rtol=1e-13)
 
 
 def slow_acg(ranking, cutoff):
@@ -203,8 +203,8 @@ def test_gains_by_levels_are_the_means_over_all_orders(cutoff, empty):
     for q, query in enumerate(GRADED):
         lists = list(rankings(query))
         for name, (function, *options) in slow.items():
-            wanted = expected([function(ranking, *options) for ranking in lists], empty)
-            assert values[name][q] == pytest.approx(wanted, abs=1e-13, nan_ok=True), (name, q)
+            reference = expected([function(ranking, *options) for ranking in lists], empty)
+            assert values[name][q] == pytest.approx(reference, abs=1e-13, nan_ok=True), (name, q)
 
 
 @pytest.mark.parametrize("empty", ["zero", "drop"])
@@ -217,9 +217,9 @@ def test_with_one_level_gains_are_precisions(empty):
     pairs = {"WAP": "mAP", "ACG@77": "P@77"}
     pairs |= {f"WAP@77[{name}]": f"mAP@77[{name}]" for name in ("all", "retrieved", "min")}
     for by_level, binary in pairs.items():
-        wanted = evaluate(counts, [binary], empty=empty)[binary]
-        np.testing.assert_allclose(evaluate(counts, [by_level], empty=empty)[by_level], wanted, rtol=1e-12)
-        np.testing.assert_allclose(evaluate(doubled, [by_level], empty=empty)[by_level], 2 * wanted, rtol=1e-12)
+        reference = evaluate(counts, [binary], empty=empty)[binary]
+        np.testing.assert_allclose(evaluate(counts, [by_level], empty=empty)[by_level], reference, rtol=1e-12)
+        np.testing.assert_allclose(evaluate(doubled, [by_level], empty=empty)[by_level], 2 * reference, rtol=1e-12)
 
 
 def test_weighted_retrieved_denominator_in_long_ties():
@@ -286,12 +286,12 @@ def test_any_ties_and_cutoff_are_the_mean_over_all_orders(query, cutoff, empty):
     slow |= {f"ACG@{cutoff}": (slow_acg, cutoff)}
     values = evaluate(counts, slow, empty=empty)
     for name, (function, *options) in slow.items():
-        wanted = expected([function(ranking, *options) for ranking in lists], empty)
-        assert values[name].item() == pytest.approx(wanted, abs=1e-13, nan_ok=True), name
+        reference = expected([function(ranking, *options) for ranking in lists], empty)
+        assert values[name].item() == pytest.approx(reference, abs=1e-13, nan_ok=True), name
     for ideal in ("database", "retrieved"):
-        wanted = expected([slow_ndcg(ranking, cutoff, ideal) for ranking in lists], empty)
+        reference = expected([slow_ndcg(ranking, cutoff, ideal) for ranking in lists], empty)
         value = ndcg(counts, cutoff=cutoff, ideal=ideal, empty=empty).item()
-        assert value == pytest.approx(wanted, abs=1e-13, nan_ok=True), ideal
+        assert value == pytest.approx(reference, abs=1e-13, nan_ok=True), ideal
 
 
 def test_the_chances_of_a_divided_tie_are_those_of_scipy():
@@ -309,7 +309,7 @@ def test_the_chances_of_a_divided_tie_are_those_of_scipy():
 
 
 @pytest.mark.parametrize("cutoff", [2, 3, 7])
-def test_ndcg_over_the_retrieved_is_that_of_scikit_learn_for_the_retrieved_alone(cutoff):
+def test_ndcg_over_the_retrieved_equals_scikit_learn_on_the_retrieved_items(cutoff):
     from sklearn.metrics import ndcg_score
 
     rng = np.random.default_rng(2)
@@ -373,7 +373,7 @@ def test_ball_metrics(small, radius):
     names = ("precision", "recall", "precision_micro", "recall_micro", "empty")
     values = evaluate(counts, [f"{name}@r{radius}" for name in names])
     total, size, relevant = (sum(ball[i] for ball in here) for i in range(3))
-    wanted = {
+    reference = {
         "precision": [divided(tp, n) for tp, n, _, _ in here],
         "recall": [divided(tp, n_relevant) for tp, _, n_relevant, _ in here],
         "precision_micro": [divided(total, size)],
@@ -381,7 +381,7 @@ def test_ball_metrics(small, radius):
         "empty": [float(n == 0) for _, n, _, _ in here],
     }
     for name in names:
-        np.testing.assert_allclose(values[f"{name}@r{radius}"], wanted[name], rtol=1e-14)
+        np.testing.assert_allclose(values[f"{name}@r{radius}"], reference[name], rtol=1e-14)
 
 
 def test_index_order_is_a_stable_sort():
@@ -392,10 +392,10 @@ def test_index_order_is_a_stable_sort():
     counts = count(codes.pack(query), codes.pack(database), 4, truth, index_order=True)["t"]
     relevant = of_query[:, None] == of_database
     order = np.argsort((query[:, None] != database).sum(axis=2), axis=1, kind="stable")
-    wanted = [slow_ap(relevant[q, order[q]].tolist(), 40, "all") for q in range(9)]
+    reference = [slow_ap(relevant[q, order[q]].tolist(), 40, "all") for q in range(9)]
     for empty in ("zero", "drop"):
         values = evaluate(counts, ["mAP[index]"], empty=empty)["mAP[index]"]
-        np.testing.assert_allclose(values, [expected([value], empty) for value in wanted], rtol=1e-13)
+        np.testing.assert_allclose(values, [expected([value], empty) for value in reference], rtol=1e-13)
     worst, index, best = evaluate(counts, ["mAP[worst]", "mAP[index]", "mAP[best]"]).values()
     assert (worst <= index + 1e-13).all()
     assert (index <= best + 1e-13).all()
@@ -427,8 +427,8 @@ def test_precision_recall_curve(small, empty):
         assert micro.precision[radius] == pytest.approx(found / size if size else math.nan if empty == "drop" else 0)
         assert micro.recall[radius] == pytest.approx(found / relevant)
         for curve, below in ((macro.precision, 1), (macro.recall, 2)):
-            wanted = expected([ball[0] / ball[below] if ball[below] else None for ball in here], empty)
-            assert curve[radius] == pytest.approx(wanted, nan_ok=True)
+            reference = expected([ball[0] / ball[below] if ball[below] else None for ball in here], empty)
+            assert curve[radius] == pytest.approx(reference, nan_ok=True)
 
 
 @pytest.mark.parametrize("radius", range(6))
@@ -478,12 +478,12 @@ def test_auprc(small, empty):
             precisions.append(divided(found, n))
     steps = list(itertools.pairwise(zip(recalls, precisions, strict=True)))
     trapezoid = sum((r1 - r0) * (p0 + p1) / 2 for (r0, p0), (r1, p1) in steps)
-    wanted = {
+    reference = {
         "trapezoid": trapezoid,
         "sum": sum((r1 - r0) * p1 for (r0, _), (r1, p1) in steps),
         "area": trapezoid + recalls[0] * precisions[0],
     }
-    for rule, value in wanted.items():
+    for rule, value in reference.items():
         assert auprc(counts, rule=rule, empty=empty).item() == pytest.approx(value, rel=1e-13)
 
 
@@ -494,9 +494,9 @@ def test_a_ranking_without_ties_needs_no_expectation():
     names = ["mAP", "mAP[best]", "mAP[worst]", "mAP@7[retrieved]", "mAP@7[min]", "mAP@7[all]"]
     values = evaluate(counts, names)
     for name, options in zip(names, [(40, "all")] * 3 + [(7, "retrieved"), (7, "min"), (7, "all")], strict=True):
-        wanted = [float(slow_ap(row.tolist(), *options) or 0) for row in relevant]
-        np.testing.assert_allclose(values[name], wanted, rtol=1e-13)
-        assert mean(values[name]) == pytest.approx(sum(wanted) / 30, rel=1e-13)
+        reference = [float(slow_ap(row.tolist(), *options) or 0) for row in relevant]
+        np.testing.assert_allclose(values[name], reference, rtol=1e-13)
+        assert mean(values[name]) == pytest.approx(sum(reference) / 30, rel=1e-13)
 
 
 UNTIED = np.random.default_rng(6).integers(0, 4, (12, 25)) * (np.random.default_rng(7).random((12, 25)) < 0.4)
@@ -536,8 +536,8 @@ def test_pytrec_eval_agrees_without_ties(k):
     theirs = {f"mAP@{k}[all]": "map_cut", f"P@{k}": "P", f"R@{k}": "recall", f"nDCG@{k}": "ndcg_cut"}
     scores = pytrec_eval.RelevanceEvaluator(truth, {f"{name}.{k}" for name in theirs.values()}).evaluate(run)
     for name, of_trec in theirs.items():
-        wanted = [scores[f"q{q}"][f"{of_trec}_{k}"] for q in range(12)]
-        np.testing.assert_allclose(of_untied(name), wanted, atol=1e-12)
+        reference = [scores[f"q{q}"][f"{of_trec}_{k}"] for q in range(12)]
+        np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:unsafe cast")  # numba's, of ranx
@@ -555,5 +555,5 @@ def test_ranx_agrees_without_ties(k):
     }
     for name, of_ranx in theirs.items():
         ranx.evaluate(truth, run, of_ranx)
-        wanted = [run.scores[of_ranx][f"q{q}"] for q in range(12)]
-        np.testing.assert_allclose(of_untied(name), wanted, atol=1e-12)
+        reference = [run.scores[of_ranx][f"q{q}"] for q in range(12)]
+        np.testing.assert_allclose(of_untied(name), reference, atol=1e-12)

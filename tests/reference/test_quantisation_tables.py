@@ -1,4 +1,4 @@
-"""What the stored tables of the quantisation of vectors say."""
+"""The stored tables of the quantisation of vectors and their page are consistent."""
 
 import importlib.util
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_the_answers_of_the_page_are_those_of_the_runs(page, runs):
         assert f"- {loss.answer(best, at)}\n" in page
 
 
-def test_what_the_page_says_of_all_data_sets_is_what_the_runs_give(runs):
+def test_statements_of_the_page_about_all_datasets_agree_with_the_runs(runs):
     rows = runs[runs["split"] == tables.SPLIT].assign(ground_truth="nearest", c=1)
     best = {
         k: loss.equal_bytes(rows.assign(k=k, value=rows[f"neighbours@{k}"])).set_index(["feature", "n_bits"])

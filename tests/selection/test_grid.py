@@ -45,16 +45,16 @@ def test_the_order_is_that_of_the_grid_and_not_of_the_values():
 @given(st.lists(st.sampled_from([NAN, -1.0, 0.0, 0.25, 0.5]), min_size=1, max_size=6))
 def test_the_best_is_the_first_of_the_largest_that_is_defined(scores):
     if np.isnan(scores).all():
-        with pytest.raises(ProtocolError, match=f"none of {len(scores)} points has a defined score"):
+        with pytest.raises(ProtocolError, match=f"at least one of {len(scores)} grid points, got none"):
             best(scores)
     else:
         assert best(scores) == obvious_best(scores)
 
 
-def test_of_equal_scores_the_first_is_taken_and_undefined_ones_never():
+def test_the_first_of_equal_scores_is_chosen_and_undefined_ones_never_are():
     assert best([0.1, 0.3, 0.3]) == 1
     assert best([NAN, 0.1, NAN]) == 1
 
 
-def test_a_point_is_called_by_its_options():
+def test_the_name_of_a_point_lists_its_options():
     assert described({"alpha": 1.5, "n_neighbors": 3}) == "alpha=1.5 n_neighbors=3"

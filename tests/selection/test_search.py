@@ -57,7 +57,7 @@ def test_other_options_hold_for_every_point():
     assert seen == [{"n_bits": 4, "seed": 11, "n_iter": 1, "alpha": alpha} for alpha in (1.5, 2.0)]
 
 
-def test_a_point_that_can_not_be_fitted_is_named():
+def test_a_point_that_can_not_be_fitted_is_reported():
     with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: DSH expected at least 396"):
         search(
             registry.get("hasher", "dsh"),

@@ -38,7 +38,7 @@ def test_positive_number_refuses(value):
         checks.positive_number(value, "gamma")
 
 
-def test_one_of_the_choices_comes_back():
+def test_an_allowed_choice_is_returned():
     assert checks.one_of("itq", ["lsh", "itq"], "hasher") == "itq"
 
 
@@ -127,7 +127,7 @@ def test_rows_refuses(index, message):
         checks.rows(index, 4, "train")
 
 
-def test_the_near_name_is_found_whatever_the_case():
+def test_the_closest_name_is_found_ignoring_case():
     with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'itq'\?"):
         checks.one_of("ITQ", ["lsh", "itq"], "hasher")
     with pytest.raises(ProtocolError, match=r"[Dd]id you mean 'mAP'\?"):

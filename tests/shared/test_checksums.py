@@ -1,4 +1,4 @@
-"""Files that stages write: whatever is altered in one is refused before a parser sees it, in one line, at once."""
+"""Any alteration of a file that a stage wrote is refused before a parser reads it, in one line, without hanging."""
 
 import json
 import os
@@ -100,7 +100,7 @@ def interrupted():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_mutation_of_a_stage_file_is_refused_in_one_line_at_once(tmp_path, name, interrupted):
+def test_every_mutation_of_a_stage_file_is_refused_in_one_line_without_hanging(tmp_path, name, interrupted):
     write, read = FILES[name]
     path, refused, n_altered = tmp_path / name, 0, 0
     write(path)
@@ -154,7 +154,7 @@ def zero_end(content):
         pytest.param("codes.h5", zero_end, id="the end of the codes zeroed"),
     ],
 )
-def test_what_was_believed_is_refused(tmp_path, name, alter):
+def test_plausible_alterations_are_refused(tmp_path, name, alter):
     write, read = FILES[name]
     path = tmp_path / name
     write(path)
@@ -182,7 +182,7 @@ def test_a_file_without_its_checksum_is_refused(tmp_path):
     )
 
 
-def test_a_missing_file_names_itself_and_a_pipe_is_not_waited_for(tmp_path):
+def test_a_missing_file_and_a_pipe_are_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name, got in (("none", "no such file"), ("pipe", "a folder or a device"), (".", "a folder or a device")):
         for read in (storage.read, tables.read_table):
@@ -237,7 +237,7 @@ def test_a_file_of_a_user_needs_no_checksum_but_must_agree_with_one(tmp_path):
             read()
 
 
-def test_the_checksum_of_a_linked_file_stands_next_to_the_link(tmp_path):
+def test_the_checksum_of_a_linked_file_is_next_to_the_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "summary.csv").symlink_to(tmp_path / "elsewhere" / "target.csv")
     write_summary(tmp_path / "summary.csv")

@@ -31,14 +31,14 @@ def test_distance_is_the_number_of_differing_bits(plain):
 
 
 @given(bits)
-def test_words_hold_the_same_bits(plain):
+def test_words_have_the_same_bits(plain):
     words = codes.words(codes.pack(plain))
     value = [sum(int(bit) << j for j, bit in enumerate(row)) for row in plain]
     assert [sum(int(word) << (64 * i) for i, word in enumerate(row)) for row in words] == value
 
 
 @given(bits, st.sampled_from([1, 8]), st.sampled_from(["same", "different"]))
-def test_extension_moves_distances_as_ramap_says(plain, s, extension):
+def test_extension_changes_distances_as_in_ramap(plain, s, extension):
     n_bits = plain.shape[1]
     packed = codes.pack(plain)
     query, database, length = codes.extend(packed, packed, n_bits, extension=extension, extension_bits=s)
@@ -60,17 +60,17 @@ def test_no_extension_changes_nothing():
 @pytest.mark.parametrize(("extension", "s"), [("none", 1), ("same", 0), ("different", -1)])
 def test_extension_and_length_must_agree(extension, s):
     packed = codes.pack(np.eye(3, dtype=bool))
-    with pytest.raises(ProtocolError, match="can't have"):
+    with pytest.raises(ProtocolError, match=r"extension_bits: expected .* for extension"):
         codes.extend(packed, packed, 3, extension=extension, extension_bits=s)
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (np.array([[-1, 1]]), "convert -1/\\+1 codes"),
-        (np.array([[0.5]]), "wanted bits"),
-        (np.zeros(4, dtype=bool), r"came shape \(4,\)"),
-        (np.zeros((2, 0), dtype=bool), r"came shape \(2, 0\)"),
+        (np.array([[-1, 1]]), "Convert codes of -1 and [+]1"),
+        (np.array([[0.5]]), "expected bits"),
+        (np.zeros(4, dtype=bool), r"got shape \(4,\)"),
+        (np.zeros((2, 0), dtype=bool), r"got shape \(2, 0\)"),
     ],
 )
 def test_pack_refuses(wrong, message):
@@ -79,9 +79,9 @@ def test_pack_refuses(wrong, message):
 
 
 def test_check_refuses_bits_beyond_the_last_and_another_width():
-    with pytest.raises(ProtocolError, match="bits are set after bit 3"):
+    with pytest.raises(ProtocolError, match="expected zeros after bit 3"):
         codes.check(np.array([[8]], dtype=np.uint8), 3)
-    with pytest.raises(ProtocolError, match=r"9 bits are packed as uint8 \(n, 2\)"):
+    with pytest.raises(ProtocolError, match=r"expected uint8 \(n, 2\) for codes of 9 bits"):
         codes.check(np.zeros((1, 1), dtype=np.uint8), 9)
 
 

@@ -15,7 +15,7 @@ NAMES = {
 }
 
 
-def test_the_import_loads_nothing_but_the_standard_library():
+def test_the_import_only_loads_the_standard_library():
     code = (
         "import sys; before = set(sys.modules); import protocol\n"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
@@ -25,7 +25,7 @@ def test_the_import_loads_nothing_but_the_standard_library():
     assert done.stdout.strip() == "['protocol'] []"
 
 
-def test_evaluating_and_printing_needs_numpy_alone():
+def test_evaluating_and_printing_requires_only_numpy():
     heavy = ("pandas", "scipy", "h5py", "tabulate", "numba", "altair", "sklearn", "torch", "yaml", "tqdm")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({heavy!r}))\n"

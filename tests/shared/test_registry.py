@@ -20,7 +20,7 @@ def test_every_plug_in_is_found(kind, names):
 
 
 @pytest.mark.parametrize("kind", registry.PACKAGES)
-def test_every_plug_in_says_what_it_is_and_where_from(kind):
+def test_every_plug_in_has_a_summary_and_a_source(kind):
     for entry in registry.entries(kind):
         assert entry.summary
         assert "\n" not in entry.summary
@@ -37,7 +37,7 @@ def test_a_kind_may_be_in_the_plural_as_the_command_lists_it(kind):
 
 
 @pytest.mark.parametrize("kind", ["hashes", "hasherss", "s", "", None])
-def test_a_kind_that_there_is_not_is_named_with_the_known_ones(kind):
+def test_an_unknown_kind_is_refused_with_the_known_ones(kind):
     for call in (registry.names, functools.partial(registry.get, name="itq")):
         with pytest.raises(ProtocolError, match=rf"^kind: expected dataset, .* or split, got {kind!r}\.[^\n]*$"):
             call(kind)
@@ -64,7 +64,7 @@ def test_a_cutoff_that_is_no_positive_integer_is_named(name):
 
 
 @pytest.mark.parametrize("name", ["mAP@100", "MAP@100", "map@K=100"])
-def test_a_name_without_what_follows_the_cutoff_is_ambiguous(name):
+def test_a_name_without_its_denominator_is_ambiguous(name):
     with pytest.raises(ProtocolError) as error:
         registry.get("metric", name)
     assert str(error.value) == (
@@ -96,7 +96,7 @@ MEANT = {
 
 
 @pytest.mark.parametrize("name", MEANT)
-def test_a_name_close_to_that_of_a_metric_is_answered_with_its_own_number(name):
+def test_suggestions_have_the_requested_number(name):
     with pytest.raises(ProtocolError) as error:
         registry.get("metric", name)
     assert str(error.value).endswith(f"(protocol list metrics), got {name!r}. Did you mean {MEANT[name]}?")

@@ -53,7 +53,7 @@ def test_compressed_reads_the_same(tmp_path):
 def test_only_the_named_arrays_are_read_in_their_order(tmp_path):
     storage.write(tmp_path / "a.h5", {"x": np.arange(3), "y": np.arange(4)}, PROVENANCE)
     assert list(storage.read(tmp_path / "a.h5", ["y", "x"])) == ["y", "x"]
-    with pytest.raises(ProtocolError, match="has no array 'z'; it has: x, y"):
+    with pytest.raises(ProtocolError, match="expected an array 'z', got: x, y"):
         storage.read(tmp_path / "a.h5", ["z"])
 
 
@@ -89,13 +89,13 @@ def test_cut_file_foreign_file_and_missing_file_are_refused(tmp_path):
         storage.read(path)
     with h5py.File(tmp_path / "foreign.h5", "w") as file:
         file["x"] = 1
-    with pytest.raises(ProtocolError, match=r"expected its sha256 in the first 512 bytes, got something else there"):
+    with pytest.raises(ProtocolError, match=r"expected its sha256 in the first 512 bytes, got other content there"):
         storage.read(tmp_path / "foreign.h5")
     with pytest.raises(ProtocolError, match="expected a file that a stage wrote, got no such file"):
         storage.read(tmp_path / "missing.h5")
 
 
-def test_an_error_while_writing_leaves_the_old_file_and_nothing_else(tmp_path):
+def test_after_an_error_while_writing_only_the_old_file_exists(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -112,7 +112,7 @@ def test_an_error_while_writing_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_a_file_where_a_folder_is_needed_is_one_clear_error(tmp_path):
     (tmp_path / "results").write_text("")
-    with pytest.raises(ProtocolError, match="a file stands where a folder is needed"):
+    with pytest.raises(ProtocolError, match="a file exists where a folder is needed"):
         storage.check_writable(tmp_path / "results" / "digits")
     storage.check_writable(tmp_path / "new" / "folder")
     assert os.listdir(tmp_path) == ["results"]
@@ -148,7 +148,7 @@ def test_kill_in_mid_write_leaves_no_finished_file(tmp_path):
     assert all(name.endswith(".part") for name in os.listdir(tmp_path))
 
 
-def test_a_provenance_record_has_the_digests_of_its_inputs_and_hands_on_their_notes(tmp_path):
+def test_a_provenance_record_has_the_digests_and_notes_of_its_inputs(tmp_path):
     storage.write(tmp_path / "a.h5", {"x": np.arange(3)}, PROVENANCE)
     storage.write(tmp_path / "b.h5", {"x": np.arange(4)}, PROVENANCE)
     made = storage.provenance("next", parameters={}, inputs={n: tmp_path / f"{n}.h5" for n in "ab"}, notes=["own"])
@@ -156,12 +156,12 @@ def test_a_provenance_record_has_the_digests_of_its_inputs_and_hands_on_their_no
     assert made["inputs"] == {n: storage.read_provenance(tmp_path / f"{n}.h5")["digest"] for n in "ab"}
 
 
-def test_growing_by_any_blocks_leaves_the_same_file_as_putting_it_whole(tmp_path):
+def test_appending_blocks_gives_the_same_file_as_writing_at_once(tmp_path):
     X = np.arange(60, dtype=np.float32).reshape(20, 3)
-    told = PROVENANCE
-    storage.write(tmp_path / "whole.h5", {"X": X}, told)
+    record = PROVENANCE
+    storage.write(tmp_path / "whole.h5", {"X": X}, record)
     for name, size in (("ones", 1), ("sevens", 7), ("all", 20)):
-        with storage.writing(tmp_path / f"{name}.h5", told) as file:
+        with storage.writing(tmp_path / f"{name}.h5", record) as file:
             for start in range(0, len(X), size):
                 file.append("X", X[start : start + size])
         assert storage.read_provenance(tmp_path / f"{name}.h5") == storage.read_provenance(tmp_path / "whole.h5")
@@ -186,12 +186,12 @@ def test_rows_that_do_not_fit_are_refused_and_leave_no_file(tmp_path, rows):
     assert not list(tmp_path.iterdir())
 
 
-def test_streaming_checks_what_it_reads(tmp_path):
+def test_streaming_verifies_the_file(tmp_path):
     path = tmp_path / "x.h5"
     storage.write(path, {"X": np.arange(10)}, PROVENANCE)
     with storage.streamed(path, "X") as X:
         assert X[3:5].tolist() == [3, 4]
-    with pytest.raises(ProtocolError, match="has no array 'Y'; it has: X"), storage.streamed(path, "Y"):
+    with pytest.raises(ProtocolError, match="expected an array 'Y', got: X"), storage.streamed(path, "Y"):
         pass
     with h5py.File(path, "r+") as file:
         file["X"][7] = 0
@@ -199,7 +199,7 @@ def test_streaming_checks_what_it_reads(tmp_path):
         pass
 
 
-def test_a_group_of_one_array_stands_for_it(tmp_path):
+def test_the_name_of_a_group_of_one_array_is_accepted(tmp_path):
     path = tmp_path / "x.h5"
     storage.write(path, {"images": np.zeros(2), "vectors/gist": np.arange(4), "vectorsets": np.zeros(1)}, PROVENANCE)
     with storage.streamed(path, "vectors") as X:
@@ -207,10 +207,10 @@ def test_a_group_of_one_array_stands_for_it(tmp_path):
     storage.write(path, {"vectors/text": np.zeros(2), "vectors/image": np.zeros(2)}, PROVENANCE)
     with pytest.raises(ProtocolError) as error, storage.streamed(path, "vectors"):
         pass
-    assert str(error.value) == f"{path}: has several arrays 'vectors': vectors/image, vectors/text; name one"
+    assert str(error.value) == f"{path}: expected one array 'vectors', got: vectors/image, vectors/text."
 
 
-def test_a_link_is_followed_and_what_is_no_file_is_never_replaced(tmp_path):
+def test_links_are_followed_and_non_regular_files_never_replaced(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     with storage.replacing(tmp_path / "link") as path:
         path.write_text("new")
@@ -218,7 +218,7 @@ def test_a_link_is_followed_and_what_is_no_file_is_never_replaced(tmp_path):
     assert (tmp_path / "target").read_text() == "new"
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
-        with pytest.raises(ProtocolError, match="can't be written: wanted the name of a file"):
+        with pytest.raises(ProtocolError, match="can't be written: expected the name of a file"):
             storage.replacing(tmp_path / name).__enter__()
     assert (tmp_path / "pipe").is_fifo()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]

@@ -1,4 +1,4 @@
-"""Splits and lists as files: what is written is what is read, and what is none is refused by name."""
+"""Splits and lists as files: reading returns what was written, and invalid files are refused by name."""
 
 import gzip
 import os
@@ -44,20 +44,20 @@ def same(found, parts):
 
 
 @pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
-def test_a_split_comes_back_as_it_was(tmp_path, extension):
+def test_a_split_is_read_as_written(tmp_path, extension):
     write_split(tmp_path / f"split{extension}", PARTS, IDS)
     same(read_split(tmp_path / f"split{extension}", IDS), PARTS)
     assert os.listdir(tmp_path) == [f"split{extension}"]
 
 
 @pytest.mark.parametrize("extension", [".h5", ".npz", ".csv"])
-def test_a_split_without_validation_comes_back_with_empty_partitions(tmp_path, extension):
+def test_a_split_without_validation_is_read_with_empty_partitions(tmp_path, extension):
     parts = PARTS | {"validation_query": NONE, "validation_database": NONE}
     write_split(tmp_path / f"split{extension}", parts, IDS)
     same(read_split(tmp_path / f"split{extension}", IDS), parts)
 
 
-def test_what_the_pipeline_leaves_is_read_its_empty_partitions_too(tmp_path):
+def test_a_split_of_the_pipeline_is_read_including_empty_partitions(tmp_path):
     parts = PARTS | {"validation_query": NONE}
     storage.write(tmp_path / "splits.h5", parts, storage.provenance("split standard", parameters={}, inputs={}))
     same(read_split(tmp_path / "splits.h5", IDS), parts)
@@ -80,7 +80,7 @@ def test_a_table_names_partitions_and_ids(tmp_path):
     names=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), min_size=40, max_size=40,
                    unique=True),
 )  # fmt: skip
-def test_any_list_comes_back_with_its_labels_or_says_why_it_can_not_be_written(tmp_path, rows, n_classes, table, names):
+def test_any_list_is_read_as_written_or_refused_with_the_reason(tmp_path, rows, n_classes, table, names):
     ids, part = np.array(names), np.array(sorted(rows))
     y = np.random.default_rng(0).random((40, n_classes)) < 0.5 if n_classes else None
     file = tmp_path / ("list.csv" if table else "list.txt")
@@ -109,21 +109,21 @@ def test_a_text_list_has_an_id_and_a_label_for_each_class_on_a_line(tmp_path):
 
 @pytest.mark.parametrize("y", [None, Y, SEVERAL], ids=["no labels", "one label", "several"])
 @pytest.mark.parametrize("extension", [".txt", ".csv"])
-def test_lists_of_a_split_come_back_as_rows(tmp_path, y, extension):
+def test_lists_of_a_split_are_read_as_rows(tmp_path, y, extension):
     files = {name: tmp_path / f"{name}{extension}" for name in PARTITIONS}
     for name, file in files.items():
         write_list(file, PARTS[name], PLAIN, y)
     same(read_lists(files, PLAIN, n_classes={None: None, 1: 3, 2: 4}[None if y is None else y.ndim]), PARTS)
 
 
-def test_an_item_called_id_and_a_table_without_a_first_line_of_names_are_read(tmp_path):
+def test_an_item_named_id_and_a_table_without_a_header_are_read(tmp_path):
     write_list(tmp_path / "q.csv", np.array([0, 1]), np.array(["id", "partition"]))
     assert read_list(tmp_path / "q.csv")[0].tolist() == ["id", "partition"]
     (tmp_path / "q.csv").write_text("a,1,0\nb,0,1\n")
     assert read_list(tmp_path / "q.csv")[0].tolist() == ["a", "b"]
 
 
-def test_lists_may_be_packed_and_row_numbers_may_be_arrays(tmp_path):
+def test_lists_may_be_compressed_and_row_numbers_may_be_arrays(tmp_path):
     (tmp_path / "q.txt.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfimage/003.png 0 1\r\n\nimage/001.png 1 0\n"))
     np.save(tmp_path / "t.npy", np.array([5, 2]))
     write_split(tmp_path / "s.npz", PARTS, PLAIN)
@@ -140,18 +140,26 @@ def test_the_paths_of_another_machine_are_found_by_their_last_part_where_it_name
     ids = np.array(["a/1.png", "b/1.png", "b/2.png", "3.png"])
     listed = np.array(["./data/images/2.png", "a/1.png", "x/3.png"])
     assert rows_of(listed, ids, "query").tolist() == [0, 2, 3]
-    with pytest.raises(ProtocolError, match=r"query: 1 of 1 items are none of the dataset's, the first is 'c/1.png'"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"query: expected ids of the dataset, such as 'a/1.png', got 1 of 1 others, the first is 'c/1.png'",
+    ):
         rows_of(np.array(["c/1.png"]), ids, "query")
 
 
-def test_unknown_and_doubled_items_are_refused():
+def test_unknown_and_duplicated_items_are_refused():
     with pytest.raises(
-        ProtocolError, match=r"q: 2 of 3 items are none .* the first is 'nine'; its first is 'image/000"
+        ProtocolError,
+        match=r"q: expected ids of the dataset, such as 'image/000.*', got 2 of 3 others, the first is 'nine'",
     ):
         rows_of(np.array(["image/003.png", "nine", "ten"]), PLAIN, "q")
-    with pytest.raises(ProtocolError, match=r"q: 1 items stand more than once, the first is 'image/003.png'$"):
+    with pytest.raises(
+        ProtocolError, match=r"q: expected each item once, got 1 duplicated, the first is 'image/003.png'\.$"
+    ):
         rows_of(np.array(["image/003.png", "image/001.png", "image/003.png"]), PLAIN, "q")
-    with pytest.raises(ProtocolError, match=r"q: 1 items stand more than once, the first is 'image/003.png'$"):
+    with pytest.raises(
+        ProtocolError, match=r"q: expected each item once, got 1 duplicated, the first is 'image/003.png'\.$"
+    ):
         rows_of(np.array([3, 3]), PLAIN, "q")
     with pytest.raises(ProtocolError, match=r"q: expected row numbers from 0 to 59, got 3 to 60\.$"):
         rows_of(np.array([3, 60]), PLAIN, "q")
@@ -169,13 +177,13 @@ LISTS = {
     "labels later": (b"a\nb 1\n", "line 2: expected an id and 0 labels"),
     "class numbers": (b"a 7\n", "line 1: expected an id and labels, 0 or 1, got 'a' \\['7'\\]"),
     "two digits": (b"a 0 1\nb 10\n", "line 2: expected an id and 2 labels, 0 or 1, got 'b' \\['10'\\]"),
-    "blank": (b"\n \n", "expected an item a line, got none"),
+    "blank": (b"\n \n", "expected one item per line, got none"),
     "bytes": (b"\xff\xfe\x00", "expected a list of items, got a file that can't be read"),
 }
 
 
 @pytest.mark.parametrize("case", LISTS)
-def test_a_list_that_is_none_is_refused(tmp_path, case):
+def test_an_invalid_list_is_refused(tmp_path, case):
     content, message = LISTS[case]
     (tmp_path / "list.txt").write_bytes(content)
     with pytest.raises(ProtocolError, match=message) as error:
@@ -269,7 +277,7 @@ def test_a_split_of_another_kind_is_refused(tmp_path):
         read_split(tmp_path / "p.npz", IDS)
 
 
-def test_the_lists_of_a_split_are_found_or_missed_by_name(tmp_path, monkeypatch):
+def test_the_lists_of_a_split_are_found_or_reported_as_missing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     protocol = registry.get("split", "from_lists")
     for file in ("q.txt", "t.npz"):
@@ -278,7 +286,7 @@ def test_the_lists_of_a_split_are_found_or_missed_by_name(tmp_path, monkeypatch)
     assert list_paths(protocol, files) == {"query": Path("q.txt"), "train": Path("t.npz"), "database": Path("q.txt")}
     with pytest.raises(ProtocolError, match=r"expected a list of the train, \{from_lists: \{train: FILE"):
         list_paths(protocol, {"query": "q.txt"})
-    with pytest.raises(ProtocolError, match=r"the list of the database: no such file: 'd.txt' \(looked in "):
+    with pytest.raises(ProtocolError, match=r"from_lists: database: expected an existing file, got 'd.txt' \(in "):
         list_paths(protocol, files | {"database": "d.txt"})
     assert list_paths(registry.get("split", "standard"), {}) == {}
 
@@ -300,25 +308,25 @@ def test_the_lists_of_nuswide_in_the_wild():
                 assert len(whole["query"]) == len(ids), "each image can be the one drawn for a concept"
 
 
-def test_parts_are_read_as_they_stand_with_what_the_audit_is_to_judge(tmp_path):
-    """Ids of no dataset, an item twice: `read_split` refuses both, the audit has to see them."""
+def test_parts_are_read_unchecked_for_the_audit(tmp_path):
+    """Unknown ids and duplicates: `read_split` refuses both, but the audit must see them."""
     (tmp_path / "split.csv").write_text("partition,id\nquery,a\nquery,a\ndatabase,b\n")
     found = read_parts(tmp_path / "split.csv")
     assert {name: part.tolist() for name, part in found.items()} == {"query": ["a", "a"], "database": ["b"]}
     np.savez(tmp_path / "split.npz", query=np.array([3, 3]), database=np.array([1.0]))
     found = read_parts(tmp_path / "split.npz")
     assert {name: part.tolist() for name, part in found.items()} == {"query": [3, 3], "database": [1]}
-    with pytest.raises(ProtocolError, match="query: 1 items stand more than once, the first is"):
+    with pytest.raises(ProtocolError, match="query: expected each item once, got 1 duplicated, the first is"):
         read_split(tmp_path / "split.npz", IDS)
 
 
-def test_places_are_in_the_order_of_the_items_and_an_item_may_stand_twice():
+def test_places_are_in_the_order_of_the_items_which_may_be_duplicated():
     items = np.array(["other/folder/002.png", "image/000.png", "image/002.png"])
     assert places_of(items, PLAIN, "query").tolist() == [2, 0, 2]
     assert places_of(np.array([5, 1, 5]), PLAIN, "query").tolist() == [5, 1, 5]
 
 
-def test_a_mask_is_no_list_of_row_numbers(tmp_path):
+def test_a_mask_is_not_a_list_of_row_numbers(tmp_path):
     np.save(tmp_path / "mask.npy", np.array([False, True, True]))
     with pytest.raises(ProtocolError, match="expected row numbers, got a mask"):
         read_list(tmp_path / "mask.npy")

@@ -1,4 +1,4 @@
-"""A split as a user's own code reads it."""
+"""Splits of the pipeline, loaded by user code."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def provenance(**inputs):
 
 @pytest.fixture
 def path(tmp_path):
-    """A split where the pipeline writes it, the dataset it was made from, and another dataset."""
+    """A split in the folder of the pipeline, the dataset from which it was drawn, and another dataset."""
     for dataset, labels in (("another", Y[::-1]), ("made", Y)):
         items = tmp_path / "results" / "datasets" / dataset / "items.h5"
         storage.write(items, {"ids": IDS, "labels": labels, "class_names": NAMES}, provenance())
@@ -67,24 +67,24 @@ def test_a_dataset_without_labels(tmp_path):
     assert (split.labels, split.class_names, len(split.ids)) == (None, [], 60)
 
 
-def test_a_file_elsewhere_has_partitions_but_names_what_is_missing_for_the_labels(path, tmp_path):
+def test_a_file_elsewhere_has_partitions_and_an_error_explains_the_missing_labels(path, tmp_path):
     moved = path.rename(tmp_path / "moved.h5")
     split = load_split(moved)
     np.testing.assert_array_equal(split.query, PARTS["query"])
     with pytest.raises(ProtocolError) as error:
         _ = split.labels
     assert str(error.value) == (
-        f"{moved}: expected the dataset's items.h5, from which the split was made, in the folder results/datasets next "
-        "to the experiment, got none; name it, as in load_split(path, items=FILE)."
+        f"{moved}: expected the items.h5 from which the split was drawn in the folder results/datasets next to the "
+        "experiment, got none. Pass its path: load_split(path, items=FILE)."
     )
     datasets = tmp_path / "results" / "datasets"
     np.testing.assert_array_equal(load_split(moved, items=datasets / "made" / "items.h5").labels, Y)
-    with pytest.raises(ProtocolError, match=r"^items: expected the items.h5 from which .*moved.h5 was made, got '"):
+    with pytest.raises(ProtocolError, match=r"^items: expected the items.h5 from which .*moved.h5 was drawn, got '"):
         load_split(moved, items=datasets / "another" / "items.h5")
 
 
 @pytest.mark.parametrize("extension", [".h5", ".npz"])
-def test_a_split_of_one_s_own_without_validation(tmp_path, extension):
+def test_a_split_of_the_user_without_validation(tmp_path, extension):
     own = {name: rows for name, rows in PARTS.items() if not name.startswith("validation")}
     write_split(tmp_path / f"split{extension}", own, IDS)
     split = load_split(tmp_path / f"split{extension}")
@@ -95,10 +95,12 @@ def test_a_split_of_one_s_own_without_validation(tmp_path, extension):
 
 def test_ids_are_not_row_numbers(tmp_path):
     write_split(tmp_path / "split.csv", PARTS, IDS)
-    with pytest.raises(ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids; read_split\(path, ids\)"):
+    with pytest.raises(
+        ProtocolError, match=r"split.csv: \w+: expected row numbers, got ids. Use read_split\(path, ids\)"
+    ):
         load_split(tmp_path / "split.csv")
 
 
-def test_a_file_that_is_no_split(path):
+def test_a_file_that_is_not_a_split(path):
     with pytest.raises(ProtocolError, match=r"partition in .*items.h5: expected "):
         load_split(path.parents[4] / "datasets" / "made" / "items.h5")

@@ -1,4 +1,4 @@
-"""Lists in plain form are read in blocks as they are line by line, and other forms are left to the other reader."""
+"""Lists in plain form have the same content read in blocks or by line; other forms use the general reader."""
 
 import gzip
 
@@ -12,7 +12,7 @@ from protocol.splits import _files, _plain_lists, read_list
 
 
 def outcome(path, monkeypatch, *, plain):
-    """Return what a list is read as, or the message of its error."""
+    """Return the content of a list, or the message of the error."""
     with monkeypatch.context() as patch:
         patch.setattr(_plain_lists, "_BLOCK_BYTES", 16)
         if not plain:
@@ -63,13 +63,13 @@ def test_plain_forms_are_read_in_blocks(tmp_path, monkeypatch, text):
 
 
 @pytest.mark.parametrize("text", ["é\n", "a  1\n", "a 1\nb 0 1\n", "a\rb\r", "", "a 1\nb 2\n", "a\nb,c\n"])
-def test_other_forms_are_left_to_the_other_reader(tmp_path, monkeypatch, text):
+def test_other_forms_are_left_to_the_general_reader(tmp_path, monkeypatch, text):
     path = tmp_path / "list.txt"
     path.write_bytes(text.encode())
     assert by_blocks(path, monkeypatch) is None
 
 
-def test_a_damaged_or_missing_file_is_left_to_the_other_reader(tmp_path, monkeypatch):
+def test_a_damaged_or_missing_file_is_left_to_the_general_reader(tmp_path, monkeypatch):
     (tmp_path / "list.txt.gz").write_bytes(gzip.compress(b"a\n" * 100)[:-9])
     assert by_blocks(tmp_path / "list.txt.gz", monkeypatch) is None
     assert by_blocks(tmp_path / "none.txt", monkeypatch) is None

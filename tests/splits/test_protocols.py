@@ -1,4 +1,4 @@
-"""Each shipped protocol against what its paper says of it, with sets and counters in the place of its own code."""
+"""Each shipped protocol against the description in its paper, checked with sets and counters."""
 
 import functools
 import itertools
@@ -97,7 +97,7 @@ CASES = {
     "mirflickr_1k": (25_000, several(25_000, 38), {}, {"query": 1_000, "train": 4_000, "database": 20_000}),
     "voc2012_1k": (11_540, several(11_540, 20), {}, {"query": 1_000, "train": 4_000, "database": 6_540}),
 }
-# What each has in its database beside what is only there; all other partitions are disjoint.
+# The partitions that the database contains; all other partitions are disjoint from it.
 IN_DATABASE = {
     name: {"train"}
     for name in (
@@ -141,7 +141,7 @@ def test_sizes_are_those_of_the_paper(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_partitions_share_items_only_with_the_database_and_only_where_the_protocol_says(name):
+def test_partitions_share_items_only_with_the_database_and_only_as_declared(name):
     parts = {part: set(rows.tolist()) for part, rows in draw(name).items()}
     inside = IN_DATABASE.get(name, set())
     for a, b in itertools.combinations(PARTITIONS, 2):
@@ -152,27 +152,27 @@ def test_partitions_share_items_only_with_the_database_and_only_where_the_protoc
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_sizes_it_tells_before_drawing_are_those_it_draws(name):
+def test_the_sizes_returned_before_drawing_are_those_that_are_drawn(name):
     n_items, y, _, sizes = CASES[name]
     n_classes = None if y is None else y.shape[1] if y.ndim == 2 else len(set(y.tolist()))
-    told = registry.get("split", name).sizes(GIVEN, n_items=n_items, n_classes=n_classes)
-    assert told == {part: sizes[part] for part in told}
-    assert set(told) == set(sizes)
+    sizes_before = registry.get("split", name).sizes(GIVEN, n_items=n_items, n_classes=n_classes)
+    assert sizes_before == {part: sizes[part] for part in sizes_before}
+    assert set(sizes_before) == set(sizes)
 
 
 @pytest.mark.parametrize(("name", "part", "number"), [("query", "query", 100), ("train", "train", 500)])
 @pytest.mark.parametrize("protocol", ["cifar10_s1", "cifar10_54k", "cifar10_5k"])
-def test_cifar10_has_as_many_of_each_class_as_the_papers_say(protocol, name, part, number):
+def test_cifar10_has_as_many_items_of_each_class_as_in_the_papers(protocol, name, part, number):
     assert Counter(CIFAR[draw(protocol)[part]].tolist()) == dict.fromkeys(range(10), number)
 
 
 @pytest.mark.parametrize(("part", "number"), [("query", 1_000), ("train", 5_000)])
-def test_the_large_draw_of_cifar10_has_as_many_of_each_class_as_the_toolkit_says(part, number):
+def test_the_large_draw_of_cifar10_has_as_many_items_of_each_class_as_in_the_toolkit(part, number):
     assert Counter(CIFAR[draw("cifar10_10k")[part]].tolist()) == dict.fromkeys(range(10), number)
 
 
 @pytest.mark.parametrize("name", ["cifar10_s2", "cifar100_mlgap"])
-def test_cifar_has_the_official_test_images_as_queries_and_learns_from_the_whole_database(name):
+def test_cifar_has_the_official_test_images_as_queries_and_the_whole_database_as_training_set(name):
     parts = draw(name)
     assert parts["query"].tolist() == list(range(50_000, 60_000))
     assert parts["train"].tolist() == parts["database"].tolist() == list(range(50_000))
@@ -188,7 +188,7 @@ def test_a_database_may_be_declared_to_be_the_training_set():
     )
     assert same.is_fixed("database")
     assert not registry.get("split", "cifar10_5k").is_fixed("database")
-    with pytest.raises(ProtocolError, match=r"asks for query 3 \+ train 4 = 7 items, but there are 6"):
+    with pytest.raises(ProtocolError, match=r"expected at least 7 items \(query 3 \+ train 4\), got 6\."):
         SplitProtocol(
             {"query": Drawn(3), "train": Drawn(4), "database": SameAs("train")}, may_overlap={"database": ("train",)}
         ).split(6, None, seed=0)
@@ -259,7 +259,7 @@ def test_a_split_is_the_draw_and_the_database(name):
         np.testing.assert_array_equal(rows, whole[part])
 
 
-def test_a_protocol_draws_even_where_its_own_database_would_be_empty():
+def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
     sizes = {"query": 50, "train": 50}
     with pytest.raises(ProtocolError, match="the database is empty"):
         registry.get("split", "improved").split(100, None, sizes=sizes, seed=0)
@@ -267,7 +267,7 @@ def test_a_protocol_draws_even_where_its_own_database_would_be_empty():
     assert len(registry.get("split", "standard").database(parts, 100)) == 50
 
 
-def test_the_draw_of_a_protocol_is_its_own_where_it_shares_it_with_none():
+def test_a_draw_that_is_not_shared_has_the_name_of_its_protocol():
     assert [draw_of(split) for split in ("improved", "standard", "sift1m")] == ["thesis", "thesis", "sift1m"]
     assert [drawing_split(draw) for draw in ("thesis", "sift1m")] == ["improved", "sift1m"]
 
@@ -292,7 +292,7 @@ SMALL = st.integers(0, 2**32 - 1)
     n_classes=st.integers(1, 6),
     seed=SMALL,
 )
-def test_any_declaration_is_kept(per_class, sizes, overlap, n_classes, seed):
+def test_any_declaration_is_fulfilled(per_class, sizes, overlap, n_classes, seed):
     """Numbers for each class and sizes, mixed at random: exact, disjoint where declared, balanced within one."""
     partitions = {name: Drawn(per_class=per_class[name]) if per_class[name] else Drawn() for name in DRAWN}
     protocol = SplitProtocol({**partitions, "database": Rest()}, may_overlap={"database": tuple(overlap)})
@@ -333,7 +333,9 @@ def test_several_labels_are_balanced_wherever_that_is_possible(n_items, n_classe
     members = np.random.default_rng(seed).random((n_items, n_classes)) < density
     protocol = SplitProtocol({"train": Drawn(per_class=number)})
     if not drawable(members, number):
-        with pytest.raises(ProtocolError, match=r"items for each class, none for two of them|items, but there are"):
+        with pytest.raises(
+            ProtocolError, match=r"items for each class, none of them drawn for two classes|expected at least .* items"
+        ):
             protocol.split(n_items, members, seed=seed)
         return
     parts = protocol.split(n_items, members, seed=seed)
@@ -365,32 +367,35 @@ def test_several_labels_are_drawn_at_random():
 
 def test_numbers_for_each_class_need_labels_and_enough_of_each():
     protocol = SplitProtocol({"query": Drawn(per_class=3)})
-    with pytest.raises(ProtocolError, match="draws query by class, but the items have no labels"):
+    with pytest.raises(ProtocolError, match="expected labels, by which query must be drawn, got none"):
         protocol.split(20, None, seed=0)
-    message = "draws 3 items for each class, .* but class 1 of 2 is left with 2 of its 2"
+    message = "expected 3 items for each class, .* got 2 for class 1 of 2, which has 2 items"
     with pytest.raises(ProtocolError, match=message):
         protocol.split(20, np.array([0] * 18 + [1] * 2), seed=0)
 
 
 def test_a_dataset_of_another_size_or_without_the_part_is_refused_in_one_line():
-    with pytest.raises(ProtocolError, match=r"made for a dataset of 60,000 items, but there are 1,000$"):
+    with pytest.raises(ProtocolError, match=r"expected a dataset with 60,000 items, got 1,000.$"):
         registry.get("split", "cifar10_s1").split(1_000, np.arange(1_000) % 10, seed=0)
-    with pytest.raises(ProtocolError, match=r"made for a dataset of 10 classes, but there are 100$"):
+    with pytest.raises(ProtocolError, match=r"expected a dataset with 10 classes, got 100.$"):
         registry.get("split", "cifar10_s1").split(60_000, np.arange(60_000) % 100, seed=0)
-    with pytest.raises(ProtocolError, match=r"made for a dataset of 120 classes, but there are 20$"):
+    with pytest.raises(ProtocolError, match=r"expected a dataset with 120 classes, got 20.$"):
         registry.get("split", "cifar100_mlgap").split(60_000, CIFAR100[:, :20], official=ranges(test=10_000), seed=0)
-    with pytest.raises(ProtocolError, match=r"wants an official part 'test' of 10,000, came train 50,000$"):
+    with pytest.raises(ProtocolError, match=r"expected an official part 'test' with 10,000 items, got train 50,000\.$"):
         registry.get("split", "cifar10_s2").split(60_000, CIFAR, official=ranges(train=50_000), seed=0)
 
 
-def test_official_parts_that_share_what_they_may_not_are_refused():
+def test_official_parts_with_forbidden_overlaps_are_refused():
     protocol = SplitProtocol({"query": Official("a", 2), "database": Official("b", 3)})
     official = {"a": np.array([0, 4]), "b": np.array([1, 2, 4])}
-    with pytest.raises(ProtocolError, match=r"official query and database may share no item, but share 1, .* row 4$"):
+    with pytest.raises(
+        ProtocolError,
+        match=r"expected disjoint official parts for query and database, got 1 shared items, the first is row 4\.$",
+    ):
         protocol.split(5, None, official=official, seed=0)
 
 
-def test_what_is_drawn_lies_outside_official_parts_that_it_may_not_overlap():
+def test_drawn_items_are_outside_official_parts_that_they_may_not_overlap():
     protocol = SplitProtocol(
         {"query": Official("test", 6), "train": Drawn(size=8), "database": Official("rest", 14)},
         may_overlap={"database": ("train",)},
@@ -402,7 +407,7 @@ def test_what_is_drawn_lies_outside_official_parts_that_it_may_not_overlap():
         assert len(parts["train"]) == 8
 
 
-def test_lists_are_taken_as_they_are_and_those_required_are_missed():
+def test_lists_are_used_unchanged_and_required_ones_must_exist():
     protocol = registry.get("split", "from_lists")
     lists = {"query": np.array([3, 1]), "train": np.array([1]), "database": np.array([0, 1, 2])}
     parts = protocol.split(5, None, lists=lists, seed=0)
@@ -413,12 +418,12 @@ def test_lists_are_taken_as_they_are_and_those_required_are_missed():
         "train": [1],
         "database": [0, 1, 2],
     }
-    with pytest.raises(ProtocolError, match=r"wants a list of the database, came query, train$"):
+    with pytest.raises(ProtocolError, match=r"expected a list for database, got query, train\.$"):
         protocol.split(5, None, lists={name: lists[name] for name in ("query", "train")}, seed=0)
     assert protocol.listed["query"] == Listed()
 
 
-def test_what_a_protocol_says_of_its_partitions():
+def test_the_properties_of_a_protocol():
     standard, improved, lists = (registry.get("split", name) for name in ("standard", "improved", "from_lists"))
     assert (standard.database_without, improved.database_without) == (("query",), DRAWN)
     assert standard.open == standard.balanced == DRAWN
@@ -437,7 +442,7 @@ def test_what_a_protocol_says_of_its_partitions():
         ("improved", False, "28144b034b2e1876"),
     ],
 )
-def test_the_protocols_of_the_thesis_draw_what_they_always_did(name, labelled, digest):
+def test_the_draws_of_the_thesis_protocols_have_not_changed(name, labelled, digest):
     import hashlib
 
     from protocol.storage import array_digest

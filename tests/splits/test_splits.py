@@ -85,15 +85,13 @@ def test_a_class_that_runs_out_leaves_the_others_balanced():
 
 
 def test_more_items_than_there_are_is_refused_with_the_sum():
-    message = (
-        r"asks for query 20 \+ validation_query 10 \+ validation_database 30 \+ train 40 = 100 items, but there are 99"
-    )
+    message = r"at least 100 items \(query 20 \+ validation_query 10 \+ validation_database 30 \+ train 40\), got 99\."
     with pytest.raises(ProtocolError, match=message):
         draw("standard", y=Y[:99], n=99)
 
 
 def test_an_empty_database_is_refused():
-    with pytest.raises(ProtocolError, match=r"the database is empty: .* takes all 100 items"):
+    with pytest.raises(ProtocolError, match=r"the database is empty: .* use all 100 items"):
         draw("improved", y=Y[:100], n=100)
     assert len(draw("standard", y=Y[:100], n=100)["database"]) == 80
 

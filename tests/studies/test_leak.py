@@ -1,4 +1,4 @@
-"""The leak study's draw and its four rankings, against what they must be and on fakes whose leak is known."""
+"""The draw of the leak study and its four rankings, with fake hashers whose leak is known."""
 
 import numpy as np
 import pytest
@@ -63,14 +63,16 @@ def test_a_seed_gives_one_draw_and_another_seed_another():
     assert set(one) != set(other)
 
 
-def test_a_class_that_is_too_small_is_named():
-    with pytest.raises(ProtocolError, match=r"class 4 has 20 items; wanted 3 queries, 2 outside .* at least 8"):
+def test_a_class_that_is_too_small_is_reported():
+    with pytest.raises(
+        ProtocolError, match=r"class 4: expected items for 3 queries, 2 outside .* at least 8, got 20 items"
+    ):
         halves(Y, **SIZES | {"train_per_class": [8]}, seed=0)
 
 
-def test_without_one_label_an_item_it_refuses():
+def test_items_without_a_single_label_are_refused():
     for y in (None, np.ones((10, 2), dtype=bool)):
-        with pytest.raises(ProtocolError, match="wanted one class label per item"):
+        with pytest.raises(ProtocolError, match="expected one class label per item"):
             halves(y, **SIZES, seed=0)
 
 
@@ -201,7 +203,7 @@ def expected_ap(distance, relevant, rng, draws=400):
     return np.mean(values)
 
 
-def test_the_controls_of_the_settings_learn_nothing(root):
+def test_the_controls_of_the_experiments_learn_nothing(root):
     import yaml
 
     for path in sorted((root / "workflow" / "config").glob("*_leak.yaml")):

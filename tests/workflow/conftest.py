@@ -30,7 +30,7 @@ def ran(small, project) -> Project:
 
 @pytest.fixture(scope="session")
 def elsewhere(tmp_path_factory, root) -> Project:
-    """A copy in which `ELSEWHERE` has run on this machine, to hold its tables against those made elsewhere."""
+    """A copy in which `ELSEWHERE` has run on this machine, for comparison with tables from elsewhere."""
     made = Project(tmp_path_factory.mktemp("elsewhere"), root)
     made.write(ELSEWHERE)
     done = made.run()

@@ -1,4 +1,4 @@
-"""Kill a run again and again at random moments, resume it every time, and see what was lost.
+"""Kill a run repeatedly at random moments, resume it every time, and check that nothing was lost.
 
     python tests/workflow/kills.py
 
@@ -32,7 +32,7 @@ TABLES = ("metrics.csv", "summary.csv", "audit.csv")
 
 @dataclass(frozen=True)
 class Kill:
-    """One kill: whom, after how many files, with how many jobs in flight; whether Snakemake's memory was lost too."""
+    """One kill: the target, the numbers of files and running jobs, and whether Snakemake's state was also deleted."""
 
     whom: str
     files: int
@@ -48,7 +48,7 @@ class Kill:
 
 
 class Victim:
-    """An experiment of a project that is run by legs, each of which may be killed."""
+    """An experiment that is run in several legs, each of which may be killed."""
 
     def __init__(self, project: Project, config: str, cores: int = 2) -> None:
         self.project, self.results = project, project.folder / "results"
@@ -61,11 +61,11 @@ class Victim:
         return [path for path in self.results.rglob("*.h5") if not path.name.startswith(".")]
 
     def jobs_started(self) -> int:
-        """Return how many jobs all legs together have started, target rules left out: they say no message."""
+        """Return how many jobs all legs together have started, without target rules, which print no message."""
         return len(re.findall(r"^Job \d+: ", self._log.read_text(), re.M))
 
     def kill(self, whom: str, *, after: int, delay: float, forget: bool, rng: np.random.Generator) -> Kill | None:
-        """Run until `after` files are there and `delay` seconds on; None if the run ended before."""
+        """Run until `after` files exist and `delay` seconds have passed; return None if the run ended before."""
         running = self._start()
         while len(self.files()) < after and running.poll() is None:
             time.sleep(0.1)
@@ -90,7 +90,7 @@ class Victim:
         return killed
 
     def resume(self) -> int:
-        """Run to the end and return the exit status; nothing that was started stays behind."""
+        """Run to the end and return the exit status; no started process keeps running."""
         status = self._start().wait()
         for group in self._groups:
             with contextlib.suppress(ProcessLookupError):
@@ -98,7 +98,7 @@ class Victim:
         return status
 
     def _in_flight(self) -> int:
-        """Return how many jobs the last leg had started, by its own words, and not seen to finish."""
+        """Return how many jobs the last leg had started and not finished, according to its output."""
         leg = self._log.read_text()[self._leg_began :]
         return len(set(re.findall(r"^Job (\d+): ", leg, re.M)) - set(re.findall(r"^Finished jobid: (\d+)", leg, re.M)))
 
@@ -131,8 +131,8 @@ class Victim:
         return found
 
 
-def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int, say=lambda line: None) -> list[Kill]:
-    """Kill a run `kills` times at seeded random moments, then let it end; every file must be whole after every kill.
+def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int, report=lambda line: None) -> list[Kill]:
+    """Kill a run `kills` times at seeded random moments, then let it end; every file must be complete after every kill.
 
     Parameters
     ----------
@@ -140,22 +140,22 @@ def kill_and_resume(victim: Victim, *, kills: int, seed: int, n_files: int, say=
     kills, seed : int
     n_files : int
         Files (.h5) that a whole run leaves: the moments are drawn over them, up to half a second past each.
-    say : callable
+    report : callable
         Told of every kill.
     """
     rng, done = np.random.default_rng(seed), []
     moments = np.sort(rng.integers(0, n_files, kills))
     for number, moment in enumerate(moments):
-        # Every second kill also loses what Snakemake knows of finished and unfinished files.
+        # Every second kill also deletes Snakemake's record of finished and unfinished files.
         killed = victim.kill(
             WHOM[number % len(WHOM)], after=moment, delay=rng.uniform(0, 0.5), forget=number % 2 == 1, rng=rng
         )
         if killed is None:
             break
         done.append(killed)
-        say(str(killed))
+        report(str(killed))
         for path in victim.files():
-            storage.read(path)  # raises, if it is not whole
+            storage.read(path)  # raises if the file is not complete
     if victim.resume() != 0:
         raise RuntimeError(f"the last leg failed; see {victim.project.folder / 'legs.log'}")
     return done
@@ -171,15 +171,15 @@ def main() -> int:
     arguments = parser.parse_args()
     n_files = sum(1 for _ in arguments.reference.rglob("*.h5"))
     n_jobs = sum(1 for _ in arguments.reference.rglob("*.log"))
-    say = lambda line: print(line, flush=True)  # noqa: E731, T201
+    report = lambda line: print(line, flush=True)  # noqa: E731, T201
     with tempfile.TemporaryDirectory() as folder:
         victim = Victim(Project(Path(folder), Path(__file__).parents[2]), "workflow/config/digits.yaml")
         start = time.monotonic()
-        done = kill_and_resume(victim, kills=arguments.kills, seed=arguments.seed, n_files=n_files, say=say)
+        done = kill_and_resume(victim, kills=arguments.kills, seed=arguments.seed, n_files=n_files, report=report)
         made, expected = victim.results / "digits", arguments.reference / "digits"
         same = all((made / name).read_bytes() == (expected / name).read_bytes() for name in TABLES)
         repeated, in_flight = victim.jobs_started() - n_jobs, sum(kill.in_flight for kill in done)
-        say(
+        report(
             f"{len(done)} kills in {time.monotonic() - start:.0f} s; tables {'the same bytes' if same else 'DIFFER'}; "
             f"{n_jobs} jobs, {repeated} more started, {in_flight} were in flight"
         )

@@ -65,7 +65,7 @@ class Project:
 
     @property
     def data(self) -> Path:
-        """The folder of the loaded dataset and its features, where all experiments that are run here share one."""
+        """The folder of the loaded dataset and its features, which all experiments of the project share."""
         (folder,) = (self.folder / "results" / "datasets").iterdir()
         return folder
 

@@ -1,4 +1,4 @@
-"""Which package the jobs import: the one of the checkout whose Snakefile runs, whatever is installed."""
+"""Jobs import the package of the checkout whose Snakefile runs, even if another one is installed."""
 
 import shutil
 import subprocess

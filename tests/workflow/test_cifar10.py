@@ -39,7 +39,7 @@ def test_class_label_map_is_where_published_figures_are(cifar10):
         assert 0.155 < value["itq", split] < 0.170
 
 
-def test_a_typical_epsilon_ball_holds_about_fifty_items(cifar10):
+def test_a_typical_epsilon_ball_contains_about_fifty_items(cifar10):
     """The rule of the author's code on these features: a median of 58 relevant items, none for 17 % of the queries."""
     truth = storage.read(results(cifar10) / "gist" / "thesis" / "run0" / "ground_truth.h5")
     for split in ("standard", "improved"):
@@ -48,7 +48,7 @@ def test_a_typical_epsilon_ball_holds_about_fifty_items(cifar10):
         assert 0.10 < (relevant == 0).mean() < 0.30
 
 
-def test_what_comes_from_the_mirror_says_so(cifar10):
+def test_provenance_records_name_the_mirror(cifar10):
     note = f"{ARCHIVE} is not the official file"
     loaded = [cifar10.data / name for name in ("content.h5", "items.h5", "gist/features.h5")]
     for path in (*loaded, results(cifar10) / "gist/thesis/run0/itq/counts.h5"):
@@ -56,16 +56,16 @@ def test_what_comes_from_the_mirror_says_so(cifar10):
     assert note in (results(cifar10) / "report.html").read_text()
 
 
-def test_the_kept_tables_are_made_again(cifar10, root):
-    """Run 0 of LSH and ITQ at 16 bits, from the archive on, against results/reference/cifar10/runs.csv.
+def test_the_stored_reference_results_are_reproduced(cifar10, root):
+    """Compare run 0 of LSH and ITQ at 16 bits, computed from the archive, with results/reference/cifar10/runs.csv.
 
     Rounding on another machine moves a bit here and there, and mAP by far less than runs differ (0.001 to 0.005).
     """
     cell = ["ground_truth", "split", "run", "hasher", "n_bits"]
-    kept = pd.read_csv(root / "results" / "reference" / "cifar10" / "runs.csv").set_index(cell)["value"]
+    stored = pd.read_csv(root / "results" / "reference" / "cifar10" / "runs.csv").set_index(cell)["value"]
     again = pd.read_csv(results(cifar10) / "metrics.csv").query("metric == 'mAP'").set_index(cell)["value"]
     assert len(again) == 2 * 2 * 1 * 2 * 1
-    np.testing.assert_allclose(again, kept[again.index], atol=1e-4)
+    np.testing.assert_allclose(again, stored[again.index], atol=1e-4)
 
 
 def test_queries_with_a_judged_near_duplicate_are_left_out_once(cifar10):

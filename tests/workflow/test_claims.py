@@ -11,7 +11,7 @@ pytestmark = pytest.mark.workflow
 TINY = SMALL | {"runs": 1, "splits": ["standard"], "ground_truths": ["class_label"], "hashers": ["lsh"], "n_bits": [8]}
 
 
-def test_the_ledger_is_judged_on_the_rows_of_the_experiment(project):
+def test_the_claims_are_checked_against_the_experiment(project):
     project.write(TINY, "tiny.yaml")
     done = project.run("claims", config="tiny.yaml")
     assert done.returncode == 0, done.stdout + done.stderr

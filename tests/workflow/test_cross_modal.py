@@ -20,7 +20,7 @@ DIRECTIONS = ["image_to_text", "text_to_image"]
 
 
 def made_nuswide(folder):
-    """Write 500 images of 81 concepts, whose words and tags hang together with the ten most frequent of them."""
+    """Write 500 images of 81 concepts, whose words and tags correlate with the ten most frequent of them."""
     rng = np.random.default_rng(0)
     concept = rng.integers(0, 12, N)
     labels = concept[:, None] == np.arange(81)
@@ -76,7 +76,7 @@ def results(project):
 
 
 def extracted(project, direction):
-    """The file of what was extracted with a direction's options, of which a digest is in its folder's name."""
+    """Return the file of features for the options of a direction, a digest of which is in the name of its folder."""
     (path,) = project.data.glob(f"{direction}-*/features.h5")
     return path
 
@@ -86,7 +86,7 @@ def read_split(project):
 
 
 def check_steps_of_the_thesis(name, raw, train, prepared):
-    """Visual words have unit length and are then centred; tags are their leading components, but for these's signs."""
+    """Visual words have unit length and are then centred; tags are their leading components, up to the signs."""
     wanted = raw.astype(float)
     if name == "bow":
         wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
@@ -113,7 +113,7 @@ def test_the_config_file_of_nuswide_has_the_steps_of_the_thesis(root):
     }
 
 
-def test_both_modalities_are_prepared_as_the_config_file_says_and_learned_from_the_training_pairs(nuswide):
+def test_both_modalities_have_their_steps_fitted_on_the_training_pairs(nuswide):
     project, config, (labels, words, tags) = nuswide
     chosen = np.sort(np.argsort(-labels.sum(axis=0), kind="stable")[:10])
     keep = np.flatnonzero(labels[:, chosen].any(axis=1))
@@ -160,7 +160,7 @@ def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswid
     assert set(pd.read_csv(folder / "selection.csv")["feature"]) == set(DIRECTIONS)
 
 
-def test_the_options_are_chosen_across_modalities_too(nuswide):
+def test_options_are_selected_across_modalities(nuswide):
     for direction in DIRECTIONS:
         provenance = storage.read_provenance(
             results(nuswide[0]) / direction / "thesis" / "run0" / "cvh" / "selection.h5"
@@ -212,5 +212,5 @@ def test_wiki_in_the_pipeline_is_wiki_in_the_committed_table(wiki, root):
         assert row.value > committed.loc[(row.split, row.feature, "random codes", 16), "max"]
 
 
-def test_every_query_of_wiki_has_something_to_find(wiki):
+def test_every_query_of_wiki_has_relevant_items(wiki):
     assert "query-without-relevant" not in set(pd.read_csv(wiki / "audit.csv")["finding"])

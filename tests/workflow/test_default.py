@@ -1,4 +1,4 @@
-"""The embedded default, as the README's first command runs it, end to end."""
+"""The default experiment, run end to end with the first command of the README."""
 
 import ast
 import importlib.util
@@ -31,7 +31,7 @@ def metrics(default):
     return pd.read_csv(default / "results" / "digits" / "metrics.csv")
 
 
-def test_every_cell_of_the_grid_is_there_once(default, metrics):
+def test_every_combination_has_one_row(default, metrics):
     config = yaml.safe_load((default / "workflow" / "config" / "digits.yaml").read_text())
     columns = ["feature", "ground_truth", "split", "run", "hasher", "n_bits", "extension", "extension_bits", "metric"]
     gist = metrics[metrics["feature"] == "gist"]
@@ -50,7 +50,7 @@ def test_every_cell_of_the_grid_is_there_once(default, metrics):
         {(*cell[:6], *cell[6], cell[7]) for cell in cells},
         set(gist[columns].itertuples(index=False, name=None)),
     )
-    # A few cells only: the difference of two sets of this size would keep pytest busy for hours.
+    # Only a few combinations: the difference of two sets of this size would keep pytest busy for hours.
     assert (sorted(expected - found)[:5], sorted(found - expected)[:5]) == ([], [])
     assert not metrics.duplicated(columns).any()
     assert metrics["value"].between(0, 1).all()
@@ -63,7 +63,7 @@ def test_the_smaller_grid_of_the_other_features_is_declared(metrics):
     assert set(others["hasher"]) == {"lsh", "itq"}
 
 
-def test_levels_are_those_of_a_working_pipeline(metrics):
+def test_scores_are_well_above_chance(metrics):
     """Chance is 0.1 on ten classes; the margins are many standard deviations of the runs wide."""
     labels = metrics[
         (metrics["metric"] == "mAP") & (metrics["ground_truth"] == "class_label") & (metrics["feature"] == "gist")

@@ -1,4 +1,4 @@
-"""The target `downloads`: what an experiment needs and no more, offline, killed, and later without its mirror."""
+"""The target `downloads`: only the needed files; offline, after a kill, and later without the mirror."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ def server(monkeypatch):
 
 @pytest.fixture
 def made(project, server):
-    """A project whose experiment reads a dataset of the server's."""
+    """A project whose experiment reads a dataset from the server."""
     plugin = DATASET.format(address=server.address, sha256=hashlib.sha256(CONTENT).hexdigest(), size=len(CONTENT))
     (project.folder / "protocol" / "datasets" / "made.py").write_text(plugin)
     project.write(SMALL | {"dataset": "made"})
@@ -86,7 +86,7 @@ def test_an_experiment_without_files_downloads_nothing(project):
     assert "download" not in project.jobs("downloads")
 
 
-def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, server, tmp_path):
+def test_later_runs_need_no_mirror_for_downloaded_files(made, server, tmp_path):
     mirror = tmp_path / "mirror" / "made"
     mirror.mkdir(parents=True)
     (mirror / "known.bin").write_bytes(CONTENT)
@@ -102,7 +102,8 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
     provenance = storage.read_provenance(made.data / "items.h5")
     assert [file["source"] for file in provenance["sources"]] == [f"{mirror}/{name}" for name in sorted(before)]
     assert any(
-        "recorded.bin has no official checksum, and came from no official" in note for note in provenance["notes"]
+        "recorded.bin has no official checksum and was not downloaded from an official" in note
+        for note in provenance["notes"]
     )
     assert {name: path.stat().st_mtime_ns for name, path in archives(made).items()} == before
     assert server.requests == []
@@ -111,14 +112,16 @@ def test_what_was_downloaded_is_there_for_later_runs_without_the_mirror(made, se
 def test_offline_every_missing_file_and_its_place_is_named(made, server):
     done = made.run("downloads", "--config", "offline=true", cores=1)
     assert done.returncode != 0
-    assert "error: offline, and files of dataset 'made' are missing: known.bin: By hand: get it from" in done.stderr
-    assert "recorded.bin: By hand: ask the author, and put it at FOLDER/made/recorded.bin" in done.stderr
+    assert (
+        "error: offline: files of dataset 'made' are missing: known.bin: To add it by hand: get it from" in done.stderr
+    )
+    assert "recorded.bin: To add it by hand: ask the author, and put it at FOLDER/made/recorded.bin" in done.stderr
     assert "Traceback" not in done.stderr
     assert server.requests == []
     assert archives(made) == {}
 
 
-def test_a_killed_run_is_resumed_where_it_was(made, server):
+def test_a_killed_download_is_resumed(made, server):
     server.gives(Answer(stall=len(CONTENT) // 2), Answer(), path="/known.bin")
     command = made.command("downloads", "--cores", "2", "--configfile", "small.yaml")
     with subprocess.Popen(

@@ -39,7 +39,7 @@ def expected_share(by_code, nearest, k):
     return (before[nearest].sum() + chance * tied[nearest].sum()) / k
 
 
-def test_the_share_of_neighbours_is_that_by_the_embeddings(embeddings):
+def test_the_share_of_neighbours_is_computed_from_the_embeddings(embeddings):
     X = np.load(embeddings.folder / "features.npy").astype(np.float64)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     results = embeddings.folder / "results" / "embeddings"
@@ -57,8 +57,15 @@ def test_the_share_of_neighbours_is_that_by_the_embeddings(embeddings):
                 assert value == pytest.approx(np.mean(shares), abs=1e-8)
 
 
+def test_the_embeddings_are_not_copied(embeddings):
+    for name, array in (("content.h5", "vectors"), ("precomputed/features.h5", "X")):
+        assert storage.span(embeddings.data / name, array).path.resolve() == embeddings.folder / "features.npy"
+    X = storage.read(embeddings.data / "precomputed" / "features.h5", ["X"])["X"]
+    np.testing.assert_array_equal(X, np.load(embeddings.folder / "features.npy"))
+
+
 def test_the_report_has_the_loss(embeddings):
     page = (embeddings.folder / "results" / "embeddings" / "report.html").read_text().partition("<script>")[0]
     assert 'id="loss"' in page
     assert "Of the 10 nearest neighbours by the vectors" in page
-    assert "<td>1/32</td>" in page  # the header of features.npy tells the dimension
+    assert "<td>1/32</td>" in page  # the dimension is read from the header of features.npy

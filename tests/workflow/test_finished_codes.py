@@ -1,4 +1,4 @@
-"""Finished codes in the pipeline, and the page that describes how to make them, run as it stands there."""
+"""Finished codes in the pipeline, and the code on the page that describes how to write them."""
 
 import re
 import shutil
@@ -46,7 +46,7 @@ def python(project, *parts):
 
 
 def export(project):
-    """Write the codes that itq made, in the order of the splits, to files of a user's."""
+    """Write the codes of itq, in the order of the splits, to files of a user."""
     for split in SMALL["splits"]:
         for run in range(SMALL["runs"]):
             parts = load_split(project.folder / RESULTS / "splits" / split / f"run{run}" / "splits.h5")
@@ -100,7 +100,7 @@ def test_exported_codes_score_as_the_hasher_that_made_them(scored, name):
     pd.testing.assert_frame_equal(scores(scored, "exported_part", name), part)
 
 
-def test_the_numbers_of_the_hashers_stay(scored, small):
+def test_the_scores_of_the_hashers_do_not_change(scored, small):
     for hasher in SMALL["hashers"]:
         pd.testing.assert_frame_equal(scores(scored, hasher), scores(small, hasher))
 
@@ -119,10 +119,10 @@ def test_they_are_in_every_table_and_figure(scored, browser):
     displayed = {path: pd.read_csv(path) for path in sorted((scored.folder / RESULTS).glob("gist/display/*/*.csv"))}
     assert len(displayed) == 10
     for path, table in displayed.items():
-        found, wanted = set(table["hasher"]), {"lsh", "itq", "exported"}
+        found, expected = set(table["hasher"]), {"lsh", "itq", "exported"}
         if path.stem != "histogram":  # of the shortest codes
-            wanted |= {"my_network"} | ({"exported_part"} if "improved" in path.parts else set())
-        assert found == wanted, path
+            expected |= {"my_network"} | ({"exported_part"} if "improved" in path.parts else set())
+        assert found == expected, path
     tables = scored.folder / RESULTS / "tables"
     for truth in SMALL["ground_truths"]:
         text = (tables / f"headline-{truth}-improved.tex".replace("_", "-")).read_text()
@@ -142,7 +142,7 @@ def test_they_are_in_every_table_and_figure(scored, browser):
         assert "exported" in (figures / f"{name}.svg").read_text(), name
 
 
-def test_the_file_of_codes_records_the_files_it_was_made_from(scored):
+def test_the_file_of_codes_records_its_input_files(scored):
     path = scored.folder / RESULTS / "gist" / "thesis" / "run1" / "exported_part" / "codes.h5"
     record = storage.read_provenance(path)
     files = [f"codes/improved/run1/itq/{role}_16.npy" for role in ("database", "query")]
@@ -196,9 +196,9 @@ def test_another_number_of_rows_is_one_line_of_the_job(changed):
     np.save(file, np.load(file)[:-1])
     done = changed.run("counts")
     assert done.returncode != 0
-    said = done.stdout + done.stderr
+    printed = done.stdout + done.stderr
     assert (
         "error: codes.mine, improved split, run 0: codes/improved/run0/itq/database_16.npy: database codes: expected "
-        "1297 rows, one for each row number of `database` in splits.h5, got 1296." in said
+        "1297 rows, one for each row number of `database` in splits.h5, got 1296." in printed
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in printed

@@ -1,4 +1,4 @@
-"""The leak study, run for real on digits."""
+"""The leak study, run on the digits."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ def digits(tmp_path_factory, root, config):
     return project
 
 
-def test_every_run_and_cell_has_its_four_scores(digits, config):
+def test_every_combination_has_four_scores(digits, config):
     table = pd.read_csv(digits.folder / "results/digits_leak/leak.csv")
     assert len(table) == 4 * 2 * 2 * 2 * 2  # runs, hashers, lengths, sizes, ground truths
     gain = (table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]) / 2
@@ -36,7 +36,7 @@ def test_every_run_and_cell_has_its_four_scores(digits, config):
     assert table[["a_on_a", "a_on_b", "b_on_a", "b_on_b"]].nunique().min() > len(table) / 2
 
 
-def test_a_score_is_that_of_the_steps_done_by_hand(digits):
+def test_a_score_equals_that_of_the_steps_without_the_pipeline(digits):
     """ITQ trained inside a at 20 a class and 16 bits, ranking b, in run 1."""
     from protocol import codes, registry
     from protocol.features import Preprocessing, extracted
@@ -61,7 +61,7 @@ def test_a_score_is_that_of_the_steps_done_by_hand(digits):
     assert row["a_on_b"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_what_is_not_the_hasher_is_fitted_outside_both_databases(digits):
+def test_everything_except_the_hasher_is_fitted_outside_both_databases(digits):
     run = digits.folder / "results/digits_leak/leak/run0"
     a, b = (storage.read(run / f"splits_{side}.h5") for side in "ab")
     assert not set(a["train"]) & (set(a["database"]) | set(b["database"]) | set(a["query"]))
@@ -85,18 +85,18 @@ def test_one_core_gives_the_same_bytes(digits, project, config):
         assert one == two, name
 
 
-def test_it_is_no_part_of_the_report_and_nothing_runs_twice(digits):
+def test_the_report_does_not_include_it_and_nothing_runs_twice(digits):
     assert digits.jobs("leak") == {}
     assert "leak_score" not in digits.jobs("all")
 
 
-def test_more_runs_keep_those_that_are_there(digits, config):
+def test_more_runs_do_not_repeat_existing_ones(digits, config):
     digits.write(config | {"runs": 5}, "five.yaml")
     jobs = digits.jobs("leak", config="five.yaml")
     assert jobs == {"leak": 1, "leak_split": 1, "leak_preprocessing": 1, "leak_ground_truth": 1, "leak_score": 2}
 
 
-def test_an_experiment_without_the_study_says_so_before_any_job(project):
+def test_an_experiment_without_the_study_is_refused_before_any_job(project):
     done = project.run("leak")
     assert done.returncode != 0
     assert "experiment 'small' has no leak study: give it the key `leak`" in done.stdout + done.stderr

@@ -36,7 +36,7 @@ rule summary:
 
 
 class Workflow:
-    """A workflow of somebody else, in a folder of its own, that imports this one."""
+    """Another workflow, in a separate folder, that imports this one."""
 
     def __init__(self, folder, source, environment):
         self.folder, self.environment = folder, environment
@@ -60,7 +60,7 @@ class Workflow:
 
 @pytest.fixture
 def source(tmp_path, root):
-    """A checkout of the project, with what its rules read."""
+    """A checkout of the project with the files that its rules read."""
     folder = tmp_path / "hosted" / "owner" / "protocol"
     folder.mkdir(parents=True)
     for part in (*PARTS, "results/reference"):
@@ -123,7 +123,7 @@ def test_every_target_of_the_imported_workflow_can_be_planned(way, request):
     assert "results/reference/cifar10/summary.csv" in files
 
 
-def test_a_moved_checkout_makes_nothing_run_again(from_checkout, source):
+def test_moving_the_checkout_reruns_nothing(from_checkout, source):
     from_checkout.run()
     moved = source.rename(source.with_name("moved"))
     snakefile = from_checkout.folder / "Snakefile"

@@ -1,4 +1,4 @@
-"""Options chosen from grids on the validation partitions, run for real on a small experiment."""
+"""Options that a small experiment selects from grids on the validation partitions."""
 
 import importlib.util
 from types import SimpleNamespace
@@ -52,12 +52,12 @@ def test_every_point_of_every_run_has_a_row_and_the_first_best_is_chosen(nested)
         assert own["options"].tolist() == [options.format(value) for value in next(iter(GRIDS[hasher].values()))]
         assert own["default"].tolist() == ([False, True, False] if hasher == "sklsh" else [True, False])
         assert own["chosen"].tolist() == [i == own["score"].argmax() for i in range(len(own))]
-    assert table["score"].nunique() > len(table) / 4  # what is chosen among differs
+    assert table["score"].nunique() > len(table) / 4  # the scores to choose from differ
     assert not (table["chosen"] & table["default"]).all()
 
 
 def prepared(project):
-    """The vectors and labels of each partition, made again without the pipeline's scripts."""
+    """The vectors and labels of each partition, recomputed without the scripts of the pipeline."""
     X = storage.read(project.data / "gist" / "features.h5")["X"]
     y = storage.read(project.data / "items.h5")["labels"]
     split = storage.read(results(project) / "splits" / "improved" / "run1" / "splits.h5")
@@ -71,12 +71,12 @@ def test_scores_are_those_of_the_validation_partitions(nested):
     validation = Validation(query, database, LabelRelevance(y_query, y_database), "mAP")
     seed = storage.read_provenance(results(nested) / CELL / "sklsh" / "codes.h5")["fits"]["16"]["made_of"]["seed"]
     grid = [{"gamma": gamma} for gamma in GRIDS["sklsh"]["gamma"]]
-    wanted = search(registry.get("hasher", "sklsh"), grid, part["train"][0], validation, seeds={16: seed}, options={})
+    expected = search(registry.get("hasher", "sklsh"), grid, part["train"][0], validation, seeds={16: seed}, options={})
     written = storage.read(results(nested) / CELL / "sklsh" / "selection.h5")["16/scores"]
-    np.testing.assert_allclose(written, wanted[16], atol=1e-6)
+    np.testing.assert_allclose(written, expected[16], atol=1e-6)
 
 
-def test_codes_are_made_with_what_was_chosen(nested):
+def test_codes_are_computed_with_the_selected_options(nested):
     part, table = prepared(nested), selection(nested)
     for hasher in GRIDS:
         path = results(nested) / CELL / hasher
@@ -88,8 +88,8 @@ def test_codes_are_made_with_what_was_chosen(nested):
         text = " ".join(f"{option}={value}" for option, value in chosen["chosen"]["16"].items())
         assert own.loc[own["chosen"], "options"].tolist() == [text]
         model = registry.get("hasher", hasher)(n_bits=16, seed=fit["seed"], **chosen["chosen"]["16"])
-        wanted = model.fit(part["train"][0]).transform(part["query"][0])
-        different = codes.unpack(storage.read(path / "codes.h5")["16/query"], 16) != wanted
+        expected = model.fit(part["train"][0]).transform(part["query"][0])
+        different = codes.unpack(storage.read(path / "codes.h5")["16/query"], 16) != expected
         assert different.mean() < 1e-3  # a bit on the border may fall otherwise in a product of another shape
     assert "selection" not in storage.read_provenance(results(nested) / CELL / "lsh" / "codes.h5")["inputs"]
 
@@ -137,13 +137,13 @@ def searched(project, tmp_path, **inputs):
 
 
 def rewritten(source, path, **changes):
-    """Write a file of the pipeline again with some arrays changed."""
+    """Rewrite a file of the pipeline with some arrays changed."""
     storage.write(path, storage.read(source) | changes, storage.provenance("test", parameters={}, inputs={}))
     return path
 
 
-def test_test_queries_and_the_database_have_no_part_in_a_choice(nested, tmp_path):
-    """With their rows moved elsewhere, and every item outside the three partitions broken, nothing changes."""
+def test_the_selection_does_not_read_test_queries_and_database(nested, tmp_path):
+    """Nothing changes if their rows are moved, and every item outside the three partitions is destroyed."""
     before = searched(nested, tmp_path)
     assert set(before["read"]) == {"validation_query", "validation_database", "train"}
     source = results(nested) / "draws" / "thesis" / "run1.h5"
@@ -166,7 +166,7 @@ def test_other_validation_queries_make_other_scores(nested, tmp_path):
     assert searched(nested, tmp_path, draw=moved)["scores"] != searched(nested, tmp_path)["scores"]
 
 
-def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
+def test_the_audit_finds_a_selection_on_test_queries(unrun):
     script = unrun.folder / "workflow" / "scripts" / "selection.py"
     reading = "storage.read(job.input.draw, PARTITIONS)\n"
     leaking = script.read_text().replace(
@@ -185,19 +185,19 @@ def test_a_choice_made_on_test_queries_is_found_by_the_audit(unrun):
     ]
 
 
-def test_a_clean_choice_is_no_finding(nested):
+def test_a_correct_selection_has_no_finding(nested):
     findings = pd.read_csv(results(nested) / "audit.csv")
     assert not findings["file"].str.contains("selection").any()
 
 
 def test_one_core_leaves_the_same_bytes(nested, unrun):
-    done = unrun.run(cores=1)
+    done = unrun.run("selections", "metrics", "audit", cores=1)
     assert done.returncode == 0, done.stderr
     for name in ("selection.csv", "metrics.csv", "audit.csv"):
         assert (results(unrun) / name).read_bytes() == (results(nested) / name).read_bytes(), name
 
 
-def test_the_report_says_what_was_chosen(nested):
+def test_the_report_has_the_selected_options(nested):
     page = (results(nested) / "report.html").read_text().partition("<script>")[0]
     assert '<section id="options"' in page
     assert "gamma = chosen from 0.01, 1, 3" in page
@@ -206,7 +206,7 @@ def test_the_report_says_what_was_chosen(nested):
         assert f"{first} (" in page, hasher
 
 
-def test_only_hashers_with_a_grid_are_searched_and_choosing_makes_no_codes(unrun):
+def test_only_hashers_with_a_grid_are_searched_and_the_selection_writes_no_codes(unrun):
     assert unrun.jobs("selections") == {
         "dataset": 1,
         "feature": 1,

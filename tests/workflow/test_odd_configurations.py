@@ -1,4 +1,4 @@
-"""Odd configurations given to Snakemake: its error has the one line of the check, and no traceback."""
+"""Odd configurations for Snakemake: its error contains the line of the check, and no traceback."""
 
 import subprocess
 import sys

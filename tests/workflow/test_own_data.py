@@ -65,7 +65,7 @@ def test_images(project):
     assert len(found) > 0
     assert found.mean() > 0.5  # by chance 0.33
     page = (results / "report.html").read_text()
-    assert "1 files of the folder are no images and were skipped" in page
+    assert "1 files in the folder are not images and were skipped" in page
     assert "a row for each class: across, down, slanted" in page
     again = project.jobs("--config", "dataset_options={folder: my/images}", config="workflow/config/image_folder.yaml")
     assert again == {}
@@ -96,7 +96,7 @@ def test_features(project):
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [
-        ((400, 80), "the database is empty: .* train 200 = 400 takes all 400 items"),
+        ((400, 80), "the database is empty: .* train 200 use all 400 items"),
         ((1000, 8), "n_bits: expected at most 8 for hasher 'itq', .* got 64[.]"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Results in an S3-compatible store: a server of it on loopback, and the same numbers as in a folder."""
+"""Results in an S3-compatible store on a local server, which equal those in a folder."""
 
 import importlib.util
 import subprocess
@@ -17,7 +17,7 @@ KEYS = {"access_key": "key", "secret_key": "secret"}
 
 @pytest.fixture
 def store():
-    """A server with an empty bucket, and a client of it."""
+    """A server with an empty bucket, and a client."""
     import boto3
     from moto.server import ThreadedMotoServer
 

@@ -1,4 +1,4 @@
-"""Counting in shards: jobs of their own, and the tables of one job."""
+"""Counting in shards: separate jobs with the same results as one job."""
 
 import pytest
 from project import ELSEWHERE, Project
@@ -28,7 +28,7 @@ def results(project, name):
     return project.folder / "results" / name
 
 
-def test_shards_leave_the_bytes_of_the_tables(sharded):
+def test_shards_do_not_change_the_tables(sharded):
     for table in TABLES:
         expected = (results(sharded, "small") / table).read_bytes()
         assert (results(sharded, "shards") / table).read_bytes() == expected

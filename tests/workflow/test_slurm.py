@@ -1,4 +1,4 @@
-"""The small experiment through a real Slurm of one node, and the same bytes as without."""
+"""The small experiment on a Slurm cluster of one node, with the same bytes as without Slurm."""
 
 import importlib.util
 import re
@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-def test_slurm_leaves_the_bytes_of_a_local_run(elsewhere, project):
+def test_slurm_writes_the_same_bytes_as_a_local_run(elsewhere, project):
     project.write(ELSEWHERE)
     arguments = ["--workflow-profile", "workflow/profiles/slurm", "--configfile", "small.yaml"]
     with slurm.single_node() as environment:
@@ -34,9 +34,9 @@ def test_slurm_leaves_the_bytes_of_a_local_run(elsewhere, project):
             text=True,
             timeout=1500,
         )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", said)
+    printed = done.stdout + done.stderr
+    assert done.returncode == 0, printed
+    submitted = re.findall(r"has been submitted with SLURM jobid (\d+)", printed)
     assert len(set(submitted)) > 5
     for name in ("metrics.csv", "summary.csv", "audit.csv"):
         assert (project.folder / RESULTS / name).read_bytes() == (elsewhere.folder / RESULTS / name).read_bytes(), name

@@ -1,4 +1,4 @@
-"""What the workflow relies on in Snakemake beyond its documentation."""
+"""Undocumented behaviour of Snakemake on which the workflow relies."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Splits in the pipeline: anyone's lists, and protocols without validation partitions."""
+"""Splits in the pipeline: lists of the user, and protocols without validation partitions."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SIZES = SMALL["split_sizes"]
 
 
 def lists(folder, seed):
-    """Write the partitions of a random split but for those of validation, and return their rows."""
+    """Write the partitions of a random split except the validation sets, and return their rows."""
     parts = registry.get("split", "improved").split(1797, DIGITS.labels, sizes=SIZES, seed=seed)
     parts = {name: parts[name] for name in ("query", "train", "database")}
     for name, rows in parts.items():
@@ -21,7 +21,7 @@ def lists(folder, seed):
     return parts
 
 
-def test_lists_of_one_s_own_run_to_the_report_and_an_edit_of_one_runs_again(project):
+def test_own_lists_run_to_the_report_and_an_edited_list_is_rerun(project):
     parts = lists(project.folder, 1)
     files = {name: f"{name}.txt" for name in parts}
     config = {key: value for key, value in SMALL.items() if key != "split_sizes"}
@@ -44,10 +44,10 @@ def test_lists_of_one_s_own_run_to_the_report_and_an_edit_of_one_runs_again(proj
     assert (jobs["draw"], jobs["split"]) == (2, 2)
 
 
-def test_a_list_with_an_item_of_no_dataset_s_fails_in_one_line(project):
+def test_a_list_with_an_unknown_item_fails_in_one_line(project):
     files = {name: f"{name}.txt" for name in lists(project.folder, 1)}
     (project.folder / "train.txt").write_text("nobody\n")
     project.write(SMALL | {"splits": ["from_lists"], "split_options": {"from_lists": files}})
     done = project.run("splits")
     assert done.returncode != 0
-    assert "train.txt: 1 of 1 items are none of the dataset's, the first is 'nobody'" in done.stderr
+    assert "got 1 of 1 others, the first is 'nobody'" in done.stderr

@@ -1,4 +1,4 @@
-"""Supervised hashers through the pipeline: what they learn from comes from the training rows alone."""
+"""Supervised hashers in the pipeline, which learn from the training rows alone."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,14 @@ def cell(tmp_path_factory, root):
 
 @pytest.fixture(scope="module")
 def train(cell):
-    """The vectors and labels of the training rows, made again without the pipeline's scripts."""
+    """The vectors and labels of the training rows, recomputed without the scripts of the pipeline."""
     results, data = cell.parents[2], cell.parents[3] / "datasets" / "digits"
     rows = storage.read(results / "splits" / "improved" / "run0" / "splits.h5")["train"]
     X, y = storage.read(data / "gist" / "features.h5")["X"][rows], storage.read(data / "items.h5")["labels"][rows]
     return (X - X.mean(axis=0, dtype=np.float64)).astype(np.float32), y
 
 
-def test_supervision_is_of_the_training_rows_and_says_so(cell, train):
+def test_supervision_has_the_training_rows_and_records_them(cell, train):
     X, y = train
     np.testing.assert_array_equal(storage.read(cell / "labels.h5")["query_labels"], y)
     levels, radii = (storage.read(cell / "affinities.h5")[name] for name in ("levels", "radii"))
@@ -53,8 +53,8 @@ def test_supervision_is_of_the_training_rows_and_says_so(cell, train):
 
 
 def test_each_hasher_reads_what_it_needs_and_nothing_else(cell):
-    wanted = {"itq": None, "talr_ap": "labels", "talr_ndcg": "affinities"}
-    for hasher, kind in wanted.items():
+    expected = {"itq": None, "talr_ap": "labels", "talr_ndcg": "affinities"}
+    for hasher, kind in expected.items():
         inputs = storage.read_provenance(cell / hasher / "codes.h5")["inputs"]
         assert "labels" not in inputs
         assert inputs.get("supervision") == (kind and storage.read_provenance(cell / f"{kind}.h5")["digest"])
@@ -70,7 +70,7 @@ def test_codes_are_those_of_a_fit_by_hand(cell, train):
     assert packed.shape == (len(X), 1)
 
 
-def test_options_are_chosen_with_the_same_supervision(cell):
+def test_options_are_selected_with_the_same_supervision(cell):
     chosen = storage.read_provenance(cell / "talr_ndcg" / "selection.h5")
     assert chosen["inputs"]["supervision"] == storage.read_provenance(cell / "affinities.h5")["digest"]
     assert chosen["chosen"]["8"]["n_steps"] in (3, 5)

@@ -1,4 +1,4 @@
-"""Files that are altered between two stages: the next stage refuses them in one line, and deleting them is enough."""
+"""Files that are altered between two stages: the next stage refuses them, and they can be deleted and remade."""
 
 import pytest
 from kills import TABLES
@@ -43,18 +43,18 @@ ALTERED = [
 ]
 
 
-def test_an_altered_file_is_refused_in_one_line_and_made_again_once_it_is_deleted(small, ran):
+def test_an_altered_file_is_refused_in_one_line_and_remade_after_it_is_deleted(small, ran):
     results = ran.folder / RESULTS
     for name, alter, target in ALTERED:
         content = (results / name).read_bytes()
         (results / name).write_bytes(alter(content))
         done = ran.run(target)
-        said = (done.stdout + done.stderr).splitlines()
+        printed = (done.stdout + done.stderr).splitlines()
         assert done.returncode != 0, name
-        (line,) = (line for line in said if line.startswith("error: "))
+        (line,) = (line for line in printed if line.startswith("error: "))
         assert line.startswith(f"error: {RESULTS}/{name}: altered since it was written (expected sha256 "), line
         assert line.endswith("). Delete it and run again.")
-        assert not any("Traceback" in line for line in said)
+        assert not any("Traceback" in line for line in printed)
         (results / name).write_bytes(content)
     (results / SCORES).unlink()
     (results / CODES).unlink()

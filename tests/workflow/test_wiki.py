@@ -23,7 +23,7 @@ def wiki(tmp_path_factory, root, shared):
     return project
 
 
-def test_what_is_stored_is_what_the_files_hold(wiki, shared):
+def test_the_stored_arrays_equal_those_of_the_files(wiki, shared):
     paths = {name: shared / "data" / "wiki" / name for name in (FEATURES, *LISTS.values())}
     data, content, items = (
         datasets.load("wiki", paths, {}),
@@ -38,7 +38,7 @@ def test_what_is_stored_is_what_the_files_hold(wiki, shared):
     np.testing.assert_array_equal(storage.read(features, ["X"])["X"], data.vectors["image"])
 
 
-def test_every_cell_is_scored_and_hashing_beats_chance_on_labels(wiki):
+def test_every_combination_is_scored_and_hashing_beats_chance_on_labels(wiki):
     metrics = pd.read_csv(wiki.folder / "results/wiki/metrics.csv")
     plain = metrics[(metrics["metric"] == "mAP") & (metrics["extension"] == "none")]
     assert len(plain) == 2 * 2 * 2 * 3  # splits, ground truths, hashers, lengths
@@ -46,7 +46,7 @@ def test_every_cell_is_scored_and_hashing_beats_chance_on_labels(wiki):
     labels = storage.read(wiki.data / "items.h5", ["labels"])["labels"]
     chance = (np.bincount(labels) ** 2).sum() / len(labels) ** 2  # share of relevant items, over random queries
     for split in ("standard", "improved"):
-        assert 1.05 * chance < value["class_label", split, "itq"] < 0.15  # visual words say little of these categories
+        assert 1.05 * chance < value["class_label", split, "itq"] < 0.15  # visual words fit these categories badly
         assert value["epsilon_ball", split, "itq"] > value["epsilon_ball", split, "lsh"]
 
 

@@ -1,5 +1,5 @@
 rule audit:
-    """Audit every split of the experiment, and what was fitted on it."""
+    """Audit every split of the experiment, and everything that was fitted on it."""
     input:
         content="<data>/content.h5",
         labels="<data>/items.h5",

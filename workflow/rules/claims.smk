@@ -1,4 +1,4 @@
-# By name, because a folder in git can't be listed; a test compares the list with the folder.
+# The files are listed because a folder in git can't be; a test compares the list with the folder.
 REFERENCE_TABLES = (
     "results/reference/cifar10/extensions.csv",
     "results/reference/cifar10/runs.csv",
@@ -18,7 +18,7 @@ REFERENCE_TABLES = (
     "results/reference/talr/gains.csv",
     "results/reference/talr/talr.csv",
 )
-# The plug-ins that the claims name.
+# The plug-ins that the claims use.
 CLAIMED = {
     "metric": tuple(registry.names("metric")),
     "split": tuple(registry.names("split")),
@@ -28,7 +28,7 @@ CLAIMED = {
 
 
 rule claims:
-    """Judge the claims of the papers on the experiment's rows, and where it has none on the stored reference results."""
+    """Check the claims of the papers against the experiment, or else against the stored reference results."""
     input:
         summary="<results>/summary.csv",
         checksums=checksums("<results>/summary.csv"),

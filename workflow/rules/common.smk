@@ -10,14 +10,15 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.io import sourcecache_entry
 
-# The folder of the project, also where another workflow imports this one; an address if it is imported from git.
+# The folder of the project, also if another workflow imports this one; an address if it is imported from git.
 CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
-# Every job runs the package of this checkout, whichever one is installed; without a checkout, the installed one.
+# Every job imports the package of this checkout, even if another one is installed. Without a checkout, it imports the
+# installed package.
 if (CHECKOUT / "protocol").is_dir():
     sys.path.insert(0, str(CHECKOUT))
     before = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ.update(PYTHONPATH=os.pathsep.join([str(CHECKOUT), *before]))
-# One thread in every linear-algebra call: a sum that is split over threads has other last bits.
+# One thread in every linear-algebra call: with several threads, the last bits of a sum may differ.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
@@ -38,7 +39,7 @@ try:
         config, from_file=IS_MODULE or bool(workflow.configfiles)
     )
     CONFIG = EXPERIMENT.config
-    config.update(CONFIG)  # what the scripts see is the checked configuration
+    config.update(CONFIG)  # scripts receive the checked configuration
     DATASET, DATASET_OPTIONS = CONFIG["dataset"], CONFIG["dataset_options"]
     FILES = registry.entry("dataset", DATASET).files
     PLACE = Place(
@@ -51,7 +52,7 @@ except ProtocolError as error:
     raise WorkflowError(str(error))
 
 
-# `data` holds what does not depend on the experiment: the loaded dataset and its features.
+# `data` contains the files that do not depend on the experiment: the loaded dataset and its features.
 pathvars:
     results=f"results/{EXPERIMENT.name}",
     data=f"results/datasets/{EXPERIMENT.data}",
@@ -70,12 +71,12 @@ wildcard_constraints:
 
 
 def plan(wildcards):
-    """The experiment's plan for a feature: plug-in, options, runs, splits, hashers, code lengths ..."""
+    """Return the experiment's plan for a feature: plug-in, options, runs, splits, hashers, code lengths ..."""
     return EXPERIMENT.features[wildcards.feature]
 
 
 def each(pattern, **only):
-    """The pattern's files for every combination of feature, split, draw, run and hasher, each once.
+    """Return the files of a pattern for every combination of feature, split, draw, run and hasher, each once.
 
     Methods with finished codes are among the hashers. `only` restricts the combinations, as in ``feature="gist"``;
     ``finished=False`` keeps the hashers that are trained, ``finished=True`` the methods with finished codes.
@@ -87,27 +88,31 @@ def each(pattern, **only):
     return list(dict.fromkeys(files))
 
 
+# A file of results may refer to another one only where jobs find that at the same place, which a bucket is not.
+BY_REFERENCE = workflow.storage_settings.default_storage_provider is None
+
+
 def on_this_machine(path):
-    """A file that is where it is, also when results live in an object store."""
+    """Return a file that is on this machine even if the results are in an object store."""
     return local(str(path))
 
 
 def source(path):
-    """A file of the project, from the checkout or from git. Where it lies plays no part in what runs again."""
+    """Return a file of the project, from the checkout or from git. Moving the checkout does not rerun any job."""
     return sourcecache_entry(str(workflow.source_path(f"../../{path}")), path)
 
 
 def checksums(*files):
-    """The checksums of CSV, JSON and text files, next to them. A rule that reads such a file declares its checksum."""
+    """Return the checksum files of CSV, JSON and text files. A rule that reads such a file declares its checksum."""
     return [f"{file}.sha256" for file in files]
 
 
 def is_there(path):
-    """Whether the project has a file: a copy of a checkout may lack the stored results."""
+    """Return whether the project has a file: a copy of a checkout may lack the stored results."""
     return not CHECKOUT.is_dir() or (CHECKOUT / path).exists()
 
 
-# Every script imports it, and a script from git sees only the files that were fetched.
+# Every script imports this one, and a script from git sees only the files that were fetched.
 source("workflow/scripts/job.py")
 
 
@@ -116,12 +121,12 @@ source("workflow/scripts/job.py")
 
 @functools.cache
 def code(script, **plugins):
-    """A digest of a script, of the plug-ins that its rule uses, by kind, and of all the code that these import."""
+    """Return a digest of a script, of the plug-ins that its rule uses, by kind, and of all code that they import."""
     return registry.code_digest(str(source(f"workflow/scripts/{script}")), **plugins)
 
 
 def code_of(script, *users):
-    """The function that gives `code` of a job, whose wildcards say which plug-ins it uses: keys of `PLUGINS`."""
+    """Return a function that returns the digest `code` of a job. `users` are keys of `PLUGINS`."""
 
     def digest(wildcards):
         used = {}
@@ -136,7 +141,7 @@ def code_of(script, *users):
 
 
 def needs(name, wildcards, attempt):
-    """The memory and time of a job."""
+    """Return the memory and time of a job."""
     feature = wildcards.get("feature")
     if "extraction" in wildcards.keys():
         feature = EXPERIMENT.extractions[wildcards.extraction].name
@@ -150,7 +155,7 @@ def needs(name, wildcards, attempt):
 
 
 def memory(name):
-    """The function that gives the megabytes a job of the rule needs, more at each further attempt."""
+    """Return a function that returns the memory of a job of a rule in megabytes, more at each further attempt."""
 
     def megabytes(wildcards, attempt):
         return needs(name, wildcards, attempt)["mem_mb"]
@@ -159,7 +164,7 @@ def memory(name):
 
 
 def minutes(name):
-    """The function that gives the minutes a job of the rule needs, more at each further attempt."""
+    """Return a function that returns the time of a job of a rule in minutes, more at each further attempt."""
 
     def runtime(wildcards, attempt):
         return needs(name, wildcards, attempt)["runtime"]
@@ -171,7 +176,7 @@ def minutes(name):
 
 
 def user_files(wildcards):
-    """The user's own files. A function's paths are taken as they are, whatever braces are in them."""
+    """Return the user's own files. Snakemake does not interpret braces in paths that a function returns."""
     return [on_this_machine(path) for path in USER_FILES]
 
 
@@ -188,19 +193,19 @@ def extracted_options(wildcards):
 
 
 def n_parts(wildcards):
-    """How many jobs share an extraction."""
+    """Return the number of jobs that share an extraction."""
     return configuration.n_parts(EXPERIMENT, wildcards.extraction)
 
 
 def parts_of(wildcards):
-    """The parts of an extraction; none where one job extracts all."""
+    """Return the parts of an extraction; none if one job extracts everything."""
     n = n_parts(wildcards)
     folder = f"<data>/{wildcards.extraction}/parts"
     return [f"{folder}/{part}.h5" for part in range(n)] if n > 1 else []
 
 
 def features_of(wildcards):
-    """The file of what was extracted, which all experiments on a dataset share."""
+    """Return the file of the extracted features, which all experiments on a dataset share."""
     return f"<data>/{plan(wildcards).extraction}/features.h5"
 
 
@@ -213,13 +218,13 @@ def feature_options(wildcards):
 
 
 def known_dimension(feature):
-    """The dimension of a feature, None where only its file tells or there are two modalities."""
+    """Return the dimension of a feature, or None if only its file records it or there are two modalities."""
     dimensions = EXPERIMENT.dimensions(feature)
     return dimensions[0] if len(dimensions) == 1 else None
 
 
 def preprocessing_steps(wildcards):
-    """The steps of each modality of a feature, by the keys of `Feature.modalities`."""
+    """Return the preprocessing steps of each modality of a feature, by the keys of `Feature.modalities`."""
     return plan(wildcards).steps
 
 
@@ -233,7 +238,7 @@ def preprocessing_seed(wildcards):
 
 
 def lists_of(split):
-    """The user's files that list the partitions of a split protocol."""
+    """Return the user's files that list the partitions of a split protocol."""
     files = list_paths(registry.get("split", split), CONFIG["split_options"][split])
     return [on_this_machine(path) for path in files.values()]
 
@@ -251,12 +256,12 @@ def split_options(wildcards):
 
 
 def drawn_by(wildcards):
-    """The protocol that makes a draw."""
+    """Return the protocol that makes a draw."""
     return drawing_split(wildcards.draw)
 
 
 def draw_lists(wildcards):
-    """The user's lists for a draw; a draw that reads lists is shared by no other protocol."""
+    """Return the user's lists for a draw. A draw that reads lists is not shared between protocols."""
     is_listed = registry.get("split", drawn_by(wildcards)).listed
     return lists_of(drawn_by(wildcards)) if is_listed else []
 
@@ -266,7 +271,7 @@ def draw_options(wildcards):
 
 
 def draw_sizes(wildcards):
-    """The sizes that a draw leaves open; those that its protocols declare are in their code."""
+    """Return the sizes that the config file gives; a protocol declares all others in its code."""
     opened = registry.get("split", drawn_by(wildcards)).open
     return {name: CONFIG["split_sizes"].get(name, 0) for name in opened}
 
@@ -280,7 +285,7 @@ def draw_of_split(wildcards):
 
 
 def splits_of_draw(wildcards):
-    """The split protocols that the experiment runs on a feature and that share a draw."""
+    """Return the split protocols of a feature that share a draw."""
     return [
         split for split in plan(wildcards).splits if draw_of(split) == wildcards.draw
     ]
@@ -297,7 +302,7 @@ def split_files(wildcards):
 
 
 def ground_truths_of(wildcards):
-    """The plug-in and options of each ground truth of a feature, by name."""
+    """Return the plug-in and options of each ground truth of a feature, by name."""
     uses = [EXPERIMENT.ground_truths[name] for name in plan(wildcards).ground_truths]
     return {use.name: {"use": use.plugin, "options": use.options} for use in uses}
 
@@ -318,7 +323,7 @@ def ground_truth_seed(wildcards):
     )
 
 
-# The ground truth, among the training rows, that each kind of supervision is made by.
+# The ground truth among the training rows for each kind of supervision.
 SUPERVISING = EXPERIMENT.supervising()
 
 
@@ -341,11 +346,11 @@ SEARCHED = [name for name, use in EXPERIMENT.hashers.items() if use.grid]
 
 
 def searched(pattern):
-    """The pattern's files for every hasher with a grid."""
+    """Return the files of a pattern for every hasher with a grid."""
     return [file for name in SEARCHED for file in each(pattern, hasher=name)]
 
 
-# Everything that is searched, and the table of it; nothing where no hasher has a grid.
+# All searches, and their table; empty if no hasher has a grid.
 SELECTIONS = searched(SELECTION)
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
@@ -363,7 +368,7 @@ def hasher_grid(wildcards):
 
 
 def model_seeds(wildcards):
-    """One seed for each code length, whatever other lengths there are.
+    """Return a seed for each code length, which does not depend on the other lengths.
 
     Options are left out, so that a chosen model is the one that was scored.
     """
@@ -373,13 +378,13 @@ def model_seeds(wildcards):
 
 
 def supervision_kind(hasher):
-    """The kind of supervision that a hasher needs and the pipeline makes, or None."""
+    """Return the kind of supervision that a hasher needs and the pipeline provides, or None."""
     kind = registry.get("hasher", EXPERIMENT.hashers[hasher].plugin).supervision
     return kind if kind in SUPERVISING else None
 
 
 def supervision_of(wildcards):
-    """The file that a hasher learns from besides the training rows, where it needs one."""
+    """Return the file that a hasher learns from in addition to the training rows, if any."""
     kind = supervision_kind(wildcards.hasher)
     file = (
         f"<results>/{wildcards.feature}/{wildcards.draw}/run{wildcards.run}/{kind}.h5"
@@ -388,7 +393,7 @@ def supervision_of(wildcards):
 
 
 def supervised(pattern):
-    """The pattern's files for every kind of supervision that a hasher of the experiment needs."""
+    """Return the files of a pattern for every kind of supervision that a hasher of the experiment needs."""
     files = []
     for name in EXPERIMENT.hashers:
         kind = supervision_kind(name)
@@ -398,14 +403,14 @@ def supervised(pattern):
 
 
 def selection_of(wildcards):
-    """The file that a hasher's options come from, where it has a grid."""
+    """Return the file with a hasher's selected options, if it has a grid."""
     if wildcards.hasher not in SEARCHED:
         return {}
     return {"selection": SELECTION.format(**dict(wildcards.items()))}
 
 
 def selection_criterion(wildcards):
-    """The criterion that options are chosen by. Its ground truth is the feature's first unless the config names one."""
+    """Return the criterion of selection. Its ground truth is the feature's first unless the config file names one."""
     name = CONFIG["selection"]["ground_truth"] or plan(wildcards).ground_truths[0]
     return CONFIG["selection"] | {"ground_truth": name, "empty": CONFIG["empty"]}
 
@@ -427,7 +432,7 @@ def selecting_metric(wildcards):
 
 
 def required_selection_table(wildcards):
-    """The table of chosen options; one line says so where there is nothing to choose."""
+    """Return the table of chosen options; raise an error of one line if no hasher has a grid."""
     if not SELECTION_TABLE:
         raise WorkflowError(
             f"experiment {EXPERIMENT.name!r} has no options to choose: give it the key `hasher_grids`, as in "
@@ -436,7 +441,7 @@ def required_selection_table(wildcards):
     return SELECTION_TABLE
 
 
-# Finished codes, made elsewhere
+# Finished codes, computed elsewhere
 
 TRAINED = "|".join(EXPERIMENT.hashers)
 FINISHED = (
@@ -445,20 +450,20 @@ FINISHED = (
 
 
 def finished_files(wildcards):
-    """The files of the codes that a method has for the splits of a draw, by split, code length and role."""
+    """Return the files of a method's codes for the splits of a draw, by split, code length and role."""
     method, run = EXPERIMENT.codes[wildcards.hasher], int(wildcards.run)
     return {split: method.files(split, run) for split in counted_splits(wildcards)}
 
 
 def finished_paths(wildcards):
-    """The user's files of codes, each once."""
+    """Return the user's files of codes, each once."""
     method, run = EXPERIMENT.codes[wildcards.hasher], int(wildcards.run)
     paths = configuration.code_files(method, counted_splits(wildcards), run)
     return [on_this_machine(path) for path in dict.fromkeys(paths)]
 
 
 def finished_options(wildcards):
-    """How a method's files are read."""
+    """Return the options for reading a method's files."""
     method = EXPERIMENT.codes[wildcards.hasher]
     return {"bit_order": method.bit_order, "binarize": method.binarize}
 
@@ -467,7 +472,7 @@ def finished_options(wildcards):
 
 
 def counted_splits(wildcards):
-    """The split protocols of a draw under which a hasher is scored; finished codes may exist for some of them."""
+    """Return the split protocols of a draw under which a hasher is scored. Finished codes may exist for only some."""
     if wildcards.hasher not in EXPERIMENT.codes:
         return splits_of_draw(wildcards)
     finished = EXPERIMENT.codes[wildcards.hasher].splits
@@ -482,7 +487,7 @@ def counted_split_files(wildcards):
 
 
 def extensions_of(wildcards):
-    """The extensions of codes to count, with their numbers of bits."""
+    """Return the extensions of codes to count, with their numbers of bits."""
     pairs = []
     for name in plan(wildcards).extensions:
         pairs += [
@@ -492,12 +497,12 @@ def extensions_of(wildcards):
 
 
 def shard_number(wildcards):
-    """The number of a shard, from 0."""
+    """Return the number of a shard, from 0."""
     return int(wildcards.scatteritem.partition("-of-")[0]) - 1
 
 
 def counting_times():
-    """The benchmark files of the jobs that count."""
+    """Return the benchmark files of the jobs that count."""
     folder, n_shards = (
         "<benchmarks>/{feature}/{draw}/run{run}/{hasher}",
         CONFIG["count_shards"],
@@ -511,7 +516,7 @@ def counting_times():
 
 
 def options_of_scores():
-    """The options of dataset, ground truth and split behind each score, by the names of the latter two and a feature."""
+    """Return the options of dataset, ground truth and split, by feature, ground truth and split."""
     found = {}
     for feature in EXPERIMENT.features.values():
         for place in itertools.product(
@@ -522,23 +527,23 @@ def options_of_scores():
 
 
 def counts_of_hasher(wildcards):
-    """The counts of one hasher on a feature: every draw, every run."""
+    """Return the counts of one hasher on a feature, for every draw and run."""
     file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
     return each(file, feature=wildcards.feature, hasher=wildcards.hasher)
 
 
 def splits_of_hasher(wildcards):
-    """The splits that a hasher is scored on with a feature: every protocol, every run."""
+    """Return the splits on which a hasher is scored with a feature, for every protocol and run."""
     file = "<results>/splits/{split}/run{run}/splits.h5"
     return each(file, feature=wildcards.feature, hasher=wildcards.hasher)
 
 
-# The table of metrics without near-duplicates; nothing where no judged pairs of the dataset are known.
+# The table of metrics without near-duplicates; empty if no judged pairs of the dataset are known.
 DUPLICATES = ["<results>/duplicates.csv"] if DATASET in SHIPPED else []
 
 
 def counts_of_split(wildcards):
-    """The counts of all hashers on a feature under a split, over all runs."""
+    """Return the counts of all hashers on a feature under a split, over all runs."""
     file = "<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"
     return each(file, feature=wildcards.feature, split=wildcards.split)
 
@@ -559,7 +564,7 @@ def n_bits_of(wildcards):
 
 
 def extended_hasher(wildcards):
-    """The hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or else the first."""
+    """Return the hasher whose extended codes are drawn: LSH, as in RAMAP's tables, or the first hasher."""
     names = plan(wildcards).hashers
     lsh = [name for name in names if EXPERIMENT.hashers[name].plugin == "lsh"]
     return (lsh or names)[0]
@@ -579,7 +584,7 @@ DISPLAYED = [
 
 
 def displayed():
-    """The tables of the rule `display`."""
+    """Return the tables of the rule `display`."""
     files = []
     for pattern in DISPLAYED:
         files += each(pattern)
@@ -590,7 +595,7 @@ def displayed():
 
 
 def leak_study():
-    """The configuration's key `leak`; one line says so where it is missing."""
+    """Return the key `leak` of the configuration; raise an error of one line if it is missing."""
     if "leak" not in CONFIG:
         raise WorkflowError(
             f"experiment {EXPERIMENT.name!r} has no leak study: give it the key `leak`, as in "
@@ -604,7 +609,7 @@ def leak_study_of(wildcards):
 
 
 def mean_average_precision(wildcards):
-    """The metric of the leak study."""
+    """Return the metric of the leak study."""
     return "mAP"
 
 
@@ -617,7 +622,7 @@ def leak_seed(wildcards):
 
 
 def leak_model_seeds(wildcards):
-    """A seed for each side, by training size and code length.
+    """Return a seed for each side, by training size and code length.
 
     With one seed for both sides, a hasher that learns nothing would make the same model twice, and be a control of
     nothing: its leak would be zero, whatever is wrong.
@@ -632,8 +637,7 @@ def leak_model_seeds(wildcards):
     return seeds
 
 
-# The plug-ins that a job uses, by what it does with them: their kind, and the function that names them. A function that
-# names several returns a list.
+# The plug-ins that a job uses, by their use: their kind, and a function that returns their name or a list of names.
 PLUGINS = {
     "extraction": ("feature", extracted_plugin),
     "feature": ("feature", feature_plugin),

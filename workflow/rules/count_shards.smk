@@ -1,4 +1,4 @@
-# In place of the rule `count`, where the config file sets `count_shards`.
+# These rules replace `count` if the config file sets `count_shards`.
 scattergather:
     count=CONFIG["count_shards"],
 

@@ -1,6 +1,6 @@
-# Where a file came from is no parameter, so a moved mirror makes nothing run again.
+# The source of a file is not a parameter, so that moving a mirror does not rerun any job.
 rule download:
-    """Fetch one of the dataset's files, from the mirror or its official source."""
+    """Download one file of the dataset, from the mirror or its official source."""
     output:
         file="<downloads>/{sha256}/{file}",
         provenance="<downloads>/{sha256}/{file}.json",
@@ -18,7 +18,7 @@ rule download:
     threads: 1
     params:
         dataset=DATASET,
-        # Part of the key of Snakemake's cache, which knows no wildcards.
+        # Part of the key of Snakemake's cache, which does not contain the wildcards.
         sha256="{sha256}",
     message:
         "download: {wildcards.file}"
@@ -27,7 +27,7 @@ rule download:
 
 
 rule downloads:
-    """Fetch all files of the dataset."""
+    """Download all files of the dataset."""
     input:
         files=[str(PLACE.path(file)) for file in FILES],
         provenance=[str(PLACE.provenance(file)) for file in FILES],
@@ -35,7 +35,7 @@ rule downloads:
 
 
 rule dataset:
-    """Load the dataset: its images and vectors into one file, ids, labels and official parts into another."""
+    """Load the dataset: images and vectors into one file; ids, labels and official partitions into another."""
     input:
         files=rules.downloads.input.files,
         provenance=rules.downloads.input.provenance,
@@ -58,6 +58,7 @@ rule dataset:
         dataset=DATASET,
         options=DATASET_OPTIONS,
         folders=folder_states,
+        by_reference=BY_REFERENCE,
         code=code("dataset.py", dataset=DATASET),
     message:
         "dataset: {params.dataset}"

@@ -1,5 +1,5 @@
 rule feature_part:
-    """Extract one feature from a part of the images."""
+    """Extract one feature from one part of the images."""
     input:
         content="<data>/content.h5",
     output:
@@ -27,9 +27,9 @@ rule feature_part:
         "../scripts/feature_part.py"
 
 
-# No benchmark: Snakemake would have no figures where the file comes from its cache (`--cache`).
+# No benchmark: Snakemake writes none if the file is in its cache (`--cache`).
 rule feature:
-    """Extract one feature from all images; of a large dataset, put the parts together."""
+    """Extract one feature from all images, or join the parts for a large dataset."""
     input:
         content="<data>/content.h5",
         parts=parts_of,
@@ -47,6 +47,7 @@ rule feature:
     params:
         feature=extracted_plugin,
         options=extracted_options,
+        by_reference=BY_REFERENCE,
         code=code_of("feature.py", "extraction"),
     message:
         "features: {wildcards.extraction}"

@@ -38,8 +38,8 @@ rule ground_truths:
     localrule: True
 
 
-# The seed is that of the ground truth that codes are scored by, so the radii are the same. The hashers' job sees no label
-# of any other item.
+# The seed is that of the ground truth by which codes are scored, so that the radii are the same. The job that trains a
+# hasher reads no label of any other item.
 rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:

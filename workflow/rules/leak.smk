@@ -1,4 +1,5 @@
-# How much training on the database flatters a hasher: two databases a run, training inside each, ranking both.
+# The leak study: by how much training on the database raises the scores. Each run has two databases. A hasher is
+# trained inside each of them, and ranks both.
 rule leak_split:
     """Draw queries and two equal databases, with the training sets inside each."""
     input:
@@ -26,7 +27,7 @@ rule leak_split:
         "../scripts/leak_split.py"
 
 
-# Everything but the hasher is fitted once, on items that are in neither database.
+# Everything except the hasher is fitted once, on items that are in neither database.
 use rule preprocessing as leak_preprocessing with:
     input:
         features=features_of,

@@ -1,5 +1,5 @@
 rule counts:
-    """Count for all hashers of the experiment."""
+    """Count the distances for all hashers of the experiment."""
     input:
         each("<results>/{feature}/{draw}/run{run}/{hasher}/counts.h5"),
     localrule: True
@@ -37,7 +37,7 @@ SCORES = each("<results>/{feature}/scores/{hasher}.csv")
 
 
 rule metrics:
-    """Gather the scores into metrics.csv, their means over the runs into summary.csv, the runs' items into runs.csv."""
+    """Gather the scores into metrics.csv, their means over the runs into summary.csv, and the runs into runs.csv."""
     input:
         scores=SCORES,
         checksums=checksums(*SCORES),

@@ -72,8 +72,8 @@ rule selections:
     localrule: True
 
 
-# The job keeps what an earlier run of it made under a second name, and takes models from there that would become the
-# same again: a new code length trains nothing but itself.
+# The job keeps a copy of its previous output, and reuses the models in it that would not change: a new code length is
+# trained alone.
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:
@@ -112,7 +112,7 @@ rule model:
 
 
 rule finished_codes:
-    """Read the codes of a method that were made elsewhere, for the splits of one draw."""
+    """Read the codes of a method that were computed elsewhere, for the splits of one draw."""
     input:
         files=finished_paths,
         splits=counted_split_files,
@@ -141,7 +141,7 @@ rule finished_codes:
 
 
 rule models:
-    """Train all hashers of the experiment and encode; read the finished codes."""
+    """Train all hashers of the experiment and encode the items; read the finished codes."""
     input:
         each("<results>/{feature}/{draw}/run{run}/{hasher}/codes.h5"),
     localrule: True

@@ -1,4 +1,4 @@
-# Protocols that differ only in their database share a draw, and what is learned from a draw is learned once.
+# Protocols that differ only in their database share a draw, so that everything is learned once for all of them.
 rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:

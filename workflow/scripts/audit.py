@@ -1,4 +1,4 @@
-"""Audit every split of the experiment, and what was fitted on it."""
+"""Audit every split of the experiment, and everything that was fitted on it."""
 
 from collections import defaultdict
 
@@ -7,7 +7,7 @@ from protocol.features import prepared
 
 
 def main(job):
-    """Write the findings, with the file each was made in; what a fit should have seen is made again from the split."""
+    """Write the findings by file. The vectors that a fit should have read are recomputed from the split."""
     dataset, learned, splits = auditing.read_dataset(job.input.labels), defaultdict(list), defaultdict(dict)
     runs = auditing.read_runs(job.input.splits, dataset)
     for run in runs:

@@ -1,11 +1,11 @@
-"""Judge the claims of the papers on the experiment's rows, and on the stored reference results."""
+"""Check the claims of the papers against the results of the experiment and the stored reference results."""
 
 from protocol.checksums import verify
 from protocol.claims import Results, judge, write_json
 
 
 def main(job):
-    """Write the ledger; the stored reference results belong to the project and have no checksums."""
+    """Write the ledger. The stored reference results are part of the project and have no checksums."""
     verify(job.input.summary)
     write_json(job.output.claims, judge(Results([job.input.summary, *job.input.reference])), checksum=True)
 

@@ -5,7 +5,7 @@ from protocol.ranking import count, pack_counts, relevance_from_arrays, truths_r
 
 
 def main(job):
-    """Write the counts; the extension codes are made here and really counted."""
+    """Write the counts. The extension codes are computed here, and counted like all other codes."""
     stored, p, arrays, ground_truths = storage.read(job.input.codes), job.params, {}, {}
     rules = storage.grouped(storage.read(job.input.ground_truth))
     for split, path in zip(p.splits, job.input.splits, strict=True):

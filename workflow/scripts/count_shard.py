@@ -5,7 +5,7 @@ from protocol.ranking import count_in_shards, pack_counts, relevance_of_part, sh
 
 
 def main(job):
-    """Write the counts of the shard; no other codes and labels of the database are read."""
+    """Write the counts of the shard. Only its part of the codes and labels of the database is read."""
     p, arrays = job.params, {}
     with storage.opened(job.input.codes) as stored, storage.opened(job.input.ground_truth) as rules:
         for split, path in zip(p.splits, job.input.splits, strict=True):

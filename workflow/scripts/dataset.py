@@ -1,18 +1,17 @@
-"""Load a dataset: its images and vectors into one file, the items' names, labels and official parts into another."""
+"""Load a dataset: images and vectors into one file; ids, labels and official partitions into another."""
 
 import json
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from protocol import storage
 from protocol.checksums import verified
-from protocol.datasets import blocks, load
+from protocol.datasets import load, store
 
 
 def main(job):
-    """Load the dataset from its files; what did not come from the official ones is noted."""
+    """Write the dataset. Its provenance record names the files that did not come from an official source."""
     fetched = [json.loads(verified(path)) for path in job.input.provenance]
     name, options = job.params.dataset, job.params.options
     data = load(name, {Path(path).name: Path(path) for path in job.input.files}, options)
@@ -23,10 +22,7 @@ def main(job):
     )
     with storage.writing(job.output.content, provenance) as file:
         for array, rows in data.arrays.items():
-            with tqdm(total=len(rows), desc=array, unit="item", disable=None) as bar:
-                for block in blocks(rows):
-                    file.append(array, block)
-                    bar.update(len(block))
+            store(file, array, rows, by_reference=job.params.by_reference)
     items = {"ids": data.ids, "class_names": np.array(data.class_names, dtype=np.str_)}  # texts, even if there are none
     items |= {} if data.labels is None else {"labels": data.labels}
     items |= {f"partitions/{part}": rows for part, rows in data.partitions.items()}

@@ -1,4 +1,4 @@
-"""Put one of a dataset's files into its place below the downloads folder, and note where it came from."""
+"""Download one file of a dataset, and record its source."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from protocol.downloads import Place, fetch, require_local
 
 
 def main(job):
-    """Fetch the file that the wildcard names; offline, every file that the dataset lacks is named at once."""
+    """Download the file that the wildcard names. Offline, the error lists every missing file of the dataset."""
     files = {file.name: file for file in registry.entry("dataset", job.params.dataset).files}
     sources = {key: job.config[key] for key in ("mirror", "mirror_sha256", "offline")}
     place = Place(job.params.dataset, Path(job.output.file).parents[2], **sources)

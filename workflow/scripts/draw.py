@@ -8,7 +8,7 @@ from protocol.splits import drawing_split, read_lists
 
 
 def main(job):
-    """Write the row numbers of every partition but the database, balanced over the classes where there are labels."""
+    """Write the row numbers of every partition except the database, balanced over the classes if there are labels."""
     items, protocol = storage.read(job.input.labels), registry.get("split", drawing_split(job.wildcards.draw))
     ids, y = np.char.decode(items["ids"], "utf-8"), items.get("labels")
     files = {name: file for name, file in job.params.lists.items() if file is not None}

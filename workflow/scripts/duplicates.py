@@ -1,4 +1,4 @@
-"""Put every metric with all queries next to that without the queries that have a judged near-duplicate."""
+"""Compare every metric with and without the queries that have a judged near-duplicate."""
 
 from protocol.report import collect, with_and_without, write_table
 

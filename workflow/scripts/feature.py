@@ -1,11 +1,11 @@
-"""Extract one feature from all images of the dataset, or put together what several jobs extracted."""
+"""Extract one feature from all images of the dataset, or join the parts that several jobs extracted."""
 
 from protocol import registry, storage
 from protocol.features import extract, join
 
 
 def main(job):
-    """Write what the feature extracts from each of its modalities, before anything is learned from a training set."""
+    """Write the features of each modality, which do not depend on a training set."""
     name, options, parts = job.params.feature, job.params.options, job.input.get("parts", [])
     feature = registry.get("feature", name)(**options)
     provenance = storage.provenance(f"feature {name}", parameters=options, inputs={"content": job.input.content})
@@ -13,7 +13,7 @@ def main(job):
         if parts:
             join(file, feature, parts)
         else:
-            extract(file, feature, job.input.content)
+            extract(file, feature, job.input.content, by_reference=job.params.by_reference)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Extract one feature from a part of the images of a large dataset."""
+"""Extract one feature from one part of the images of a large dataset."""
 
 from protocol import registry, storage
 from protocol.features import extract
 
 
 def main(job):
-    """Write what the feature extracts from the images of one part; the parts are of one size, but for the last."""
+    """Write the features of the images in one part. All parts except the last have the same size."""
     name, options = job.params.feature, job.params.options
     feature, part = registry.get("feature", name)(**options), int(job.wildcards.part)
     provenance = storage.provenance(

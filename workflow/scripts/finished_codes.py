@@ -1,4 +1,4 @@
-"""Read codes that were made elsewhere for the queries and databases of one run's splits."""
+"""Read codes that were computed elsewhere, for the queries and databases of the splits of one run."""
 
 from protocol import storage
 from protocol.evaluation.finished_codes import finished_codes
@@ -6,7 +6,7 @@ from protocol.formats.arrays import path_of
 
 
 def main(job):
-    """Write the packed codes by split; rows are checked against the split, and nothing else is known of them."""
+    """Write the packed codes by split. Only their number of rows can be checked against the split."""
     p, wc, arrays = job.params, job.wildcards, {}
     splits = dict(zip(p.files, job.input.splits, strict=True))
     for split, files in p.files.items():

@@ -6,7 +6,7 @@ from protocol.groundtruth import Items
 
 
 def main(job):
-    """Write, for every split and ground truth, the rule that says which database items are relevant to which query."""
+    """Write, for every split and ground truth, the data that determine the relevant database items of each query."""
     p, y, arrays = job.params, storage.read(job.input.labels).get("labels"), {}
     feature = registry.get("feature", p.feature)(**p.options)
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:

@@ -1,4 +1,4 @@
-"""How every script runs: what it says goes to the terminal and to its log, and an error is one clear line."""
+"""The frame in which every script runs: it logs to a file and to the terminal, and prints an error as one line."""
 
 import logging
 import resource
@@ -11,7 +11,7 @@ from protocol.checks import ProtocolError
 
 
 def run(main: Callable[[Any], None], job: Any) -> None:
-    """Run `main(job)`; a ProtocolError ends the job with its message alone, anything else with a traceback."""
+    """Run `main(job)`. After a ProtocolError, print its message alone; after any other exception, a traceback."""
     log = Path(str(job.log))
     log.parent.mkdir(parents=True, exist_ok=True)
     terminal, file = logging.StreamHandler(), logging.FileHandler(log, mode="w")
@@ -20,8 +20,8 @@ def run(main: Callable[[Any], None], job: Any) -> None:
     terminal.setFormatter(logging.Formatter("%(message)s"))
     logging.getLogger().addHandler(terminal)
     logging.captureWarnings(True)
-    # A full disk is said once, in the line of the file that found no room: not by each line of the log, nor by each
-    # array that HDF5 closes without being able to raise.
+    # A full disk is reported once, for the file that could not be written, and not again for each line of the log or
+    # for each array that HDF5 fails to close.
     logging.raiseExceptions = False
     sys.excepthook = sys.unraisablehook = lambda *problem: logging.info("not raised: %s", problem)
     logging.info("%s %s", job.rule, dict(job.wildcards.items()))
@@ -30,7 +30,7 @@ def run(main: Callable[[Any], None], job: Any) -> None:
         main(job)
         for path in job.output:
             logging.info("wrote %s, %s bytes", path, f"{Path(path).stat().st_size:,}")
-        # Snakemake's benchmark files look at a job every half a second, and miss the peak of a short one.
+        # Snakemake's benchmark files sample a job every half second, and miss the peak of a short one.
         logging.info("peak memory %.0f MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
     except ProtocolError as error:
         logging.error("error: %s", error)

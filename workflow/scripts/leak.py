@@ -1,4 +1,4 @@
-"""Gather the scores of the leak study, and say what they show: tables, text, a figure."""
+"""Gather the scores of the leak study into tables, a text and a figure."""
 
 from protocol import storage
 from protocol.report import leak_figure, leak_text, leaks, summarise_leaks, write_table

@@ -5,7 +5,7 @@ from protocol.studies import halves
 
 
 def main(job):
-    """Write a file of row numbers for each side; the queries and the items outside are the same in both."""
+    """Write the row numbers for each side. Both sides have the same queries and the same items outside."""
     y = storage.read(job.input.labels).get("labels")
     for side, parts in halves(y, **job.params.sizes, seed=job.params.seed).items():
         provenance = storage.provenance(

@@ -1,4 +1,4 @@
-"""Gather the scores of an experiment into one table, summarise them over the runs, and list the runs' items."""
+"""Gather the scores of an experiment, summarise them over the runs, and list the runs."""
 
 from protocol.metrics import COLUMNS
 from protocol.report import collect, runs_of, summarise, write_table

@@ -10,7 +10,7 @@ SOURCES = ("features", "draw", "preprocessing", "supervision")
 
 
 def main(job):
-    """Write the fitted models and packed codes; a model that would become the same again is kept as it is."""
+    """Write the fitted models and packed codes. A stored model is reused if nothing that it depends on has changed."""
     p, inputs, made_of = job.params, dict(job.input.items()), {}
     chosen = storage.read_provenance(inputs["selection"])["chosen"] if "selection" in inputs else {}
     read = {name: storage.read_provenance(inputs[name])["digest"] for name in SOURCES if name in inputs}

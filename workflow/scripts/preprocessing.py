@@ -5,7 +5,7 @@ from protocol.features import Preprocessing, extracted, side_by_side
 
 
 def main(job):
-    """Write what was learned (mean, vocabulary) of each modality, and from which training rows."""
+    """Write the fitted parameters (mean, vocabulary) of each modality, and the digest of its training rows."""
     feature = registry.get("feature", job.params.feature)(**job.params.options)
     train, arrays, raws = storage.read(job.input.draw, ["train"])["train"], {}, []
     for place, modality in feature.modalities.items():

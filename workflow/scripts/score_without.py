@@ -10,7 +10,7 @@ from protocol.ranking import unpack_counts
 
 
 def main(job):
-    """Write one row per split, run, code length, ground truth and metric, of codes without extension."""
+    """Write one row for each split, run, code length, ground truth and metric, for codes without extension."""
     wc, p, left, rows = job.wildcards, job.params, {}, []
     dataset = auditing.read_dataset(job.input.labels)
     pairs = auditing.known_pairs_for(None, dataset)

@@ -12,7 +12,7 @@ SEARCHED = ("code", "hasher_options", "grid", "criterion", "ground_truth", "grou
 
 
 def main(job):
-    """Write the score of every point and the options chosen; a draw holds no database, and its queries are not read."""
+    """Write the score of every grid point and the chosen options. The test queries and database are not read."""
     p, inputs, grid = job.params, dict(job.input.items()), points(job.params.grid)
     read = {name: storage.read_provenance(path)["digest"] for name, path in inputs.items()}
     common = {"libraries": storage.versions(), "inputs": read} | {name: getattr(p, name) for name in SEARCHED}

@@ -1,4 +1,4 @@
-"""Put the scores and choices of all searches into one table."""
+"""Gather the scores and choices of all searches into one table."""
 
 from protocol.selection import write_table
 

@@ -1,4 +1,4 @@
-"""Say which training rows of one run belong together, for the hashers that learn from it."""
+"""Build the ground truth among the training rows of one run, for the hashers that learn from it."""
 
 from protocol import registry, storage
 from protocol.features import prepared
@@ -6,7 +6,7 @@ from protocol.groundtruth import Items, write_among
 
 
 def main(job):
-    """Write a ground truth whose queries and database are the training rows; no other row is read."""
+    """Write a ground truth whose queries and database are the training rows. No other row is read."""
     p, y = job.params, storage.read(job.input.labels).get("labels")
     feature, images = registry.get("feature", p.feature)(**p.options), storage.read(job.input.draw, ["train"])["train"]
     with prepared(feature, p.steps, job.input.features, job.input.preprocessing) as found:

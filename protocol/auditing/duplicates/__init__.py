@@ -1,4 +1,4 @@
-"""Near-duplicates among anyone's images or vectors: candidates, their verification, and a sheet to judge them by."""
+"""Find near-duplicates among images or vectors: candidates, their verification, and a contact sheet to judge them."""
 
 from protocol.auditing.duplicates.finder import find_duplicates
 from protocol.auditing.duplicates.inputs import image_files

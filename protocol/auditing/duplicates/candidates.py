@@ -1,4 +1,4 @@
-"""Candidates: the items with the largest inner products, in blocks of a fixed size."""
+"""Search candidates for near-duplicates: the items with the largest inner products, in blocks of a fixed size."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from protocol.parallel import in_order, workers
 
-_QUERIES, _ITEMS = 256, 1 << 15  # of a product: 32 MB
-_GROUP = 32  # items, of which only the largest product is looked at first
+_QUERIES, _ITEMS = 256, 1 << 15  # per product: 32 MB
+_GROUP = 32  # items; only groups with large maxima are searched
 
 
 def best_matches(
@@ -26,13 +26,13 @@ def best_matches(
     ----------
     query, database : ndarray of float32, shapes (n_queries, d) and (n_database, d)
     k : int
-        At least 1; there are fewer columns if the database has fewer rows.
+        At least 1; the result has fewer columns if the database has fewer rows.
     same : bool, default=False
-        Whether both are the same items: then none is a candidate for itself.
+        Whether both are the same items; an item is then not a candidate for itself.
     threads : int, default=1
-        The result is the same for any number.
+        The result does not depend on it.
     done : callable, optional
-        Called with the number of queries that are finished.
+        Called with the number of queries just finished.
 
     Returns
     -------
@@ -41,8 +41,8 @@ def best_matches(
 
     Notes
     -----
-    `protocol.groundtruth.nearest` returns all items that are as near as the k-th. A thousand blank images would be a
-    million pairs, so this search, which keeps k of them, is its own. It holds 40 MB for each thread.
+    `protocol.groundtruth.nearest` returns all items that tie with the k-th, so a thousand blank images would yield a
+    million pairs. This search keeps only k of them. It needs 40 MB per thread.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def best_matches(
 
 
 def _products(block: NDArray[np.float32], items: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the inner products, with columns of minus infinity up to a multiple of `_GROUP`."""
+    """Return the inner products, padded with columns of minus infinity to a multiple of `_GROUP`."""
     width = -(-len(items) // _GROUP) * _GROUP
     if width == len(items):
         return block @ items.T
@@ -90,7 +90,7 @@ def _products(block: NDArray[np.float32], items: NDArray[np.float32]) -> NDArray
 
 
 def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Return the columns of the k largest values of each row, in no order: in the k groups with the largest maxima."""
+    """Return the columns of the k largest values of each row, unordered, from the k groups with the largest maxima."""
     n_groups = values.shape[1] // _GROUP
     k_groups = min(k, n_groups)
     maxima = values.reshape(len(values), _GROUP, n_groups).max(axis=1)

@@ -1,4 +1,4 @@
-"""Images at one small size, and what near-duplicates are compared by: block means and local contrast."""
+"""Descriptors of small images for near-duplicates: block means and local contrast."""
 
 import tempfile
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from protocol.formats.images import squares
 
 SIZE = 32
-"""Pixels a side of the images that are compared: the central square of each image, resized."""
-_BLOCKS = 8  # a side, of whose means the cheap descriptor consists
-_SIGMA = 2.0  # of the Gaussian, in pixels, that local contrast is measured in
-_NOISE = 4.0  # grey levels: contrast below it is noise
-_BLANK = 1.0  # grey level that makes the descriptors of two blank images equal in place of undefined
-_IN_MEMORY = 1 << 30  # bytes: more are in a temporary file
+"""Side in pixels to which the central square of each image is resized for comparison."""
+_BLOCKS = 8  # per side; their means are the cheap descriptor
+_SIGMA = 2.0  # pixels, standard deviation of the Gaussian window for local contrast
+_NOISE = 4.0  # grey levels; lower contrast is noise
+_BLANK = 1.0  # grey level, by which the descriptors of two blank images are equal instead of undefined
+_IN_MEMORY = 1 << 30  # bytes; larger arrays are stored in a temporary file
 _BLOCK_BYTES = 16 << 20
 
 
@@ -26,14 +26,14 @@ def small_images(images: Any, *, n_channels: int, done: Callable[[int], object] 
     Parameters
     ----------
     images : Rows of uint8, shape (n, height, width) or (n, height, width, 3)
-        Read by slices. Grey images become three equal channels if `n_channels` is 3.
+        Read in slices. Grey images get three equal channels if `n_channels` is 3.
     n_channels : {1, 3}
     done : callable, optional
         Called with the number of images just read.
 
     Notes
     -----
-    Above 1 GB the result is in a temporary file, which is deleted with the array.
+    A result above 1 GB is stored in a temporary file, which is deleted with the array.
     """
     shape = (len(images), n_channels, SIZE, SIZE)
     if prod(shape) > _IN_MEMORY:
@@ -54,7 +54,7 @@ def small_images(images: Any, *, n_channels: int, done: Callable[[int], object] 
 
 
 def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the descriptors of images: the means of 8 x 8 blocks, without their mean, of unit length.
+    """Return the descriptors of images: the means of 8 x 8 blocks, centred and scaled to unit length.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
     Returns
     -------
     ndarray of float32, shape (n, n_channels * 64 + 1)
-        The inner product of two is their cosine. The last number, small for all images with a content, is 1 for blank
-        ones.
+        The inner product of two descriptors is their cosine. The last component is 1 for blank images and small for all
+        others.
     """
     n, n_channels = small.shape[:2]
     k = SIZE // _BLOCKS
@@ -80,12 +80,12 @@ def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def mirrored(small: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return images with left and right exchanged."""
+    """Return horizontally mirrored images."""
     return small[..., ::-1]
 
 
 def _smoothing() -> NDArray[np.float32]:
-    """Return the matrix (SIZE, SIZE) of a Gaussian filter whose border pixels go on beyond the border."""
+    """Return the matrix (SIZE, SIZE) of a Gaussian filter that repeats border pixels."""
     reach = np.arange(-round(4 * _SIGMA), round(4 * _SIGMA) + 1)
     weights = np.exp(-0.5 * (reach / _SIGMA) ** 2)
     matrix = np.zeros((SIZE, SIZE))
@@ -98,9 +98,9 @@ _GAUSSIAN = _smoothing()
 
 
 def local_contrast(small: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return images without their local mean and divided by their local contrast, of the same shape.
+    """Subtract the local mean from images and divide them by their local contrast; the shape is the same.
 
-    Changes of brightness and contrast, also slow ones across the image, hardly change the result.
+    Changes in brightness and contrast, including gradual ones across the image, hardly affect the result.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The public function `find_duplicates`: pairs that may be near-duplicates, in order of suspicion."""
+"""The public function `find_duplicates`, which returns possible near-duplicates, the most similar pairs first."""
 
 import contextlib
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from protocol.auditing.duplicates.candidates import best_matches
 from protocol.auditing.duplicates.descriptors import SIZE, block_means, mirrored, small_images
-from protocol.auditing.duplicates.inputs import Items, called, opened_images, vectors_from
+from protocol.auditing.duplicates.inputs import Items, opened_images, vectors_from, with_ids
 from protocol.auditing.duplicates.proposals import Pairs, Proposals, ordered
 from protocol.auditing.duplicates.vectors import is_small, n_steps, similar_vectors
 from protocol.auditing.duplicates.verification import correlations
@@ -17,11 +17,11 @@ from protocol.evaluation.progress import Progress, stage
 from protocol.groundtruth import check_rows
 
 CANDIDATES = 10
-"""Items that each query, and its mirror image, is verified against."""
+"""Number of candidates that are verified for each query, and for its mirror image."""
 MIRROR = 1.3
-"""By which the distance of a mirrored pair from the score 1 is multiplied: chance has twice as many opportunities."""
+"""Factor on 1 - score for mirrored pairs, because mirroring doubles the opportunities for chance matches."""
 LEAST = {"images": 0.0, "vectors": 0.9}
-"""The least score of a pair, unless the caller gives another."""
+"""Default minimum score of a pair."""
 
 
 def find_duplicates(
@@ -38,7 +38,7 @@ def find_duplicates(
     threads: int = 1,
     progress: Progress = None,
 ) -> Proposals:
-    """Return pairs of a query and a database item that may be near-duplicates, the most suspicious first.
+    """Return pairs of a query and a database item that may be near-duplicates, the most similar first.
 
     Parameters
     ----------
@@ -49,28 +49,29 @@ def find_duplicates(
         file. Without a database, the queries are compared with each other.
     kind : {"images", "vectors"}, default="images"
     query_ids, database_ids : path or array_like, shape (n,), optional
-        What the items are called: the ids, or row numbers in a dataset, of the lists that `protocol.audit` takes, each
-        once. By default the names of files, or row numbers in `query` and in `database`. If one side is an array and
-        the other side has a list, both need one.
+        Names of the items: the ids, or row numbers in a dataset, as in the lists for `protocol.audit`, each once. By
+        default, the names of files, or row numbers in `query` and in `database`. If one side is an array and the other
+        side has a list, both need one.
     most : int, default=1000
-        The number of queries to propose, each with its best partner and up to four others that are about as similar.
+        Maximum number of queries to propose, each with its best partner and up to four others that are about as
+        similar.
     least : float, optional
-        The least score of a pair, from 0 to 1; by default 0 for images, so that `most` alone limits the proposals, and
-        0.9 for vectors.
+        Minimum score of a pair, from 0 to 1; by default 0 for images, so that only `most` limits the proposals, and 0.9
+        for vectors.
     mirror : bool, default=True
-        Of images: whether mirrored copies are looked for too.
+        For images: whether to search for mirrored copies too.
     exact : bool, optional
-        Of vectors: whether all pairs are compared. By default this is decided by the size: up to 10^12
-        multiplications. Otherwise candidates come from random-hyperplane keys.
+        For vectors: whether to compare all pairs. By default, this depends on the size: up to 10^12 multiplications.
+        Otherwise, candidates are found by random-hyperplane keys.
     threads : int, default=1
         The result is the same for any number.
     progress : callable, optional
-        Called with how much is done, with the total, and with the stage.
+        Called with the amount of finished work, the total, and the stage.
 
     Returns
     -------
     Proposals
-        Printed, it is the text of ``protocol find-duplicates``.
+        Its string is the output of ``protocol find-duplicates``.
 
     Raises
     ------
@@ -80,8 +81,8 @@ def find_duplicates(
     Notes
     -----
     Images: candidates are the database items whose block means have the largest cosine with those of the query. They
-    are verified by the correlation of local contrast, the largest over small shifts and scales. The score is the mean
-    of cosine and correlation; that of a mirrored pair is lower unless it is 1. Vectors: the score is the cosine.
+    are verified by the correlation of local contrast, maximised over small shifts and scales. The score is the mean of
+    cosine and correlation; it is reduced for mirrored pairs unless it is 1. Vectors: the score is the cosine.
 
     Examples
     --------
@@ -103,18 +104,18 @@ def find_duplicates(
         raise ProtocolError(f"least: expected a score from 0 to 1, got {least!r}.")
     same = database is None
     if same and database_ids is not None:
-        raise ProtocolError("database_ids: expected a database with them, got none.")
+        raise ProtocolError("database_ids: expected a database to which they belong, got none.")
     if kind == "vectors":
         ids = (query_ids, database_ids)
         return _among_vectors(query, database, ids, most, least, exact, threads, progress)
     if exact is not None:
-        raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option of vectors.")
+        raise ProtocolError(f"exact: expected None for images, got {exact!r}. It is an option for vectors.")
     with contextlib.ExitStack() as stack:
-        left = called(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
+        left = with_ids(stack.enter_context(opened_images(query, "query", image_size=SIZE)), query_ids, "query_ids")
         right = left
         if not same:
             right = stack.enter_context(opened_images(database, "database", image_size=SIZE))
-            right = called(right, database_ids, "database_ids")
+            right = with_ids(right, database_ids, "database_ids")
             _check_both_named(left, right, query_ids, database_ids)
         _check_pairs(left, same)
         n_channels = 3 if any(len(side.rows.shape) == 4 for side in (left, right)) else 1
@@ -140,18 +141,18 @@ def _check_bool(value: Any, name: str, allowed: str = "True or False") -> None:
 
 
 def _check_both_named(left: Items, right: Items, query_ids: Any, database_ids: Any) -> None:
-    """Raise ProtocolError if a list names the items of one side, and the other side has only row numbers."""
+    """Raise ProtocolError if a list names the items of one side but the other side has only row numbers."""
     for own, role, other, is_given in (
         (left, "query_ids", "database_ids", database_ids is not None),
         (right, "database_ids", "query_ids", query_ids is not None),
     ):
         if is_given and own.ids is None:
-            raise ProtocolError(f"{role}: expected a list of the ids of {own.name} next to {other}, got none.")
+            raise ProtocolError(f"{role}: expected a list of the ids of {own.name}, as for {other}, got none.")
 
 
 def _check_pairs(items: Items, same: bool) -> None:
     if same and len(items) < 2:
-        raise ProtocolError(f"{items.name}: expected two items or more to compare with each other, got one.")
+        raise ProtocolError(f"{items.name}: expected at least two items to compare with each other, got one.")
 
 
 def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
@@ -163,7 +164,7 @@ def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
 def _similar_images(
     q: NDArray[np.uint8], d: NDArray[np.uint8], same: bool, mirror: bool, threads: int, progress: Progress
 ) -> Pairs:
-    """Return the candidates of every query with their scores."""
+    """Return the candidates for every query with their scores."""
     n = len(q)
     add = stage(progress, "candidates", n * (1 + mirror))
     right = block_means(d)
@@ -196,9 +197,9 @@ def _among_vectors(
     threads: int,
     progress: Progress,
 ) -> Proposals:
-    left = called(vectors_from(query, "query"), ids[0], "query_ids")
+    left = with_ids(vectors_from(query, "query"), ids[0], "query_ids")
     same = database is None
-    right = left if same else called(vectors_from(database, "database"), ids[1], "database_ids")
+    right = left if same else with_ids(vectors_from(database, "database"), ids[1], "database_ids")
     if not same:
         _check_both_named(left, right, *ids)
     _check_pairs(left, same)

@@ -1,4 +1,4 @@
-"""Images and vectors to compare, as a caller has them: arrays, files, folders of images, datasets of a pipeline."""
+"""Read images and vectors to compare: from arrays, files, folders of images, or datasets of the pipeline."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from protocol.datasets import Rows
 from protocol.formats.arrays import map_array
 
 _CONTENT = "content.h5"
-"""The file of a dataset of the pipeline; the names of its items are in ``items.h5`` next to it."""
+"""The file with the images of a dataset of the pipeline; the names of its items are in ``items.h5`` next to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class Items:
     rows : Rows
         Images, or vectors (n, d).
     name : str
-        In messages.
+        Name for messages.
     ids : ndarray of str, shape (n,), or None
-        None: the items are known by their row numbers.
+        None: items are named by their row numbers.
     """
 
     rows: Rows
@@ -44,22 +44,22 @@ class Items:
 
 @contextlib.contextmanager
 def opened_images(values: Any, role: str, *, image_size: int) -> Iterator[Items]:
-    """Give images: uint8 (n, height, width) or (n, height, width, 3).
+    """Open images: uint8 (n, height, width) or (n, height, width, 3).
 
     Parameters
     ----------
     values : path or array_like
-        An array, a file of one (``.npy``, ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or ``content.h5``
-        of a dataset of the pipeline.
+        An array, a file with an array (``.npy``, ``F.npz:key``, ``F.h5:dataset``), a folder of image files, or
+        ``content.h5`` of a dataset of the pipeline.
     role : str
-        The name of an array in messages.
+        The name of the argument, for messages.
     image_size : int
-        Pixels a side of the squares that image files are read as.
+        Side in pixels of the squares to which image files are resized.
 
     Raises
     ------
     ProtocolError
-        If the input can't be read, or holds no images.
+        If the input can't be read, or contains no images.
     """
     name = name_of(values, role)
     if is_file(values) and Path(values).is_dir():
@@ -80,20 +80,20 @@ def _folder(path: Any, image_size: int) -> Any:
 
 
 def image_files(path: str | Path) -> list[Path]:
-    """Return the files that `opened_images` reads next to the one that is named: those of a folder or a dataset."""
+    """Return the additional files that `opened_images` reads: those in a folder, or of a dataset."""
     given = Path(path)
     if given.is_dir():
         return [given / name for name in _folder(given, 1).ids.tolist()]
     return [given.with_name("items.h5")] if given.name == _CONTENT else []
 
 
-def called(items: Items, ids: Any, role: str) -> Items:
-    """Return items under the ids, or row numbers, of a list, as `protocol.audit` takes the list of a partition.
+def with_ids(items: Items, ids: Any, role: str) -> Items:
+    """Return items with the ids, or row numbers, of a list in the format of `protocol.audit`.
 
     Raises
     ------
     ProtocolError
-        If the list can't be read, does not have one for each item, or has one twice.
+        If the list can't be read, has the wrong length, or contains duplicates.
     """
     if ids is None:
         return items
@@ -112,7 +112,7 @@ def called(items: Items, ids: Any, role: str) -> Items:
 
 
 def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
-    """Return the names of the items of a dataset of the pipeline, if the file with them is there."""
+    """Return the names of the items of a dataset of the pipeline, if their file exists."""
     file = content.with_name("items.h5")
     if not file.is_file():
         return None
@@ -123,12 +123,12 @@ def _ids_next_to(content: Path, n_items: int) -> NDArray[np.str_] | None:
 
 
 def vectors_from(values: Any, role: str) -> Items:
-    """Return vectors, a matrix of real numbers; those of an ``.npy`` file stay on the disk.
+    """Return vectors, a matrix of real numbers; an ``.npy`` file is memory-mapped.
 
     Raises
     ------
     ProtocolError
-        If the input can't be read, or is no matrix of numbers.
+        If the input can't be read, or is not a matrix of numbers.
     """
     name = name_of(values, role)
     if is_file(values) and Path(values).is_dir():

@@ -1,4 +1,4 @@
-"""Proposed pairs of near-duplicates in order of suspicion, and how they are written."""
+"""Proposed pairs of near-duplicates, the most similar first, and their output as text, CSV and JSON."""
 
 import json
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("query", "database", "score", "rank", "choice", "cosine", "correlation", "mirrored")
-"""Of the CSV file. The last three are of images only."""
+"""Columns of the CSV file; the last three exist for images only."""
 FURTHER = 4
-"""Further partners of a query that a proposal may have."""
+"""Maximum number of further partners of a query in a proposal."""
 GAP = 0.05
-"""How much lower than that of the first partner their scores may be."""
+"""Maximum difference between their scores and that of the first partner."""
 _SHOWN = 10
 
 
@@ -33,11 +33,11 @@ class Pairs:
     ----------
     query, database : ndarray of int64, shape (n,)
     score : ndarray of float64, shape (n,)
-        1 for equal items; pairs are ordered by it.
+        1 for identical items; pairs are ordered by it.
     cosine, correlation : ndarray of float64, shape (n,)
-        Of images: the cosine of the block means, and the correlation of local contrast. Empty for vectors.
+        For images: the cosine of the block means, and the correlation of local contrast. Empty for vectors.
     mirrored : ndarray of bool, shape (n,)
-        Of images: whether the pair agrees if one image is mirrored. Empty for vectors.
+        For images: whether the score is that of the pair with one image mirrored. Empty for vectors.
     """
 
     query: NDArray[np.int64]
@@ -51,19 +51,19 @@ class Pairs:
         return len(self.query)
 
     def where(self, kept: NDArray) -> "Pairs":
-        """Return some of the pairs, by mask or position."""
+        """Return a subset of the pairs, by mask or position."""
         own = self.query[kept], self.database[kept], self.score[kept]
         if not len(self.mirrored):
             return Pairs(*own, self.cosine, self.correlation, self.mirrored)
         return Pairs(*own, self.cosine[kept], self.correlation[kept], self.mirrored[kept])
 
     def once(self, *, same: bool) -> "Pairs":
-        """Return every pair once, with its largest score.
+        """Return each pair once, with its largest score.
 
         Parameters
         ----------
         same : bool
-            Whether queries and database are the same items: then a pair is one in either order, and the item with the
+            Whether queries and database are the same items; the order of a pair is then ignored, and the item with the
             lower row number becomes the query.
         """
         pairs = self
@@ -79,21 +79,21 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proposals:
-    """Pairs that may be near-duplicates, the most suspicious first; each query is proposed once.
+    """Possible near-duplicates, the most similar first; each query is proposed once.
 
     Parameters
     ----------
     pairs : Pairs
-        In order of `rank`, then of `choice`.
+        Ordered by `rank`, then by `choice`.
     rank : ndarray of int64, shape (n,)
-        1 for the most suspicious query, 2 for the next one, and so on.
+        1 for the query with the most similar partner, 2 for the next one, and so on.
     choice : ndarray of int64, shape (n,)
-        1 for the best partner of the query, 2 and more for partners that are about as similar. In one set compared with
-        itself, every pair is listed once, so the best partner may be listed as a query with this one as its partner.
+        1 for the best partner of the query, 2 and more for partners that are about as similar. If a set is compared
+        with itself, each pair is listed once, so the best partner of an item may be listed as the query instead.
     query_ids, database_ids : ndarray of str, or None
-        The names of all items; None where they are known by their row numbers.
+        The names of all items; None if they are named by row numbers.
     about : tuple of str
-        What was compared, and how.
+        Sentences on the inputs and the method.
     kind : {"images", "vectors"}
     """
 
@@ -106,21 +106,21 @@ class Proposals:
     kind: str
 
     def __len__(self) -> int:
-        """Return the number of proposals: of queries, not of pairs."""
+        """Return the number of proposals, that is of queries, not of pairs."""
         return int(self.rank[-1]) if len(self.rank) else 0
 
     @property
     def query(self) -> list[str]:
-        """The query of each pair, by its name or row number."""
+        """The name or row number of each pair's query."""
         return _named(self.pairs.query, self.query_ids)
 
     @property
     def database(self) -> list[str]:
-        """The database item of each pair, by its name or row number."""
+        """The name or row number of each pair's database item."""
         return _named(self.pairs.database, self.database_ids)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the pairs, each as a dictionary with the keys `COLUMNS`."""
+        """Return each pair as a dictionary with the keys `COLUMNS`."""
         pairs = self.pairs
         columns: list[Sequence[Any]] = [
             self.query,
@@ -135,12 +135,12 @@ class Proposals:
         return [dict(zip(COLUMNS, row, strict=False)) for row in zip(*columns, strict=True)]
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the pairs as CSV with the columns `COLUMNS`; the file appears only when it is complete."""
+        """Write the pairs as CSV with the columns `COLUMNS`; the file is created only when it is complete."""
         header = COLUMNS if self.kind == "images" else COLUMNS[:5]
         write_csv(path, header, ([row[name] for name in header] for row in self.records()))
 
     def to_json(self) -> str:
-        """Return the pairs as a JSON list, an object for each."""
+        """Return the pairs as a JSON list of objects."""
         return json.dumps(self.records(), indent=2, ensure_ascii=False)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -149,7 +149,7 @@ class Proposals:
         return need("pandas", "report").DataFrame(self.records(), columns=list(header))
 
     def to_text(self) -> str:
-        """Return what was compared, the first proposals, and what is known of the precision and recall."""
+        """Return the inputs and the method, the first proposals, and the measured precision and recall."""
         n_pairs, n = len(self.pairs), len(self)
         count = f"{counted(n, 'proposal')}, {counted(n_pairs, 'pair')} with the further partners of their queries"
         lines = [*self.about, count]
@@ -178,17 +178,17 @@ class Proposals:
 
 
 def _named(rows: NDArray[np.int64], ids: NDArray[np.str_] | None) -> list[str]:
-    """Return items as the user calls them."""
+    """Return the names of items."""
     return [str(row) for row in (rows if ids is None else ids[rows]).tolist()]
 
 
 def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of the most suspicious queries in order, with their ranks and choices.
+    """Return the pairs of the queries with the most similar partners, in order, with their ranks and choices.
 
     Parameters
     ----------
     pairs : Pairs
-        Every pair once.
+        Each pair once.
     most : int
         The number of queries.
     same : bool, default=False
@@ -197,9 +197,9 @@ def ordered(pairs: Pairs, most: int, *, same: bool = False) -> tuple[Pairs, NDAr
     Notes
     -----
     A query has up to `FURTHER` more partners whose scores are at most `GAP` below that of the first. If both sides are
-    the same items, a pair is kept if either of its items has the other one among these partners. So every item with a
+    the same items, a pair is kept if one of its items is among these partners of the other. So every item with a
     partner is in a pair, and the pairs do not depend on the order of the items. The query is the item with the lower
-    row number where that item has the other one among its partners. Ties are in the order of the row numbers.
+    row number, provided that the other one is among its partners. Ties are ordered by row number.
     """
     pairs = _of_either_item(pairs) if same else pairs.where(_among_best(pairs.query, pairs.database, pairs.score))
     pairs = pairs.where(np.lexsort((pairs.database, -pairs.score, pairs.query)))
@@ -224,7 +224,7 @@ def _of_either_item(pairs: Pairs) -> Pairs:
 
 
 def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which partners are the best one of their item, or among `FURTHER` more and at most `GAP` below it."""
+    """Return which partners are the best of their item, or among the next `FURTHER` and at most `GAP` below it."""
     order = np.lexsort((partners, -score, items))
     starts, sizes = _groups(items[order])
     place = np.arange(len(order)) - np.repeat(starts, sizes)
@@ -235,6 +235,6 @@ def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: ND
 
 
 def _groups(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each group of equal numbers starts, and its size."""
+    """Return the start and the size of each group of equal numbers."""
     starts = np.flatnonzero(np.diff(ascending, prepend=-1))
     return starts, np.diff(np.append(starts, len(ascending)))

@@ -1,4 +1,4 @@
-"""A contact sheet of proposed pairs: a page on which a person judges them and saves the judgements."""
+"""A contact sheet of proposed pairs: an HTML page for judging them by eye and saving the judgements."""
 
 import base64
 import contextlib
@@ -14,34 +14,34 @@ from protocol.checks import ProtocolError, need, printable
 from protocol.storage import replacing
 
 JUDGEMENTS = ("exact copy", "near-duplicate", "very similar", "different")
-"""By the number that stands for each of them, as in the ciFAIR lists of judged pairs."""
-_LONGEST = 128  # pixels of the longer side of an image on the sheet
-_LOSSLESS = 64  # pixels: up to it, PNG takes little space
+"""Names of the judgements 0 to 3, as in the lists of ciFAIR."""
+_LONGEST = 128  # pixels, of the longer side of an image on the sheet
+_LOSSLESS = 64  # pixels; PNG is small for images up to this size
 
 
 def contact_sheet(path: str | Path, proposals: Proposals, query: Any, database: Any = None) -> None:
-    """Write proposed pairs of images side by side as one HTML file, to be judged and saved as CSV in a browser.
+    """Write proposed pairs of images as one HTML file, for judging them in a browser and saving the result as CSV.
 
     Parameters
     ----------
     path : str or Path
     proposals : Proposals
-        Of `find_duplicates`.
+        Result of `find_duplicates`.
     query, database : path or array_like
-        Its images, as they were given to it.
+        The images that were passed to it.
 
     Raises
     ------
     ProtocolError
-        If the proposals are of vectors, or the images can't be read.
+        If the proposals are vectors, or the images can't be read.
 
     Notes
     -----
-    The CSV file has the columns ``query,database,distance,judgement`` that `protocol.audit` takes as known pairs. The
-    distance is 1 less the score.
+    The CSV file has the columns ``query,database,distance,judgement``, which `protocol.audit` accepts as known pairs.
+    The distance is 1 minus the score.
     """
     if proposals.kind != "images":
-        raise ProtocolError("contact sheet: expected proposals of images, got those of vectors.")
+        raise ProtocolError("contact sheet: expected proposals for images, got proposals for vectors.")
     jinja2 = need("jinja2", "report")
     with contextlib.ExitStack() as stack:
         left = stack.enter_context(opened_images(query, "query", image_size=_LONGEST))
@@ -79,7 +79,7 @@ def _picture(items: Items, row: int) -> str:
     if scale < 1:
         size = tuple(max(1, round(side * scale)) for side in image.shape[1::-1])
         image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV has blue first
+    shown = np.ascontiguousarray(image[..., ::-1]) if image.ndim == 3 else image  # OpenCV uses BGR
     if max(image.shape[:2]) <= _LOSSLESS:
         kind, encoded = "png", cv2.imencode(".png", shown)[1]
     else:

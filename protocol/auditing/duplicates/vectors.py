@@ -1,4 +1,4 @@
-"""Near-duplicates among vectors, by cosine: all pairs of small sets, and random-hyperplane keys for large ones."""
+"""Find near-duplicates among vectors by cosine: all pairs in small sets, random-hyperplane keys for large ones."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -13,22 +13,22 @@ from protocol.groundtruth import pair_distances
 from protocol.parallel import in_order, workers
 
 EXACT = 1e12
-"""Multiplications up to which every query is compared with every database item."""
+"""Maximum number of multiplications for which all pairs are compared."""
 TABLES = 24
-"""Sorted lists of keys, each with its own random hyperplanes."""
+"""Number of sorted lists of keys, each with its own random hyperplanes."""
 SEGMENT, MARGIN = 128, 16
-"""Items of a sorted list that a query is compared with: those of its segment, and of either side."""
-_BITS = 32  # of a key
-_KEPT = FURTHER + 1  # partners of a query
-_BLOCK = 1 << 13  # queries that one thread compares at a time
-_ROWS = 1 << 13  # rows that are read together
-_SLACK = 1e-3  # what float32 may be off by before the cosine is computed in float64
+"""Number of items in a sorted list with which a query is compared: in its segment, and on either side of it."""
+_BITS = 32  # per key
+_KEPT = FURTHER + 1  # partners per query
+_BLOCK = 1 << 13  # queries per thread and block
+_ROWS = 1 << 13  # rows per read
+_SLACK = 1e-3  # error bound of float32, in which cosines are computed before float64
 
 Done = Callable[[int], object] | None
 
 
 def is_small(query: NDArray, database: NDArray) -> bool:
-    """Return whether every pair is compared."""
+    """Return whether all pairs are compared by default."""
     return float(len(query)) * len(database) * database.shape[1] <= EXACT
 
 
@@ -42,7 +42,7 @@ def similar_vectors(
     threads: int = 1,
     done: Done = None,
 ) -> Pairs:
-    """Return pairs of vectors whose cosine is at least `least`: for each query its most similar candidates.
+    """Return, for each query, its most similar candidates with a cosine of at least `least`.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ def similar_vectors(
     least : float
         From -1 to 1.
     same : bool, default=False
-        Whether both are the same items: then none is its own partner.
+        Whether both are the same items; an item is then not its own partner.
     exact : bool
-        Whether all pairs are compared. Otherwise candidates are items with similar keys; see `keyed_candidates`.
+        Whether to compare all pairs. Otherwise, candidates are items with similar keys; see `keyed_candidates`.
     threads : int, default=1
-        The result is the same for any number.
+        The result does not depend on it.
     done : callable, optional
-        Called with the number of queries that are finished: `n_steps` in all.
+        Called with the number of queries just finished; the total is `n_steps`.
 
     Returns
     -------
     Pairs
-        With the cosine, computed in float64, as score.
+        The score is the cosine, computed in float64.
     """
     if exact:
         unit = _unit(database)
@@ -79,12 +79,12 @@ def similar_vectors(
 
 
 def n_steps(n_queries: int, *, exact: bool) -> int:
-    """Return the number of queries that `similar_vectors` reports: each table counts them anew."""
+    """Return the total number of queries that `similar_vectors` reports: once per table."""
     return n_queries if exact else n_queries * TABLES
 
 
 def _unit(X: NDArray) -> NDArray[np.float32]:
-    """Return all rows with unit length."""
+    """Return the rows scaled to unit length."""
     made = np.empty(X.shape, dtype=np.float32)
     for start in range(0, len(X), _ROWS):
         block = X[start : start + _ROWS]
@@ -93,12 +93,12 @@ def _unit(X: NDArray) -> NDArray[np.float32]:
 
 
 def _lengths(X: NDArray) -> NDArray[np.float64]:
-    """Return the lengths of rows, which are not zero."""
+    """Return the lengths of rows, none of which is zero."""
     found = np.empty(len(X))
     for start in range(0, len(X), _ROWS):
         block = X[start : start + _ROWS].astype(np.float64)
         largest = np.abs(block).max(axis=1)
-        block /= largest[:, None]  # the squares of numbers as small as 1e-200 would be zero
+        block /= largest[:, None]  # squares of numbers below 1e-162 would underflow
         found[start : start + _ROWS] = largest * np.sqrt(np.einsum("ij,ij->i", block, block))
     return found
 
@@ -112,13 +112,13 @@ def keyed_candidates(
     threads: int = 1,
     done: Done = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of a query and a candidate whose cosine in float32 is at least `least`, by their rows.
+    """Return pairs of a query and a candidate, by their rows, with a cosine in float32 of at least `least`.
 
     A key has a bit for each of 32 random hyperplanes through the mean of the database: the side on which a vector lies
-    (Charikar 2002, Similarity estimation techniques from rounding algorithms). The database is sorted by its keys and
-    divided into segments. A query is compared with the segment in which its key has its place, and with `MARGIN` items
-    on either side. There are `TABLES` such lists, each with its own hyperplanes. Of every query the most similar
-    candidates are kept. So time and memory do not depend on how many items are alike.
+    (Charikar 2002, Similarity estimation techniques from rounding algorithms). The database is sorted by key and
+    divided into segments. A query is compared with the segment to which its key belongs, and with `MARGIN` items on
+    either side. There are `TABLES` such lists, each with its own hyperplanes. Only the most similar candidates of each
+    query are kept, so time and memory do not depend on the number of similar items.
 
     The parameters are those of `similar_vectors`.
     """
@@ -137,7 +137,7 @@ def keyed_candidates(
 
 
 class _Sides(NamedTuple):
-    """Both sides of a search, with the lengths of their rows."""
+    """Queries and database of a search, with the lengths of their rows."""
 
     query: NDArray
     database: NDArray
@@ -168,7 +168,7 @@ class _Best(NamedTuple):
 
     @classmethod
     def of(cls, parts: Sequence["_Best"]) -> "_Best":
-        """Return the most similar candidates of each query, every one once."""
+        """Return the most similar candidates of each query, without repetitions."""
         query, database, cosine = map(np.concatenate, zip(*parts, strict=True))
         order = np.lexsort((-cosine, database, query))
         query, database, cosine = query[order], database[order], cosine[order]
@@ -184,7 +184,7 @@ class _Best(NamedTuple):
 
 
 def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tuple[Callable[[int], _Best], range]:
-    """Return what compares a block of queries, in the order of their keys, with their segments; and the blocks."""
+    """Return a function that compares a block of queries, sorted by key, with their segments; and the blocks."""
     planes = np.random.default_rng(table).standard_normal((sides.database.shape[1], _BITS)).astype(np.float32)
     keys = _keys(sides.database, sides.database_lengths, sides.centre, planes, threads)
     order = np.argsort(keys, kind="stable")
@@ -210,7 +210,7 @@ def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tu
 
 
 def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], least: float) -> _Best:
-    """Return the pairs of some queries and some items that are similar, of each query the most similar ones."""
+    """Return the most similar pairs for each of some queries among some items."""
     left = (sides.query[rows] / sides.query_lengths[rows, None]).astype(np.float32)
     right = (sides.database[items] / sides.database_lengths[items, None]).astype(np.float32)
     values = left @ right.T

@@ -1,4 +1,4 @@
-"""Verification of candidates: the correlation of local contrast, the best over small shifts, scales and a mirror."""
+"""Verify candidates by the correlation of local contrast, maximised over small shifts, scales and mirroring."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from protocol.auditing.duplicates.descriptors import SIZE, local_contrast, mirro
 from protocol.parallel import in_order, workers
 
 SCALES = (0.92, 1.0, 1 / 0.92)
-"""Of the query, so that a crop by up to a tenth is found."""
+"""Scales of the query; they cover crops by up to a tenth."""
 SHIFTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
-"""Pixels, in each direction."""
-_QUERIES = 64  # at a time
-_BLANK = 3.0  # energy of local contrast that makes two blank images equal; an image with a content has about 2,000
+"""Shifts in pixels, in each direction."""
+_QUERIES = 64  # per block
+_BLANK = 3.0  # energy of local contrast, by which two blank images are equal; other images have about 2,000
 
 
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """The matrices that resize an image's columns or rows by a scale and shift it, one below another.
+    """The matrices, stacked vertically, that scale and shift an image's columns or rows.
 
     Parameters
     ----------
     matrices : ndarray of float32, shape (n_shifts * SIZE, SIZE)
     inside : ndarray of float32, shape (n_shifts * n_shifts, SIZE * SIZE)
-        1 where a pixel of the result lies within the image, for each vertical and horizontal shift.
+        1 for pixels of the result that are inside the image, for each vertical and horizontal shift.
     """
 
     matrices: NDArray[np.float32]
@@ -33,7 +33,7 @@ class _Scale:
 
     @classmethod
     def of(cls, scale: float) -> "_Scale":
-        """Return the matrices of one scale: bilinear, and zero outside the image."""
+        """Return the matrices for one scale: bilinear, and zero outside the image."""
         centre = (SIZE - 1) / 2
         places = (np.arange(SIZE) - centre) * scale + centre + np.array(SHIFTS)[:, None]
         inside = (places >= 0) & (places <= SIZE - 1)
@@ -42,7 +42,7 @@ class _Scale:
         return cls(weights.reshape(-1, SIZE).astype(np.float32), both.reshape(-1, SIZE * SIZE).astype(np.float32))
 
     def moved(self, image: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return an image (n_channels, SIZE, SIZE) under each pair of shifts: (n_shifts ** 2, n_channels * SIZE**2)."""
+        """Return an image (n_channels, SIZE, SIZE) for each pair of shifts: (n_shifts ** 2, n_channels * SIZE**2)."""
         n, n_channels = len(SHIFTS), len(image)
         planes = self.matrices @ (image.reshape(-1, SIZE) @ self.matrices.T).reshape(n_channels, SIZE, -1)
         by_shift = planes.reshape(n_channels, n, SIZE, n, SIZE).transpose(1, 3, 0, 2, 4)
@@ -62,23 +62,23 @@ def correlations(
     threads: int = 1,
     done: Callable[[int], object] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return how well each query correlates with its candidates, as they are and mirrored.
+    """Return the correlations of each query with its candidates, unchanged and mirrored.
 
     Parameters
     ----------
     query, database : ndarray of uint8, shapes (n_queries, n_channels, SIZE, SIZE) and (n_database, ...)
     plain, flipped : ndarray of int64, shapes (n_queries, k) and (n_queries, m)
-        Rows of the database: candidates that are compared as they are, and candidates that are mirrored first.
+        Rows of the database: candidates that are compared unchanged, and candidates that are mirrored first.
     threads : int, default=1
         The result is the same for any number.
     done : callable, optional
-        Called with the number of queries that are finished.
+        Called with the number of queries just finished.
 
     Returns
     -------
-    plain, flipped : ndarray of float32, of the shapes of the arguments
-        From -1 to 1: the normalised correlation of local contrast where both images overlap, the largest over `SCALES`
-        and `SHIFTS`.
+    plain, flipped : ndarray of float32, with the shapes of the arguments
+        From -1 to 1: the normalised correlation of local contrast in the overlap of both images, maximised over
+        `SCALES` and `SHIFTS`.
     """
     k = plain.shape[1]
     rows = np.concatenate([plain, flipped], axis=1)
@@ -107,13 +107,13 @@ def correlations(
 
 
 def best_correlation(image: NDArray[np.float32], candidates: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the correlation of an image with each candidate, the largest over all shifts and scales: (n,).
+    """Return the correlation of an image with each candidate, maximised over all shifts and scales: (n,).
 
     Parameters
     ----------
     image : ndarray of float32, shape (n_channels, SIZE, SIZE)
     candidates : ndarray of float32, shape (n, n_channels, SIZE, SIZE)
-        Both of local contrast.
+        Both after `local_contrast`.
     """
     moved = np.concatenate([scale.moved(image) for scale in _SCALES])
     flat = candidates.reshape(len(candidates), -1)

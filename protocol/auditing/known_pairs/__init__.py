@@ -1,11 +1,11 @@
-"""Judged pairs of (near-)duplicates, shipped for a dataset or in a file, and which queries of a split have one.
+"""Judged pairs of (near-)duplicates, shipped for a dataset or in a file, and the queries of a split that have one.
 
-``cifar10.csv`` and ``cifar100.csv`` are the pairs of a test and a training image that Barz and Denzler judged (Do We
-Train on Test Data? Purging CIFAR of Near-Duplicates, Journal of Imaging 6(6), 2020; https://github.com/cvjena/cifair,
-commit 4c27642, folder ``meta``), line by line as they are there. ``TestID`` and ``TrainID`` count from 0 in the
-official order (the training batches 1 to 5 one after the other), ``Distance`` is that in the authors' CNN features,
-and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within the test
-set and within the training set were not judged, so a split that is drawn from all images may have further ones.
+``cifar10.csv`` and ``cifar100.csv`` are unchanged copies of the pairs of a test and a training image that Barz and
+Denzler judged (Do We Train on Test Data? Purging CIFAR of Near-Duplicates, Journal of Imaging 6(6), 2020;
+https://github.com/cvjena/cifair, commit 4c27642, folder ``meta``). ``TestID`` and ``TrainID`` count from 0 in the
+official order (the training batches 1 to 5 one after the other), ``Distance`` is the distance in the authors' CNN
+features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within
+the test set and within the training set were not judged, so a split drawn from all images may have further ones.
 """
 
 import csv
@@ -27,11 +27,11 @@ from protocol.formats.text import lines
 from protocol.storage import file_sha256, replacing
 
 EXACT, NEAR, SIMILAR = range(3)
-"""The judgements: an exact copy, a near-duplicate, a very similar item, which is none."""
+"""The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
 _OWN = ("query", "database", "judgement")
 _TEST = 50_000
-"""The row of the first test image of both CIFARs: `protocol.datasets` has the training images first."""
+"""The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZES = {"train": _TEST, "test": 10_000}
 _SIZE = sum(_SIZES.values())
 _BATCH = 10_000
@@ -50,27 +50,27 @@ def _cifar100_id(row: int) -> str:
 
 _IDS = {"cifar10": _cifar10_id, "cifar100": _cifar100_id}
 SHIPPED = tuple(_IDS)
-"""The datasets whose judged pairs are shipped."""
+"""The datasets for which judged pairs are shipped."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPairs:
-    """Pairs of items of a dataset that somebody has judged.
+    """Manually judged pairs of items of a dataset.
 
     Parameters
     ----------
     source : str
-        Who judged them, for the reader: a publication or a file.
+        Their origin, for the reader: a publication or a file.
     pairs : ndarray of int64, shape (n_pairs, 2)
         Item numbers; a pair has no direction.
     judgement : ndarray of int64, shape (n_pairs,)
         `EXACT`, `NEAR` or `SIMILAR`.
     limits : str
-        What was not judged, or "".
+        A statement of what was not judged, or "".
     n_unlisted : int
-        Further pairs that were judged, of which an item is not in the dataset.
+        Number of further judged pairs with an item that is not in the dataset.
     assumed : str
-        What row numbers are taken to be, where nothing records it, or "".
+        The assumed meaning of row numbers, if nothing records it, or "".
     """
 
     source: str
@@ -81,12 +81,13 @@ class KnownPairs:
     assumed: str = ""
 
     def best(self, split: Split, *parts: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the queries of a split that have a judged pair in some partitions, ascending.
+        """Return the queries of a split that have a judged pair in the given partitions, ascending.
 
         Returns
         -------
         queries, partners, judgement : ndarray of int64, shape (n,)
-            Item numbers. Each query once, with the member of its closest pair; of several, the lowest number.
+            Item numbers, and the judgement. Each query occurs once, with the partner of its closest pair; among
+            several, with the lowest number.
         """
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         judgement = np.concatenate([self.judgement, self.judgement])
@@ -99,7 +100,7 @@ class KnownPairs:
 
 
 def known_pairs_for(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownPairs | None:
-    """Return the pairs that were given, or those that are shipped for the dataset; None if there are neither.
+    """Return the given pairs, or by default those that are shipped for the dataset; None if there are none.
 
     The parameters are those of `known_pairs_from`.
     """
@@ -114,18 +115,18 @@ def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownP
     Parameters
     ----------
     values : str, Path, or array_like of int, shape (n_pairs, 3)
-        A name of `SHIPPED`; a CSV file whose first line names the columns ``query``, ``database`` and ``judgement``
-        (ids or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts); others
-        are ignored. Or row numbers and judgements in these three columns. A judgement is 0 (exact copy), 1
-        (near-duplicate) or 2 (very similar). Rows that were judged different (3) or not at all are left out.
+        A name in `SHIPPED`; or a CSV file whose header has the columns ``query``, ``database`` and ``judgement`` (ids
+        or row numbers), or ``TestID``, ``TrainID`` and ``Judgment`` (numbers within the official parts), and possibly
+        others, which are ignored; or an array with the columns row number, row number and judgement. A judgement is 0
+        (exact copy), 1 (near-duplicate) or 2 (very similar). Rows with judgement 3 (different) or none are skipped.
     dataset : Dataset
     n_listed : int, default=0
-        One more than the largest row number in the lists, which tells whether they can be of this dataset.
+        The largest row number in the lists plus one, to check that they fit the dataset.
 
     Raises
     ------
     ProtocolError
-        If the file can't be read or has other columns, a line is no judged pair, or no pair is of the dataset.
+        If the file can't be read or has other columns, a line is not a judged pair, or no pair belongs to the dataset.
     """
     if isinstance(values, str) and values in SHIPPED:
         return shipped(values, dataset, n_listed)
@@ -139,7 +140,7 @@ def known_pairs_from(values: Any, dataset: Dataset, n_listed: int = 0) -> KnownP
 
 
 def known_pairs_sha256(name: str) -> str:
-    """Return the SHA-256 of the table that is shipped for a dataset."""
+    """Return the SHA-256 of the shipped table for a dataset."""
     return file_sha256(_table(name))
 
 
@@ -148,22 +149,22 @@ def _table(name: str) -> Path:
 
 
 def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
-    """Return the pairs that are shipped for a dataset.
+    """Return the shipped pairs for a dataset.
 
     Raises
     ------
     ProtocolError
-        If there are none for this name, or the name, the ids or the size are not those of the dataset.
+        If there are none for this name, or the name, ids or size do not match the dataset.
     """
     if dataset.name in SHIPPED and dataset.name != name:
-        raise ProtocolError(f"known_pairs: expected pairs of {dataset.name}, the dataset of the split, got {name!r}.")
+        raise ProtocolError(f"known_pairs: expected pairs for {dataset.name}, the dataset of the split, got {name!r}.")
     known = _of_file(_table(name), dataset, name=name, n_listed=n_listed)
     limits = "only pairs of an official test and an official training image were judged"
     return replace(known, source="ciFAIR (Barz and Denzler 2020)", limits=limits)
 
 
 def about_known_pairs(split: Split, known: KnownPairs) -> str:
-    """Return a sentence about where the pairs are from, and how many of them are pairs of items of the split."""
+    """Return a sentence about the origin of the pairs and the number of them inside the split."""
     listed = np.concatenate(list(split.parts.values()))
     n_inside, n_pairs = int(np.isin(known.pairs, listed).all(axis=1).sum()), len(known.pairs) + known.n_unlisted
     assumed = f"{known.assumed}; " if known.assumed else ""
@@ -172,10 +173,10 @@ def about_known_pairs(split: Split, known: KnownPairs) -> str:
 
 
 def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
-    """Return a finding for the database, and one for the training set, of which a query has a judged (near-)duplicate.
+    """Return a finding for the database, and one for the training set, if a query has a judged (near-)duplicate there.
 
-    Very similar items are counted in words. An exact copy in the training set is an error, as where equal content is
-    found (`audit_copies`); near-duplicates are a warning: they belong to the dataset, and every split of it has some.
+    Very similar items are only mentioned. An exact copy in the training set is an error, as in `audit_copies`;
+    near-duplicates are a warning, because they are a property of the dataset, and every split of it has some.
     """
     made = []
     for part in ("database", "train"):
@@ -193,7 +194,7 @@ def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
             judged=f"{n:,} of {len(split['query']):,} queries {'has' if n == 1 else 'have'} a near-duplicate",
             exact=f"{counts[EXACT]:,} of them an exact copy",
             part="training set" if part == "train" else part,
-            similar=f"; {similar:,} more {'has' if similar == 1 else 'have'} a very similar item, not counted"
+            similar=f"; {similar:,} more {'has' if similar == 1 else 'have'} a very similar item, which does not count"
             if similar
             else "",
             limits=f"; {known.limits}" if known.limits else "",
@@ -202,19 +203,19 @@ def audit_known_pairs(split: Split, known: KnownPairs) -> list[Finding]:
 
 
 def affected_queries(split: Split, known: KnownPairs) -> NDArray[np.int64]:
-    """Return the places of the queries with a judged (near-)duplicate in the database or in the training set.
+    """Return the positions of the queries with a judged (near-)duplicate in the database or in the training set.
 
     Returns
     -------
     ndarray of int64
-        Ascending, from 0, in the list of the queries as it came, which is the order of their codes.
+        Positions in the original list of queries, from 0, ascending; this is also the order of their codes.
     """
     queries, _, judgement = known.best(split, "database", "train")
     return np.flatnonzero(np.isin(split.entries["query"], queries[judgement < SIMILAR]))
 
 
 def write_affected(path: str | Path, places: Iterable[int]) -> None:
-    """Write places of queries one a line: what `protocol evaluate --exclude-queries` reads."""
+    """Write positions of queries, one per line, for `protocol evaluate --exclude-queries`."""
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{place}\n" for place in places), encoding="utf-8")
 
@@ -229,7 +230,7 @@ def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray
         )
     rows = as_integers(array, name)
     if not len(rows):
-        raise ProtocolError(f"{name}: expected a judged pair a row, got none.")
+        raise ProtocolError(f"{name}: expected one judged pair per row, got none.")
     judgement = rows[:, 2]
     if not np.isin(judgement, (EXACT, NEAR, SIMILAR)).all():
         wrong = judgement[~np.isin(judgement, (EXACT, NEAR, SIMILAR))][0]
@@ -238,18 +239,19 @@ def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray
 
 
 def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed: int) -> KnownPairs:
-    """Return the pairs of a file; `name` is that of the dataset, where it is known."""
+    """Return the pairs in a file; `name` is the name of the dataset, if known."""
     assumed = ""
     columns, rows = _read(path)
     judgement = np.array([int(row[2]) for _, row in rows], dtype=np.int64)
     if not rows:
-        raise ProtocolError(f"{path}: expected a judged pair a line, got none.")
+        raise ProtocolError(f"{path}: expected one judged pair per line, got none.")
     if columns == _CIFAIR:
         _check_numbers(path, rows)
         official = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
         pairs = _official_rows(official, dataset, name, path, n_listed)
         if dataset.ids is None and not _has_parts(dataset):
-            assumed = f"row numbers taken as the {_TEST:,} training images, then the {_SIZES['test']:,} test images"
+            test = f"{_SIZES['test']:,} test images"
+            assumed = f"row numbers are assumed to count the {_TEST:,} training images, then the {test}"
     elif dataset.ids is None:
         _check_numbers(path, rows)
         pairs = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
@@ -261,8 +263,8 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
     if not listed.any() and dataset.ids is not None:
         first = rows[0][1][0] if columns == _OWN else f"test image {rows[0][1][0]}"
         raise ProtocolError(
-            f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first is "
-            f"of {first!r}."
+            f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
+            f"pair is that of {first!r}."
         )
     n_unlisted = int((~listed).sum())
     return KnownPairs(str(path), pairs[listed], judgement[listed], n_unlisted=n_unlisted, assumed=assumed)
@@ -273,7 +275,7 @@ def _looked_up(rows: Iterable[Iterable[str]], places: Mapping[str, int]) -> NDAr
 
 
 def _in_range(pairs: NDArray[np.int64], dataset: Dataset, name: str) -> NDArray[np.int64]:
-    """Return row numbers, checked as far as the size of the dataset is known."""
+    """Return row numbers after checking them against the size of the dataset, if known."""
     n_items = dataset.n_items
     if pairs.size and (pairs.min() < 0 or (n_items is not None and pairs.max() >= n_items)):
         expected = ">= 0" if n_items is None else f"from 0 to {n_items - 1}"
@@ -288,10 +290,10 @@ def _has_parts(dataset: Dataset) -> bool:
 def _official_rows(
     official: NDArray[np.int64], dataset: Dataset, name: str | None, path: Path, n_listed: int
 ) -> NDArray[np.int64]:
-    """Return the item numbers of pairs that count within the official test and training sets; -1 for an unlisted item.
+    """Return the item numbers of pairs with numbers within the official test and training sets; -1 for unlisted items.
 
-    The dataset's own parts say which items these are; without them, the ids that `protocol.datasets` gives the items,
-    or, where items are row numbers, its order: the 50,000 training images first.
+    Items are found by the official parts of the dataset; without these, by the ids of `protocol.datasets`, or, if items
+    are row numbers, by its order, with the 50,000 training images first.
     """
     test, train = official.T
     has_parts = _has_parts(dataset)
@@ -324,13 +326,13 @@ def _official_rows(
             return found[-1]
     examples = " or ".join(repr(id_of(_TEST)) for id_of in ([_IDS[name]] if name else _IDS.values()))
     raise ProtocolError(
-        f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give the pairs of your ids "
-        "as a file with the columns query,database,judgement."
+        f"{name or path}: expected ids such as {examples}, got {str(dataset.ids[0])!r}. Give a file with the columns "
+        "query,database,judgement and your ids."
     )
 
 
 def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
-    """Return the columns that a file has, and its judged rows with their line numbers: both items and the judgement."""
+    """Return the columns of a file, and its judged rows with their line numbers: both items and the judgement."""
     table = _rows(path)
     _, header = next(table, (0, []))
     names = [column.strip().lower() for column in header]
@@ -371,4 +373,4 @@ def _check_numbers(path: Path, rows: Iterable[tuple[int, list[str]]]) -> None:
     for number, row in rows:
         for item in row[:2]:
             if not (item.isascii() and item.isdecimal() and len(item) < 19):
-                raise ProtocolError(f"{path}: line {number}: expected two numbers of items, got {item[:80]!r}.")
+                raise ProtocolError(f"{path}: line {number}: expected two item numbers, got {item[:80]!r}.")

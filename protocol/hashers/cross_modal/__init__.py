@@ -1,1 +1,1 @@
-"""Hashers whose queries and database are of two modalities, such as texts and images."""
+"""Hashers whose queries and database have different modalities, such as texts and images."""

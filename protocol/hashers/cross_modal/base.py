@@ -1,4 +1,4 @@
-"""What the hashers across two modalities share: one map of queries and one of the database, learned from pairs."""
+"""The base class of cross-modal hashers, which learn one map for queries and one for the database from pairs."""
 
 import abc
 from typing import Any
@@ -14,31 +14,33 @@ from protocol.hashers.training_set import TrainingSet
 
 
 class CrossModalHasher(Hasher):
-    """Signs of projections of an anchor kernel map, one of queries and one of the database, which is other in kind.
+    """Signs of projections of an anchor kernel map: one map for queries, and one for a database of another modality.
 
-    ``fit(X, pairs)`` takes the queries' modality and the database's, item by item; `transform` codes rows of the first
-    and `transform_database` rows of the second. A subclass says how canonical directions become the projections.
+    ``fit(X, pairs)`` is given the same items in the modality of the queries and in that of the database. `transform`
+    encodes rows of the first modality, `transform_database` those of the second. A subclass defines how canonical
+    directions become projections.
 
     Parameters
     ----------
     n_bits : int, default 32
         Code length, from 1 to n_anchors.
     seed : int, default 0
-        Seed of the choice of anchors, and of what the subclass draws.
+        Seed of the choice of anchors, and of random draws in the subclass.
     n_anchors : int, default 256
-        Training pairs that rows are compared with, at least n_bits; some are repeated where there are fewer.
+        Number of training pairs with which rows are compared, at least n_bits; if there are fewer pairs, some are used
+        more than once.
     regularisation : float, default 0.01
-        Of the canonical correlation, in units of a modality's mean variance; above 0.
+        Regularisation of the canonical correlation, in units of a modality's mean variance; above 0.
 
     Attributes
     ----------
     anchors_, width_, offset_ : ndarray of float32
-        The queries' kernel map, see `Kernel`.
+        The kernel map of the queries, see `Kernel`.
     projection_ : ndarray of float32, shape (n_anchors, n_bits)
     database_anchors_, database_width_, database_offset_, database_projection_ : ndarray of float32
-        The same of the database's modality.
+        The same for the modality of the database.
     fit_record_ : dict
-        ``correlations``: of each pair of canonical directions, the highest first.
+        ``correlations``: the correlation of each pair of canonical directions, in descending order.
     """
 
     database_anchors_: NDArray[np.float32]
@@ -68,7 +70,7 @@ class CrossModalHasher(Hasher):
     def _projections(
         self, found: CanonicalDirections, X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the projections (m, n_bits) of both modalities, whose mapped training rows are X and Y."""
+        """Return the projections (m, n_bits) of both modalities; X and Y are their training rows after the map."""
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict[str, Any]:
         rows = np.resize(rng.permutation(len(training.X)), self.n_anchors)
@@ -89,11 +91,11 @@ class CrossModalHasher(Hasher):
         return self._coded(X, "")
 
     def transform_database(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Return the codes of rows of the database's modality.
+        """Return the codes of rows in the modality of the database.
 
         Parameters
         ----------
-        X : array_like of float, as wide as the pairs in fit
+        X : array_like of float, with as many columns as the pairs in fit
 
         Returns
         -------
@@ -102,7 +104,7 @@ class CrossModalHasher(Hasher):
         Raises
         ------
         ProtocolError
-            If fit has not been called, or `X` is not a finite matrix as wide as the pairs in fit.
+            If fit has not been called, or `X` is not a finite matrix with as many columns as the pairs in fit.
         """
         self._check_fitted("transform_database")
         return self._codes(X, lambda rows: self._coded(rows, "database_"), self.database_anchors_.shape[1])

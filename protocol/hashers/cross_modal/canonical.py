@@ -1,4 +1,4 @@
-"""Canonical correlation: the directions in which two modalities of the same items vary most alike."""
+"""Canonical correlation analysis: the directions in which two modalities of the same items are most correlated."""
 
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ class CanonicalDirections(NamedTuple):
     Attributes
     ----------
     x : ndarray of float64, shape (d, n_directions)
-        Of the first modality. Of each column the entry largest in absolute value is positive, so the sign does not
-        depend on the linear-algebra library.
+        Directions of the first modality. The entry of each column with the largest absolute value is positive, so that
+        the sign does not depend on the linear-algebra library.
     y : ndarray of float64, shape (d', n_directions)
-        Of the second; ``x[:, j]`` and ``y[:, j]`` belong together.
+        Directions of the second modality; ``x[:, j]`` and ``y[:, j]`` form a pair.
     correlations : ndarray of float64, shape (n_directions,)
         Regularised correlation of each pair over the training rows, from 0 to 1.
     """
@@ -30,14 +30,14 @@ def canonical_directions(
 ) -> CanonicalDirections:
     """Solve ``[0 C_xy; C_yx 0] w = correlation [C_xx + r_x I, 0; 0, C_yy + r_y I] w`` with ``w = (x, y)``.
 
-    C are the covariances of the training rows, and r is `regularisation` times a modality's mean variance.
+    C are covariances of the training rows, and r is `regularisation` times the mean variance of a modality.
 
     Parameters
     ----------
     X : ndarray of float32, shape (n, d)
         Rows of the first modality, centred.
     Y : ndarray of float32, shape (n, d')
-        Rows of the second, centred; row i of both is the same item.
+        Rows of the second modality, centred; row i of both is the same item.
     n_directions : int
         At most the smaller of d and d'.
     regularisation : float

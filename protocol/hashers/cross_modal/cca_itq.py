@@ -1,4 +1,4 @@
-"""CCA-ITQ: canonical directions of two modalities, rotated together so that their signs lose least."""
+"""CCA-ITQ: canonical directions of two modalities with a common rotation that minimises the quantisation error."""
 
 from typing import Any
 
@@ -16,25 +16,25 @@ from protocol.registry import HasherRecord, Iterations
     "cca_itq",
     source="Gong, Lazebnik, Gordo, Perronnin, Iterative Quantization, TPAMI 2013, section 3.2; directions scaled by "
     "their correlations as in the authors' code",
-    deviations="The other modality stands where the paper has labels. Both modalities share one rotation, learned from "
-    "the pairs of both. Canonical correlation is of anchor kernel maps (Liu et al. 2012), since it gives no more "
-    "directions than the narrower modality has features, and its regularisation grows with the variance.",
+    deviations="The second modality takes the place of the paper's labels. Both modalities share one rotation, learned "
+    "from the pairs of both. Canonical correlation is computed for anchor kernel maps (Liu et al. 2012), because there "
+    "are no more directions than features in the narrower modality. Its regularisation is relative to the variance.",
     bits_within_features=False,
     random=True,
     iterations=Iterations(option="n_iter", ms=0.25, grows=True),
 )
 class CCAITQ(CrossModalHasher):
-    """Canonical correlation analysis of two modalities, then the one rotation that suits the signs of both.
+    """Canonical correlation analysis of two modalities, followed by a common rotation.
 
     ``bit_j(x) = [(phi_x(x) W_x diag(correlations) R)_j > 0]``, and the same with phi_y and W_y for the database: phi is
     an anchor kernel map, W are canonical directions, and R is ITQ's rotation of the projected training rows of both.
 
-    Parameters and attributes are those of `CrossModalHasher`; the seed is of the first rotation, too.
+    Parameters and attributes are those of `CrossModalHasher`; the seed also determines the initial rotation.
 
     Parameters
     ----------
     n_iter : int, default 50
-        Updates of the rotation, at least 1.
+        Number of updates of the rotation, at least 1.
 
     References
     ----------
@@ -43,7 +43,7 @@ class CCAITQ(CrossModalHasher):
 
     Examples
     --------
-    Two modalities that say the same: a pair gets one code.
+    If the two modalities are equal, both items of a pair have the same code:
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> model = CCAITQ(n_bits=4).fit(X, X)

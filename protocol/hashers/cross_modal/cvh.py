@@ -1,4 +1,4 @@
-"""CVH: signs of the directions in which two modalities of the same items agree."""
+"""CVH: signs of the projections on canonical directions of two modalities."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,19 @@ from protocol.registry import HasherRecord
 @HasherRecord(
     "cvh",
     source="Kumar and Udupa, Learning Hash Functions for Cross-View Similarity Search, IJCAI 2011",
-    deviations="Only that the two modalities of an item belong together is known, the case in which the paper's "
+    deviations="The only supervision is which items of the two modalities belong together; in this case, the paper's "
     "generalised eigenproblem is that of canonical correlation. It is solved for anchor kernel maps (Liu et al. 2012), "
-    "since it gives no more directions than the narrower modality has features, and regularised.",
+    "because there are no more directions than features in the narrower modality, and it is regularised.",
     bits_within_features=False,
     random=True,
 )
 class CVH(CrossModalHasher):
-    """Cross-view hashing: the hash functions of two modalities by which an item's two codes differ least.
+    """Cross-view hashing: hash functions of two modalities for which the two codes of an item differ least.
 
     ``bit_j(x) = [(phi_x(x) W_x)_j > 0]``, and the same with phi_y and W_y for the database: phi is an anchor kernel
     map, and the columns of W_x and W_y are the leading solutions of the eigenproblem of `canonical_directions`.
 
-    Parameters and attributes are those of `CrossModalHasher`; the seed is of the anchors alone.
+    Parameters and attributes are those of `CrossModalHasher`; the seed only determines the anchors.
 
     References
     ----------
@@ -31,7 +31,7 @@ class CVH(CrossModalHasher):
 
     Examples
     --------
-    Two modalities that say the same: a pair gets one code.
+    If the two modalities are equal, both items of a pair have the same code:
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> model = CVH(n_bits=4).fit(X, X)

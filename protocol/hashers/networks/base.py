@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from torch.optim.lr_scheduler import LRScheduler
 
 NO_PRETRAINING = (
-    "No pre-trained network can be shipped: codes come from a head over any features, or from a convolutional network "
-    "trained from random weights on images of 32 x 32. Adam in place of stochastic gradient descent, so that "
-    "objectives of any scale learn at one rate; inputs are centred by the training mean and divided by their root mean "
-    "square. "
+    "No pre-trained network is included: codes come from a head over any features, or from a convolutional network "
+    "that is trained from random weights on 32 x 32 images. Adam replaces stochastic gradient descent, so that one "
+    "learning rate suits objectives of any scale. Inputs are centred by the training mean and divided by their root "
+    "mean square. "
 )
 PRECISIONS = ("float32", "bfloat16")
 _log = logging.getLogger(__name__)
@@ -42,51 +42,50 @@ _log = logging.getLogger(__name__)
 class NetworkHasher(Hasher):
     """Signs of a network's outputs, trained in minibatches on class labels: ``bit_j(x) = [g_j(x) >= 0]``.
 
-    A subclass writes ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
-    writes ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to outputs
-    (n, n_bits). It may also replace `_prepare`, `_initialise`, `_optimiser` and `_scheduler`, and look at the network
-    in `_after_epoch`. These methods import PyTorch themselves, so that hashers can be listed without it.
+    A subclass implements ``_loss(outputs, labels, rows, epoch)``. To replace the networks of the option `network`, it
+    implements ``_network(n_features, n_bits)``, which returns any `torch.nn.Module` from rows (n, n_features) to
+    outputs (n, n_bits). It may also override `_prepare`, `_initialise`, `_optimiser` and `_scheduler`, and inspect the
+    network in `_after_epoch`. These methods import PyTorch themselves, so that hashers can be listed without it.
 
     Parameters
     ----------
     n_bits : int, default 32
     seed : int, default 0
-        Seed of the first weights, of the order of rows and of PyTorch's own generator.
+        Seed of the initial weights, of the order of rows and of PyTorch's generator.
     network : {"mlp", "linear", "conv"}, default "mlp"
-        A head of two linear layers with 500 rectified units between, or of one, over any features; or three
-        convolutions and two linear layers over ``pixels`` of 32 x 32 images.
+        For any features, two linear layers with 500 rectified units between them, or one linear layer; or, for
+        ``pixels`` of 32 x 32 images, three convolutions and two linear layers.
     epochs : int, default 30
     batch_size : int, default 128
-        Rows of a minibatch, at least 3; an epoch is divided into batches of nearly the same size, none of them larger
-        and none of a single row, which has no pairs.
+        Largest number of rows in a minibatch, at least 3. An epoch is divided into batches of nearly equal size; no
+        batch is a single row, which has no pairs.
     learning_rate : float, default 0.001
-        Of Adam, in the first epoch.
+        Learning rate of Adam in the first epoch.
     weight_decay : float, default 5e-5
-        Added to the gradient, times the parameters; may be 0.
+        Multiple of the parameters that is added to the gradient; may be 0.
     patience : int or None, default None
-        Stop when the mean loss of an epoch has not fallen for this many epochs; None: never.
+        Training stops if the mean loss of an epoch has not fallen for this many epochs; None: it never stops early.
     precision : {"float32", "bfloat16"}, default "float32"
-        Number format of the products and convolutions of training (PyTorch's autocast). Parameters, the loss and the
-        optimiser are float32 either way, and so are all codes. On a CPU with AMX an epoch of convolutions takes about
-        half the time with "bfloat16".
+        Number format of products and convolutions in training (PyTorch's autocast). Parameters, loss and optimiser are
+        always float32, and so is encoding. On a CPU with AMX, "bfloat16" halves the time of an epoch of convolutions.
 
     Attributes
     ----------
     mean_ : ndarray of float32, shape (n_features_in_,)
         Mean of the training rows, subtracted from every row.
     scale_ : ndarray of float32, shape (1,)
-        What centred rows are divided by: their root mean square in training; 1 if the network's first layer, which is
-        linear, was divided by it.
+        The divisor of centred rows: their root mean square in training, or 1 if the weights of the network's first
+        layer were divided by it instead.
     network_ : torch.nn.Module
         The trained network, on the CPU. A model file stores its ``state_dict``, array by array.
     fit_record_ : dict
-        ``epochs`` made, ``loss`` of the first and the last (means over their steps), ``device``, and ``torch``, the
-        version of PyTorch.
+        The number of ``epochs``, the mean ``loss`` of the first and the last epoch, the ``device``, and the version of
+        PyTorch, ``torch``.
 
     Notes
     -----
-    On a CPU the same seed gives the same bytes, whatever the number of cores, because training uses one thread. A GPU
-    is used where there is one, without that guarantee; codes are always computed on the CPU.
+    On a CPU, the same seed gives the same bytes for any number of cores, because training uses one thread. If there is
+    a GPU, it is used for training, without this guarantee; codes are always computed on the CPU.
     A fit with a `checkpoint` saves its state there after every epoch. Started again with the same rows, labels,
     parameters and code, it resumes from there, with the same result.
     """
@@ -95,7 +94,7 @@ class NetworkHasher(Hasher):
     supervision = "labels"
     checkpoints = True
     decay: ClassVar[tuple[float, int]] = (1.0, 1)
-    """The factor of the learning rate, and the number of equally long stretches of epochs, between which it applies."""
+    """The factor of the learning rate, and the number of equal periods of epochs between which it is applied."""
 
     mean_: NDArray[np.float32]
     scale_: NDArray[np.float32]
@@ -130,20 +129,20 @@ class NetworkHasher(Hasher):
         Parameters
         ----------
         outputs : Tensor of float32, shape (n, n_bits)
-            Of the network, unbounded.
+            Unbounded outputs of the network.
         labels : Tensor of int64, shape (n,), or of bool, shape (n, n_classes)
-            As ``training.labels``.
+            Labels as in ``training.labels``.
         rows : Tensor of int64, shape (n,)
             Indices of the items in the training set.
         epoch : int
-            From 0.
+            Number of the epoch, from 0.
         """
 
     def _prepare(self, training: TrainingSet, rng: np.random.Generator) -> None:
-        """Compute from the training set what the loss needs; the first call of a fit."""
+        """Compute what the loss requires from the training set; called first in a fit."""
 
     def _network(self, n_features: int, n_bits: int) -> "Module":
-        """Return the network to train; its weights are replaced by those of `_initialise`."""
+        """Return the network to train; its weights are set by `_initialise`."""
         return architecture(self.network, n_features, n_bits)
 
     def _initialise(self, network: "Module", rng: np.random.Generator) -> None:
@@ -168,16 +167,16 @@ class NetworkHasher(Hasher):
         return torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
 
     def _scheduler(self, optimiser: "Optimizer") -> "LRScheduler":
-        """Return what sets the learning rate; it makes one step after every epoch."""
+        """Return the scheduler of the learning rate, which makes one step after every epoch."""
         from torch.optim.lr_scheduler import LambdaLR
 
         factor, stretches = self.decay
         return LambdaLR(optimiser, lambda epoch: factor ** (epoch * stretches // self.epochs))
 
     def _after_epoch(self, network: "Module", training: TrainingSet, losses: list[float]) -> None:
-        """Look at the network after every epoch, with the mean losses of all epochs so far; by default nothing.
+        """Inspect the network after every epoch, with the mean losses of all epochs so far; does nothing by default.
 
-        It comes before the checkpoint of the epoch, so that no epoch is missed if the training is interrupted.
+        It is called before the checkpoint of the epoch, so that no epoch is missed if the training is interrupted.
         """
 
     def _check(self) -> None:
@@ -192,11 +191,12 @@ class NetworkHasher(Hasher):
         one_of(self.precision, PRECISIONS, "precision")
         if importlib.util.find_spec("torch") is None:
             raise ProtocolError(
-                f"{type(self).__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol[learned]'"
+                f"{type(self).__name__} requires PyTorch, which is not installed: "
+                "pip install 'hashing-protocol[learned]'"
             )
 
     def check_features(self, n_features: int) -> None:
-        """Raise ProtocolError if the architecture that `network` names can't take rows of `n_features`."""
+        """Raise ProtocolError if the network does not accept rows of `n_features`."""
         if type(self)._network is NetworkHasher._network:
             check_features(self.network, n_features)
 
@@ -223,7 +223,7 @@ class NetworkHasher(Hasher):
                         run.save(checkpoint, identity)
         self.network_ = network.cpu().eval()
         self.mean_, scale = training.mean, np.float32(training.scale)
-        if type(self)._network is NetworkHasher._network:  # its first layer is linear, and can be divided once for all
+        if type(self)._network is NetworkHasher._network:  # divide the weights of its linear first layer
             next(self.network_.parameters()).detach().numpy()[...] /= scale
             scale = np.float32(1)
         self.scale_ = np.array([scale])
@@ -231,7 +231,7 @@ class NetworkHasher(Hasher):
         return {"epochs": len(epochs), "loss": loss, "device": device, "torch": str(torch.__version__)}
 
     def _module(self, n_features: int) -> "Module":
-        """Return an untrained network; PyTorch's generator gives the same numbers every time."""
+        """Return an untrained network, with a fixed seed of PyTorch's generator."""
         import torch
 
         torch.manual_seed(int(np.random.default_rng(self.seed).integers(2**63)))
@@ -243,12 +243,12 @@ class NetworkHasher(Hasher):
         return network
 
     def _finished(self, losses: list[float]) -> bool:
-        """Return whether training ends, after epochs with these mean losses."""
+        """Return whether training ends after epochs with these mean losses."""
         waited = len(losses) - 1 - int(np.argmin(losses)) if losses else 0
         return len(losses) == self.epochs or (self.patience is not None and waited >= self.patience)
 
     def _identity(self, training: TrainingSet) -> dict[str, Any]:
-        """Return everything that the result of a training depends on, as JSON stores it."""
+        """Return everything on which the result of a training depends, as it is stored in JSON."""
         import torch
 
         identity = {
@@ -304,7 +304,7 @@ class _Run:
 
         rng = np.random.default_rng([self._hasher.seed, epoch])
         order = rng.permutation(len(self._training.X))
-        torch.manual_seed(int(rng.integers(2**63)))  # so that dropout, say, doesn't depend on where a training resumed
+        torch.manual_seed(int(rng.integers(2**63)))  # so that dropout is the same after a resume
         self._network.train()
         for rows in np.array_split(order, n_steps):
             steps.step(self._step(rows, epoch))
@@ -335,7 +335,7 @@ class _Run:
             )
 
     def save(self, path: str | Path, identity: dict[str, Any]) -> None:
-        """Write everything that later epochs depend on: tensors as arrays by name, the rest as JSON."""
+        """Write everything on which later epochs depend: tensors as arrays by name, the rest as JSON."""
         arrays: dict[str, NDArray] = {"losses": np.array(self.losses)}
         parts: dict[str, Any] = {"network": self._network, "optimiser": self._optimiser, "scheduler": self._scheduler}
         state = {name: _packed(part.state_dict(), name, arrays) for name, part in parts.items()}
@@ -343,13 +343,13 @@ class _Run:
         storage.write(path, arrays, provenance)
 
     def load(self, path: str | Path, identity: dict[str, Any]) -> None:
-        """Resume from a file if it belongs to the same training; ignore one that doesn't, or is damaged."""
+        """Resume from a file if it belongs to the same training; otherwise, or if it is damaged, ignore it."""
         if not Path(path).exists():
             return
         try:
             provenance = storage.read_provenance(path)
             if provenance["parameters"] != identity:
-                raise ProtocolError(f"{path}: belongs to another training")
+                raise ProtocolError(f"{path}: expected a checkpoint of this training, got one of another training.")
             arrays = storage.read(path)
         except ProtocolError as error:
             _log.info("checkpoint not used: %s", error)
@@ -363,8 +363,8 @@ class _Run:
 
 
 def _packed(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
-    """Return a part of a ``state_dict`` as JSON can store it, and add its tensors to `arrays`, by name."""
-    if isinstance(value, Mapping):  # as pairs, since keys may be integers
+    """Return a part of a ``state_dict`` in a form for JSON, and add its tensors to `arrays` by name."""
+    if isinstance(value, Mapping):  # as pairs, because keys may be integers
         return {"pairs": [[key, _packed(item, f"{name}/{key}", arrays)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return [_packed(item, f"{name}/{place}", arrays) for place, item in enumerate(value)]
@@ -375,7 +375,7 @@ def _packed(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
 
 
 def _unpacked(value: Any, arrays: Mapping[str, NDArray]) -> Any:
-    """Return what `_packed` packed; tuples become lists."""
+    """Return the value from the result of `_packed`; tuples become lists."""
     import torch
 
     if isinstance(value, list):
@@ -400,17 +400,17 @@ def _code_of(hasher: type) -> str:
     others = [own for own in hasher.__mro__ if own.__module__ not in {*ours, "abc", "builtins"}]
     try:
         text = "".join(inspect.getsource(own) for own in others)
-    except (OSError, TypeError):  # without a source there is no telling whether the code is the same
+    except (OSError, TypeError):  # without the source we can't know whether the code is the same
         text = secrets.token_hex()
     return sources.digest(*ours) + (hashlib.sha256(text.encode()).hexdigest()[:16] if text else "")
 
 
 @contextlib.contextmanager
 def _deterministic(device: str) -> Iterator[None]:
-    """Compute on one thread, and with algorithms that give the same bytes each time; afterwards as before.
+    """Compute on one thread with deterministic algorithms, and restore the previous state afterwards.
 
-    Deterministic algorithms also fill new memory with NaN before it is written to, so that reading what was never
-    written shows up. No operation of a network here does that, and filling takes a fifth of the time: it is off.
+    PyTorch's deterministic mode also fills new memory with NaN, to reveal reads of uninitialised memory. No operation
+    of our networks reads such memory, and filling takes a fifth of the time, so it is disabled.
     """
     import torch
 
@@ -430,7 +430,7 @@ def _deterministic(device: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _generator_restored() -> Iterator[None]:
-    """Leave PyTorch's generators as they were."""
+    """Restore the state of PyTorch's generators afterwards."""
     import torch
 
     devices = range(torch.cuda.device_count()) if torch.cuda.is_available() else ()

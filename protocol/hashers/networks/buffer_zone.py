@@ -1,4 +1,4 @@
-"""The buffer zone: similar pairs close, but not on one code, so that codes are spread."""
+"""The buffer zone: codes of similar pairs are close but not equal, so that codes are spread."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -21,42 +21,45 @@ if TYPE_CHECKING:
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "
     "twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in "
-    "every bit, not in half of them as the text says; margin: 1 is that reading. Eq. 25 as printed puts pairs of one "
-    "class into two zones at once; here into that of the class. The mean over pairs in place of the sum; alpha = 0.01, "
-    "which the paper does not say.",
+    "every bit, not in half of them as the text states; margin: 1 corresponds to the text. Eq. 25 as printed puts "
+    "pairs of one class in two zones at once; here they are only in the zone of the class. The loss is the mean over "
+    "pairs instead of the sum. alpha = 0.01, which the paper does not state.",
     bits_within_features=False,
     random=True,
     extra="learned",
 )
 class BufferZone(NetworkHasher):
-    """The buffer zone: deep supervised hashing whose similar pairs are drawn to a range of distances, not to zero.
+    """The buffer zone: deep supervised hashing in which similar pairs are drawn to a range of distances, not to zero.
 
-    With the L1 distance in place of the squared one: ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` of similar pairs,
-    ``1/2 max(m - d, 0)`` of others, and ``0.01 || |b| - 1 ||_1`` of every item. ``bit_j(x) = [b_j(x) >= 0]``; the
-    rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of `NetworkHasher`, and:
+    With the L1 distance instead of the squared distance, the loss is ``1/2 max(r_1 - d, 0) + 1/2 max(d - r_2, 0)`` of
+    similar pairs, ``1/2 max(m - d, 0)`` of others, and ``0.01 || |b| - 1 ||_1`` of every item. ``bit_j(x) = [b_j(x) >=
+    0]``; the rate falls by 40 % after every fifth of the epochs. Parameters and attributes are those of
+    `NetworkHasher`, and:
 
     Parameters
     ----------
     margin : float, default 2
         m as a multiple of n_bits, above 0. The paper sets "m = 2k to encourage dissimilar images at least k/2 apart",
-        which contradicts itself under the L1 distance: between corners it is twice the Hamming distance, so 2 (m = 2k,
-        as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as the words say.
+        which is contradictory under the L1 distance: between corners it is twice the Hamming distance, so 2 (m = 2k,
+        as printed) requires dissimilar pairs to differ in all k bits, and 1 (m = k) in k/2 of them, as in the text.
         2k and k/2 agree under the squared L2 distance of deep supervised hashing.
     zones : sequence of pairs of float, or None, default None
-        ``[r_1, r_2]`` as multiples of n_bits, of the pairs that share one label, then of those that share two, and so
-        on; every row must have as many labels. None: the paper's `PAPER_ZONES`: ``[[1/6, 1/3]]`` for one label a row;
-        ``[[1/6, 1/3], [1/12, 1/6]]`` for two, a class and its superclass, as 0/1 columns (CIFAR-100).
+        ``[r_1, r_2]`` as multiples of n_bits for pairs that share one label, then for pairs that share two labels, and
+        so on; every row must have that number of labels. None: the paper's `PAPER_ZONES`, which are ``[[1/6, 1/3]]``
+        for one label per row, and ``[[1/6, 1/3], [1/12, 1/6]]`` for two, a class and its superclass, as 0/1 columns
+        (CIFAR-100).
 
     Raises
     ------
     ProtocolError
-        In fit, if rows do not all have as many labels as there are zones.
+        In fit, if the number of labels of a row differs from the number of zones.
 
     Notes
     -----
-    Between corners the L1 distance is twice the Hamming distance: by default similar pairs are drawn to n_bits / 12 to
-    n_bits / 6 bits, and all others to n_bits, which no three classes can reach: their loss never vanishes. With a
-    margin of 1 it can: Hadamard codes, for example, of up to 2 n_bits classes are n_bits / 2 bits apart or more.
+    Between corners, the L1 distance is twice the Hamming distance. By default, similar pairs are therefore drawn to
+    n_bits / 12 to n_bits / 6 bits, and all others to n_bits, which is impossible for three or more classes: the loss
+    never vanishes. With a margin of 1 it can vanish: for example, Hadamard codes of up to 2 n_bits classes differ in at
+    least n_bits / 2 bits.
 
     References
     ----------
@@ -96,8 +99,8 @@ class BufferZone(NetworkHasher):
         expected = sorted(self.PAPER_ZONES) if self.zones is None else [len(self.zones)]
         if len(per_row) > 1 or per_row[0] not in expected:
             raise ProtocolError(
-                f"BufferZone needs labels: expected the same number for every row, {' or '.join(map(str, expected))}, "
-                f"got rows with {' and '.join(map(str, per_row[:3]))}."
+                f"BufferZone requires labels: expected the same number for every row, "
+                f"{' or '.join(map(str, expected))}, got rows with {' and '.join(map(str, per_row[:3]))}."
             )
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":

@@ -1,4 +1,4 @@
-"""CSQ: every class has a hash centre, and codes are drawn to the centres of their classes."""
+"""CSQ: central similarity quantization, in which codes are drawn to the hash centres of their classes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 @HasherRecord(
     "csq",
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
-    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001, where the paper searches a grid and prints no value.",
+    deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value.",
     bits_within_features=False,
     random=True,
     extra="learned",
 )
 class CSQ(NetworkHasher):
-    """Central similarity quantization: a network whose codes are drawn to a fixed, distant centre for every class.
+    """Central similarity quantization: a network whose codes are drawn to fixed, distant centres of the classes.
 
     ``L_C + lambda_1 L_Q``, of ``h = sigmoid(g(x))``: the binary cross-entropy between h and the row's centre, as a mean
     over bits, and ``sum_j log cosh(|2 h_j - 1| - 1)``. The centre of a row with several labels is the majority vote of
@@ -65,7 +65,7 @@ class CSQ(NetworkHasher):
 
 
 def hash_centres(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return rows of a Hadamard matrix, then negated ones; or different random rows if there are too few of these."""
+    """Return rows of a Hadamard matrix, followed by their negations; or distinct random rows if these are too few."""
     H = np.ones((1, 1))
     while len(H) < n_bits:
         H = np.block([[H, H], [H, -H]])

@@ -1,4 +1,4 @@
-"""Deep squared hashing: similar pairs on one code, dissimilar ones as far apart as codes can be."""
+"""Deep squared hashing: similar pairs get equal codes, dissimilar pairs codes that are as far apart as possible."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 DEVIATIONS = (
-    f"{NO_PRETRAINING}Of eq. 4's two lines, which differ, the second. beta grows to what 400 epochs of the paper's "
-    "factor 1.005 make of it, over however many epochs there are."
+    f"{NO_PRETRAINING}The two lines of eq. 4 differ; we use the second. beta grows to the value that the paper reaches "
+    "after 400 epochs with its factor 1.005, over any number of epochs."
 )
 
 
@@ -24,7 +24,7 @@ DEVIATIONS = (
     extra="learned",
 )
 class DeepSquared(NetworkHasher):
-    """Deep squared hashing: a network whose codes put similar pairs at distance 0 and others at n_bits.
+    """Deep squared hashing: a network that draws similar pairs to distance 0 and others to distance n_bits.
 
     ``mean over S+ of d^2 + mean over S- of (n_bits - d)^2``, with ``d = (n_bits - h_k . h_l) / 2`` of the codes
     ``h = tanh(beta g(x))`` of a minibatch. beta is 1 in the first epoch and 7.35 in the last, and grows by the same
@@ -38,9 +38,9 @@ class DeepSquared(NetworkHasher):
 
     decay = (0.5, 2)
     beta_growth: ClassVar[float] = 1.005
-    """The factor of beta from one of the paper's 400 epochs to the next."""
+    """The factor by which beta grows in each of the paper's 400 epochs."""
     margin: float = 0
-    """The Hamming distance that similar pairs are drawn to."""
+    """The Hamming distance to which similar pairs are drawn."""
 
     def _loss(self, outputs: "Tensor", labels: "Tensor", rows: "Tensor", epoch: int) -> "Tensor":
         beta = (self.beta_growth**400) ** (epoch / max(1, self.epochs - 1))

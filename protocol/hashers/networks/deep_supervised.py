@@ -1,4 +1,4 @@
-"""Deep supervised hashing: similar pairs together, dissimilar ones at least half of the bits apart."""
+"""Deep supervised hashing: similar pairs get close codes, dissimilar pairs codes that differ in half of the bits."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     "deep_supervised",
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "
-    "twice. The mean over pairs in place of the sum; alpha = 0.01, which the paper does not say.",
+    "twice. The loss is the mean over pairs instead of the sum. alpha = 0.01, which the paper does not state.",
     bits_within_features=False,
     random=True,
     extra="learned",

@@ -1,4 +1,4 @@
-"""DPSH: the likelihood of whether two items share a label, given the inner product of their codes."""
+"""DPSH: maximises the likelihood of pairwise labels, given the inner products of codes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 @HasherRecord(
     "dpsh",
     source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
-    deviations=f"{NO_PRETRAINING}Pairs are those of a minibatch, where the paper pairs its rows with the last outputs "
-    "of all training rows. The mean over pairs in place of the sum; divided likewise, the weight 10 of the authors' "
-    "code for CIFAR-10's 5,000 training rows is 0.002, and 0.01 was better on other items of the database as queries, "
-    "on CIFAR-10's GIST. The learning rate is constant.",
+    deviations=f"{NO_PRETRAINING}Pairs are those of a minibatch; the paper pairs its rows with the last outputs of all "
+    "training rows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the "
+    "authors' code for CIFAR-10's 5,000 training rows is 0.002; we use 0.01, which was better on CIFAR-10's GIST with "
+    "other database items as queries. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -62,7 +62,7 @@ def pairwise(outputs: "Tensor", shared: "Tensor") -> "Tensor":
     outputs : Tensor, shape (n, k)
         u, unbounded.
     shared : Tensor, shape (n, n)
-        How many labels two rows share: s is 1 if any.
+        The number of labels that two rows share; s is 1 if there are any.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 

@@ -1,4 +1,4 @@
-"""DTSH: the likelihood that an item is nearer to one of its class than to one of another, by a margin."""
+"""DTSH: maximises the likelihood of triplets, in which an item is nearer to a similar item than to another one."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 @HasherRecord(
     "dtsh",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
-    deviations=f"{NO_PRETRAINING}All triplets of a minibatch, where the authors' code draws 22,500 a row from the last "
-    "outputs of all training rows. The mean over triplets in place of the sum, so the quantisation term has the weight "
-    "0.0044, which is the 100 of that code over its 22,500 triplets. The learning rate is constant.",
+    deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per row "
+    "from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "
+    "quantisation term has the weight 0.0044, which is the 100 of that code divided by its 22,500 triplets. The "
+    "learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -32,7 +33,8 @@ class DTSH(NetworkHasher):
     Parameters
     ----------
     margin : float, default 0.5
-        alpha as a multiple of n_bits, at least 0. Between corners theta_qp - theta_qn is by how many bits p is nearer.
+        alpha as a multiple of n_bits, at least 0. For corners, theta_qp - theta_qn is the number of bits by which p is
+        nearer than n.
     quantisation : float, default 0.0044
         Weight of the quantisation term, at least 0.
 
@@ -67,7 +69,7 @@ def triplet(outputs: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor":
     outputs : Tensor, shape (n, k)
         u, unbounded.
     shared : Tensor, shape (n, n)
-        How many labels two rows share: q and p share some, q and n none.
+        The number of labels that two rows share; q and p share some, q and n share none.
     margin : float
         alpha.
     """

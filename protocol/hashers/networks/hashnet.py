@@ -1,4 +1,4 @@
-"""HashNet: weighted pairwise likelihood of codes that become binary while the network is trained."""
+"""HashNet: weighted pairwise likelihood of codes that become binary during training."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     "hashnet",
     source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
-    "the training set. beta ends at 7.14, where the authors' code has it after its 10,000 iterations, not at "
-    "infinity, and grows with the epoch. Both terms of the likelihood have alpha, as in eq. 4; in the authors' code "
-    "the second has not. The learning rate is constant.",
+    "the training set. beta grows with the epoch and ends at 7.14, as in the authors' code after its 10,000 "
+    "iterations, not at infinity. alpha is in both terms of the likelihood, as in eq. 4; in the authors' code, it is "
+    "only in the first. The learning rate is constant.",
     bits_within_features=False,
     random=True,
     extra="learned",
@@ -72,12 +72,13 @@ def weighted_pairwise(codes: "Tensor", shared: "Tensor", *, alpha: float) -> "Te
     codes : Tensor, shape (n, k)
         h, in [-1, 1].
     shared : Tensor, shape (n, n)
-        How many labels two rows share. c is this number over that of the labels which either has, 1 of single labels.
+        The number of labels that two rows share. c is this number divided by the number of labels that either row has,
+        which is 1 for single labels.
     alpha : float
 
     Notes
     -----
-    Pairs of a row with itself are left out; without pairs of a kind, the sum over that kind is 0.
+    Pairs of a row with itself are excluded. If there are no pairs of one kind, the sum over that kind is 0.
     """
     from torch.nn.functional import binary_cross_entropy_with_logits
 

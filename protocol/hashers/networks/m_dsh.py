@@ -1,4 +1,4 @@
-"""m-deep squared hashing: deep squared hashing whose similar pairs are m bits apart."""
+"""m-deep squared hashing: deep squared hashing in which similar pairs are drawn to m bits."""
 
 from typing import Any
 
@@ -16,10 +16,11 @@ from protocol.registry import HasherRecord
     extra="learned",
 )
 class MDSH(DeepSquared):
-    """m-DSH: deep squared hashing whose similar pairs are drawn to a distance of m bits, the option `margin`.
+    """m-DSH: deep squared hashing in which similar pairs are drawn to a distance of m bits, the option `margin`.
 
-    ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``: m far below n_bits leaves the order of distances as
-    it is, but a search finds little at the first m radii. Parameters and attributes are those of `NetworkHasher`, and:
+    ``mean over S+ of (m - d)^2 + mean over S- of (n_bits - d)^2``: if m is far below n_bits, the order of distances
+    does not change, but a search finds little at the first m radii. Parameters and attributes are those of
+    `NetworkHasher`, and:
 
     Parameters
     ----------

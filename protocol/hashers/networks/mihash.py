@@ -1,4 +1,4 @@
-"""MIHash: mutual information between the Hamming distance of two items and whether they are neighbours."""
+"""MIHash: maximises the mutual information between the Hamming distance and the neighbourhood of two items."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     "mihash",
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",
-    deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows where the authors' code "
-    "has 256. An empty bin of a histogram has no gradient, as in that code.",
+    deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "
+    "authors' code. An empty bin of a histogram has no gradient, as in that code.",
     bits_within_features=False,
     random=True,
     extra="learned",
 )
 class MIHash(NetworkHasher):
-    """MIHash: a network whose Hamming distances tell neighbours from other items, by their mutual information.
+    """MIHash: a network whose Hamming distances distinguish neighbours from other items, by mutual information.
 
     Every row of a minibatch queries the others, and the mean over the queries of ``I(D; C) = H(D) - H(D | C)`` is
     maximised: D is the distance ``(n_bits - h . h_q) / 2`` of codes ``h = 2 sigmoid(slope g(x)) - 1``, C whether the
@@ -34,13 +34,13 @@ class MIHash(NetworkHasher):
     bin_width : float, default 2
         Distance in bits between the centres of two bins, above 0. The authors' code has n_bits / 2 bins, so 2.
     slope : float, default 1
-        Of the sigmoid, above 0.
+        Slope of the sigmoid, above 0.
 
     Notes
     -----
-    Mutual information does not say on which side neighbours are: codes whose neighbours are farther away than other
-    items would have the same value. Training starts from random functions of the features, in which neighbours are
-    nearer, and has only to keep that order.
+    Mutual information does not distinguish near from far: codes with which neighbours are farther away than other items
+    would have the same value. Training starts from random functions of the features, with which neighbours are nearer,
+    and only has to preserve that order.
 
     References
     ----------
@@ -65,7 +65,7 @@ class MIHash(NetworkHasher):
 
 
 def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -> "Tensor":
-    r"""Return the mean over a minibatch of I(D; C), in bits, each row a query to all others.
+    r"""Return the mean of I(D; C) over a minibatch, in bits, where each row is a query to all others.
 
     .. math:: I(D; C) = H(D) - P(+) H(D \mid +) - P(-) H(D \mid -)
 
@@ -74,12 +74,12 @@ def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -
     codes : Tensor, shape (n, k)
         Relaxed codes, in [-1, 1].
     shared : Tensor, shape (n, n)
-        How many labels two rows share; 0 for non-neighbours.
+        The number of labels that two rows share; 0 for non-neighbours.
     bin_width : float
 
     Notes
     -----
-    A query without neighbours, or without others, has I = 0, since then D is distributed as under the one class.
+    A query without neighbours, or with neighbours only, has I = 0.
     """
     import torch
 
@@ -93,7 +93,7 @@ def mutual_information(codes: "Tensor", shared: "Tensor", *, bin_width: float) -
 
 
 def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width: float) -> "Tensor":
-    """Return how many of each row's counted distances are in each bin, a distance divided between two bins.
+    """Return soft histograms of the counted distances of each row; a distance is divided between two bins.
 
     Bins have their centres at 0, bin_width, 2 bin_width ...; a distance of 2.3 counts 0.85 at 2 and 0.15 at 4. With a
     bin_width of 1 these are the histograms of `protocol.hashers.ranking.objectives`, here with PyTorch's gradients.
@@ -101,7 +101,7 @@ def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width
     Parameters
     ----------
     distance : Tensor of float, shape (n, m)
-        From 0 to n_bits, but for rounding.
+        From 0 to n_bits, except for rounding.
     counted : Tensor of bool, shape (n, m)
     n_bits : int
     bin_width : float
@@ -119,6 +119,6 @@ def soft_histogram(distance: "Tensor", counted: "Tensor", n_bits: int, bin_width
 
 
 def _entropy(histogram: "Tensor") -> "Tensor":
-    """Return the entropy of each row's distribution in bits; 0 of an empty histogram."""
+    """Return the entropy of each row's distribution in bits; 0 for an empty histogram."""
     p = histogram / histogram.sum(dim=1, keepdim=True).clamp(min=1)
     return -(p * p.where(p > 0, p.new_ones(())).log2()).sum(dim=1)

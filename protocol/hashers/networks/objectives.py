@@ -1,8 +1,8 @@
-"""What the learned hashers minimise: pure functions of the real-valued codes of a batch and of what its items share.
+"""The objectives that neural hashers minimise, as pure functions of the real-valued codes and shared labels of a batch.
 
-Every objective is a mean over the unordered pairs of a batch. Codes are tensors (n, k); `shared` (n, n) counts the
-labels that two items share: 0 is dissimilar, and a pair of one class and so of one superclass has 2. Gradients are
-PyTorch's automatic ones.
+Every objective is a mean over the unordered pairs of a batch. Codes are tensors (n, k). `shared` (n, n) is the number
+of labels that two items share: 0 means dissimilar, and a pair of the same class, and thus the same superclass, has 2.
+PyTorch computes the gradients.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _REGULARISER = 0.01
-"""alpha of deep supervised hashing, from the paper that introduced it (Liu et al. 2016); mLGAP's names no value."""
+"""alpha of deep supervised hashing, from the paper that introduced it (Liu et al. 2016); the mLGAP paper has no value.
+"""
 
 
 def shared_labels(labels: "Tensor") -> "Tensor":
-    """Return how many labels two items share, int64 (n, n), from classes (n,) or an indicator (n, n_classes).
+    """Return the number of labels that two items share, int64 (n, n), from classes (n,) or a 0/1 matrix (n, n_classes).
 
     Examples
     --------
@@ -27,7 +28,7 @@ def shared_labels(labels: "Tensor") -> "Tensor":
     """
     if labels.ndim == 1:
         return (labels[:, None] == labels).long()
-    indicator = labels.float()  # exact for counts, and unlike integers a product that a GPU has
+    indicator = labels.float()  # exact for counts; GPUs have no product of integer matrices
     return (indicator @ indicator.T).round().long()
 
 
@@ -40,16 +41,16 @@ def squared(codes: "Tensor", shared: "Tensor", *, m: float = 0.0) -> "Tensor":
     Parameters
     ----------
     codes : Tensor, shape (n, Q)
-        In [-1, 1]: of corners d is the Hamming distance.
+        In [-1, 1]; for corners, d is the Hamming distance.
     shared : Tensor, shape (n, n)
     m : float, default 0
-        The distance that similar pairs are pulled to.
+        The distance to which similar pairs are drawn.
 
     Notes
     -----
-    The two lines of eq. 4 differ: the first divides both sums by the number of all pairs, the second each by its own.
-    It is the second here, which J(H; m) builds on. S+ has no pair of an item with itself, as its sum has none; without
-    pairs of a kind, a batch's sum of that kind is 0.
+    The two lines of eq. 4 differ: the first divides both sums by the number of all pairs, the second divides each sum
+    by its own number of pairs. We use the second, on which J(H; m) is based. S+ does not contain pairs of an item with
+    itself. If a batch has no pairs of one kind, the sum over that kind is 0.
     """
     k = codes.shape[1]
     distance = (k - codes @ codes.T) / 2
@@ -70,13 +71,13 @@ def contrastive(codes: "Tensor", shared: "Tensor", *, margin: float) -> "Tensor"
         Unbounded; the last term draws them to the corners.
     shared : Tensor, shape (n, n)
     margin : float
-        m: of corners the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar pairs to
-        be k / 2 bits apart.
+        m; for corners, the squared distance is four times the Hamming distance, so m = 2 k requires dissimilar pairs to
+        differ in k / 2 bits.
 
     Notes
     -----
-    Eq. 19 prints ``||b_1 - 1||`` twice. Deep supervised hashing, whose objective it is, has ``|| |b| - 1 ||`` of both
-    items, and as printed the term would draw every code to all ones; so that is what stands here.
+    Eq. 19 prints ``||b_1 - 1||`` twice, which would draw every code to all ones. Deep supervised hashing, the source of
+    this objective, has ``|| |b| - 1 ||`` for both items, which we use.
     """
     gram = codes @ codes.T
     norm = gram.diagonal()
@@ -98,15 +99,15 @@ def buffered(codes: "Tensor", shared: "Tensor", *, zones: Mapping[int, tuple[flo
     codes : Tensor, shape (n, k)
     shared : Tensor, shape (n, n)
     zones : mapping of int to (float, float)
-        Of pairs that share so many labels, r_1 and r_2: the distances between which nothing draws them.
+        For each number of shared labels, r_1 and r_2: pairs with distances between them have no loss.
     margin : float
-        m: of corners the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to differ in
-        every bit, m = k in half of them.
+        m; for corners, the L1 distance is twice the Hamming distance, so m = 2 k requires dissimilar pairs to differ in
+        every bit, and m = k in half of them.
 
     Notes
     -----
-    Eq. 25 as printed draws a pair of one class into the zone of the class and into that of the superclass, which
-    have only the distance r_2 = r_3 in common. Here each pair has one zone, by how many labels it shares.
+    Eq. 25 as printed draws a pair of the same class both to the zone of the class and to that of the superclass, which
+    only have the distance r_2 = r_3 in common. Here, each pair has one zone, determined by its number of shared labels.
     """
     import torch
 
@@ -130,7 +131,7 @@ def mean_over_pairs(loss: "Tensor") -> "Tensor":
 
 
 def _to_corners(codes: "Tensor") -> "Tensor":
-    """Return the regulariser's mean over pairs, of which each item is in equally many."""
+    """Return the mean of the regulariser over pairs; each item is in the same number of pairs."""
     return 2 * _REGULARISER * (codes.abs() - 1).abs().sum(dim=1).mean()
 
 

@@ -1,1 +1,1 @@
-"""Hashers that maximise a ranking metric of their own training set."""
+"""Hashers that maximise a ranking metric on their training set."""

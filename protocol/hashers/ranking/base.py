@@ -1,4 +1,4 @@
-"""The base class of TALR's two hashers: linear hash functions that maximise a ranking metric of their minibatches."""
+"""The base class of the two TALR hashers: linear hash functions that maximise a ranking metric on minibatches."""
 
 import abc
 import math
@@ -16,16 +16,16 @@ from protocol.hashers.ranking.objectives import Floats, Objective, relaxed_objec
 from protocol.hashers.training_set import TrainingSet
 
 _MOMENTUM = 0.9
-_START_ITERATIONS = 50  # of ITQ, for the start
-_PARTS = 20  # of the training, whose mean objectives the fit record keeps
+_START_ITERATIONS = 50  # of ITQ, for the initial functions
+_PARTS = 20  # the fit record has the mean objective of each of this many parts of the training
 
 
 class TALR(Hasher):
-    """Hashing as tie-aware learning to rank; `TALRAP` and `TALRNDCG` say which metric and from what."""
+    """Hashing as tie-aware learning to rank; the subclasses `TALRAP` and `TALRNDCG` define metric and supervision."""
 
     objectives: ClassVar[Mapping[str, Objective]]
     components: ClassVar[int | None]
-    """How many leading principal components functions are of, where `n_components` does not say; None: all."""
+    """The default of `n_components`; None means all principal components."""
     learned = {
         "mean_": ("float32", "d"),
         "projection_": ("float32", "d", "n_bits"),
@@ -73,7 +73,7 @@ class TALR(Hasher):
     @staticmethod
     @abc.abstractmethod
     def _gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return the gains of all pairs of rows, and each query's best objective."""
+        """Return the gains of all pairs of rows, and the best objective of each query."""
 
     def _fit(self, training: TrainingSet, rng: np.random.Generator) -> dict:
         affinities, objective = training.affinities, self.objectives[self.relaxation]
@@ -81,13 +81,13 @@ class TALR(Hasher):
         n_components = self.n_components or self.components or n_features
         directions = training.components(min(n_components, n_features)).directions
         components = project(training.X, training.mean, directions)
-        # Divided by this, so that the learning rate means the same for any features; the column of 1 is for thresholds.
+        # Rows are scaled so that the learning rate does not depend on the features; the column of 1 is for thresholds.
         rows = np.column_stack([components / np.float32(training.scale), np.ones(len(components), dtype=np.float32)])
         W = np.vstack([directions.T @ self._start(training, rng) * training.scale, np.zeros(self.n_bits)])
         velocity = np.zeros_like(W)
         batches = _batches(len(rows), min(self.batch_size, len(rows)), rng)
         name = f"{type(self).__name__}, {self.n_bits} bits"
-        # What overflows ends as an objective that is no number, and that stops the training.
+        # An overflow leads to an objective that is not a number, which stops the training.
         with progress(name, self.n_steps) as course, np.errstate(over="ignore", invalid="ignore"):
             for step, batch in zip(range(self.n_steps), batches, strict=False):
                 done = step / self.n_steps
@@ -105,10 +105,11 @@ class TALR(Hasher):
         return {"objective": [round(float(part.mean()), 6) for part in parts]}
 
     def _start(self, training: TrainingSet, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the functions at the first step, of centred rows, as columns.
+        """Return the initial functions of centred rows, as columns.
 
-        Those of ITQ, each at unit variance over the training rows; or random weights of variance 2 / d for features
-        of root mean square 1, as in the authors' code, so a function's variance is 2 on average.
+        These are the functions of ITQ, scaled to unit variance over the training rows; or, as in the authors' code,
+        random weights of variance 2 / d for features of root mean square 1, so that the mean variance of functions is
+        2.
         """
         if self.start == "random":
             n_features = training.X.shape[1]
@@ -124,7 +125,7 @@ class TALR(Hasher):
 
 
 def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[NDArray[np.int64]]:
-    """Yield minibatches without end: all rows in a random order, then in another one; what is left over is skipped."""
+    """Yield minibatches forever: all rows in random order, then in another order; incomplete batches are skipped."""
     while True:
         order = rng.permutation(n_rows)
         for start in range(0, n_rows - size + 1, size):

@@ -1,13 +1,13 @@
 r"""Tie-aware ranking metrics of soft Hamming distances, and their gradients (He, Cakir, Bargal, Sclaroff 2018).
 
-A minibatch of M rows has relaxed codes in (-1, 1)^b, and each row is a query to the others. What an objective needs of
-a query are two soft histograms over the distances 0 to b: ``total``, c_d, of all other rows, and ``gain``, g_d, of
-these rows' gains. With binary affinities g is c+, with graded ones the sum over levels of (2^v - 1) c_v, so one pair of
-histograms serves eq. 11, 12, 62 and 66.
+A minibatch of M rows has relaxed codes in (-1, 1)^b, and each row is a query to the others. For each query, an
+objective requires two soft histograms over the distances 0 to b: ``total``, c_d, of all other rows, and ``gain``, g_d,
+of the gains of these rows. With binary affinities, g is c+; with graded ones, it is the sum over levels of
+(2^v - 1) c_v. The same pair of histograms is therefore used in eq. 11, 12, 62 and 66.
 
-The ranks at distance d fill the interval from C_{d-1} + 1/2 to C_d + 1/2, C the sum of c so far. With f(t) = 1 / t or
-1 / log2(t + 1), what a rank of the bin is worth is the mean of f over that interval in AP_r and DCG_r, and f at its
-middle in AP_s and DCG_s. The paper's limits, without the halves, make the first bin infinite.
+The ranks at distance d cover the interval from C_{d-1} + 1/2 to C_d + 1/2, where C is the cumulative sum of c. With
+f(t) = 1 / t or 1 / log2(t + 1), the weight of a rank in the bin is the mean of f over that interval in AP_r and DCG_r,
+and f at its midpoint in AP_s and DCG_s. With the paper's limits, without the halves, the first bin would be infinite.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_NARROW = 1e-4  # below this width an interval's mean is its middle: a difference quotient would lose the digits
+_NARROW = 1e-4  # below this width the midpoint replaces the mean, because the difference quotient would be imprecise
 
 Floats = NDArray[np.floating]
 
 
 class Ranked(NamedTuple):
-    """An objective of each query, (n_queries,), and its derivatives by ``gain`` and ``total``, (n_queries, b + 1)."""
+    """The objective of each query, (n_queries,), and its derivatives by ``gain`` and ``total``, (n_queries, b + 1)."""
 
     value: Floats
     by_gain: Floats
@@ -30,11 +30,11 @@ class Ranked(NamedTuple):
 
 
 Objective = Callable[[Floats, Floats, Floats], Ranked]
-"""`ap_s`, `ap_r`, `dcg_s` or `dcg_r`: of gain, total and best."""
+"""`ap_s`, `ap_r`, `dcg_s` or `dcg_r`, functions of gain, total and best."""
 
 
 class _Worth(NamedTuple):
-    """What a rank in each bin is worth, and its derivatives by the two ends of the bin's interval."""
+    """The weight of a rank in each bin, and its derivatives by the two ends of the bin's interval."""
 
     value: Floats
     by_start: Floats
@@ -79,12 +79,12 @@ def _mean(discount: _Discount, start: Floats, end: Floats) -> _Worth:
 
 
 def _before(histogram: Floats) -> Floats:
-    """Return what lies in the bins before each."""
+    """Return the sum of the bins before each bin."""
     return np.cumsum(histogram, axis=1) - histogram
 
 
 def _through_sums(own: Floats, by_before: Floats) -> Floats:
-    """Return the whole derivative by each bin: by itself, and through the sums before all later bins (eq. 76)."""
+    """Return the total derivative by each bin: directly, and through the sums before all later bins (eq. 76)."""
     return own + by_before[:, ::-1].cumsum(axis=1)[:, ::-1] - by_before
 
 
@@ -94,7 +94,7 @@ def _ends(total: Floats) -> tuple[Floats, Floats]:
 
 
 def ap_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
-    r"""Average precision, every rank of a bin taken at its middle (eq. 62); exact where no bin holds two rows.
+    r"""Average precision with all ranks of a bin at its midpoint (eq. 62); exact if no bin contains two rows.
 
     .. math:: AP_s = \frac{1}{N^+} \sum_d c^+_d \frac{C^+_{d-1} + C^+_d + 1}{C_{d-1} + C_d + 1}
 
@@ -129,13 +129,13 @@ def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
         \left[ s_d + (C^+_{d-1} + 1 - s_d (C_{d-1} + 1)) \, \frac{1}{c_d} \ln\frac{C_d + 1/2}{C_{d-1} + 1/2} \right],
         \quad s_d = \frac{\max(c^+_d - 1, 0)}{\max(c_d - 1, 1)}
 
-    Parameters, returns as `ap_s`.
+    Parameters and result are those of `ap_s`.
 
     Notes
     -----
-    Two departures from eq. 11, which is infinite in the first bin and where a bin holds one row: the limits have their
-    halves, as the midpoint rule wants, and s is bounded by its maxima. On hard histograms these change nothing but the
-    limits: a bin of one row has s = 0, as no other row of the bin is above it.
+    There are two deviations from eq. 11, which is infinite in the first bin and if a bin contains one row: the limits
+    have the halves of the midpoint rule, and s is bounded by maxima. For hard histograms, only the limits matter: a bin
+    of one row has s = 0, because no other row of the bin is above it.
     """
     start, end = _ends(total)
     worth, before = _mean(_RECIPROCAL, start, end), start + 0.5
@@ -155,7 +155,7 @@ def ap_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
 
 
 def dcg_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
-    r"""Discounted gain over its best, every rank of a bin taken at its middle (eq. 66): a lower bound, by Jensen.
+    r"""Normalised discounted gain with all ranks of a bin at its midpoint (eq. 66), a lower bound of tie-aware DCG.
 
     .. math:: DCG_s = \sum_d \frac{g_d}{\log_2(C_{d-1} + c_d / 2 + 3/2)}
 
@@ -166,7 +166,7 @@ def dcg_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
     total : ndarray of float, shape (n_queries, b + 1)
         c: soft number of all rows.
     best : ndarray of float, shape (n_queries,)
-        What is divided by: the DCG of the best order, above 0.
+        The divisor: the DCG of the best order, above 0.
 
     Returns
     -------
@@ -176,16 +176,16 @@ def dcg_s(gain: Floats, total: Floats, best: Floats) -> Ranked:
 
 
 def dcg_r(gain: Floats, total: Floats, best: Floats) -> Ranked:
-    r"""Discounted gain over its best, with the sum of discounts over a bin's ranks as an integral (eq. 12, 32).
+    r"""Normalised discounted gain, with the sum of discounts over the ranks of a bin as an integral (eq. 12, 32).
 
     .. math:: DCG_r = \ln 2 \sum_d \frac{g_d}{c_d} \left[ li(C_d + 3/2) - li(C_{d-1} + 3/2) \right]
 
-    Parameters, returns as `dcg_s`.
+    Parameters and result are those of `dcg_s`.
 
     Notes
     -----
-    The paper's limits are C_d + 1 and C_{d-1} + 1, and li(1) is minus infinity; with those of the midpoint rule every
-    bin is finite.
+    The paper's limits are C_d + 1 and C_{d-1} + 1, but li(1) is minus infinity. With the limits of the midpoint rule,
+    all bins are finite.
     """
     return _discounted(_mean(_LOGARITHMIC, *_ends(total)), gain, best)
 
@@ -197,20 +197,20 @@ def _discounted(worth: _Worth, gain: Floats, best: Floats) -> Ranked:
 
 
 def _ranked(terms: Floats, by_gain: tuple[Floats, Floats], by_total: tuple[Floats, Floats], best: Floats) -> Ranked:
-    """Sum over the bins; derivatives come by a bin itself, and by the sum before it."""
+    """Sum over the bins; the derivatives are given by the bin itself, and by the sum before it."""
     return Ranked(
         terms.sum(axis=1) / best, _through_sums(*by_gain) / best[:, None], _through_sums(*by_total) / best[:, None]
     )
 
 
 def binary_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the gains of all pairs, 1 where relevant, and N+ of each query; `levels` (M, M), of no row to itself."""
+    """Return the gains of all pairs, 1 if relevant, and N+ of each query; `levels` (M, M) has a zero diagonal."""
     gains = (levels > 0).astype(np.float64)
     return gains, gains.sum(axis=1)
 
 
 def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the gains of all pairs, 2^level - 1, and each query's largest DCG; `levels` as `binary_gains`."""
+    """Return the gains of all pairs, 2^level - 1, and the largest DCG of each query; `levels` as in `binary_gains`."""
     gains = np.exp2(levels) - 1
     discounts = _LOGARITHMIC.f(np.arange(1.0, len(levels) + 1))
     return gains, -np.sort(-gains, axis=1) @ discounts
@@ -219,7 +219,7 @@ def graded_gains(levels: NDArray[np.int64]) -> tuple[Floats, Floats]:
 def relaxed_objective(
     rows: Floats, W: Floats, alpha: float, gains: Floats, best: Floats, objective: Objective
 ) -> tuple[float, Floats]:
-    """Return `mean_objective` of the codes ``tanh(alpha rows W)``, and its gradient by W.
+    """Return `mean_objective` for the codes ``tanh(alpha rows W)``, and its gradient by W.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def relaxed_objective(
     alpha : float
         Above 0.
     gains, best, objective
-        As of `mean_objective`.
+        As for `mean_objective`.
 
     Returns
     -------
@@ -241,16 +241,16 @@ def relaxed_objective(
 
 
 def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Objective) -> tuple[float, Floats]:
-    r"""Return an objective's mean over a minibatch, each row a query to all others, and its gradient by the codes.
+    r"""Return the mean objective of a minibatch, in which each row is a query to all others, and its gradient.
 
     Parameters
     ----------
     codes : ndarray of float, shape (M, b)
         Relaxed codes, in [-1, 1].
     gains : ndarray of float, shape (M, M)
-        Of each pair of rows, query first.
+        The gain of each pair of rows, query first.
     best : ndarray of float, shape (M,)
-        What each query's objective is divided by; a query with 0, which no row is relevant to, is left out.
+        The divisor of each query's objective; queries with 0, which have no relevant rows, are left out.
     objective : callable
         `ap_s`, `ap_r`, `dcg_s` or `dcg_r`.
 
@@ -262,10 +262,11 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
 
     Notes
     -----
-    The soft histogram has a bin per distance, 0 to b, of half-width Delta = 1 (eq. 14): a row at distance 2.3 counts
-    0.7 at 2 and 0.3 at 3. So a pair is in two bins at most, and the sum over bins and levels in the Jacobian (eq. 53)
-    is, for each pair, the step of the derivatives from one bin to the next: with E of these, the gradient by the codes
-    is ``-(E + E') codes / 2``, at a cost that does not grow with the number of bins.
+    The soft histogram has a bin for each distance from 0 to b, with half-width Delta = 1 (eq. 14): a row at distance
+    2.3 counts as 0.7 at 2 and 0.3 at 3. A pair is therefore in at most two bins, and the sum over bins and levels in
+    the Jacobian (eq. 53) reduces to the difference of the derivatives between two adjacent bins. With the matrix E of
+    these differences, the gradient by the codes is ``-(E + E') codes / 2``, at a cost independent of the number of
+    bins.
     """
     b = codes.shape[1]
     if not np.isfinite(codes).all():
@@ -273,7 +274,7 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
     queries = np.flatnonzero(best > 0)
     if not queries.size:
         return 0.0, np.zeros_like(codes)
-    # The queries' pairs, each with one bin and its part in the next; a query itself is in a bin of its own, the last.
+    # Each pair has a bin and its share in the next one; a query itself is in an additional, last bin.
     n_bins = queries.size * (b + 1)
     distance = np.clip((b - codes[queries] @ codes.T) / 2, 0, b)
     below = np.minimum(distance.astype(np.int64), b - 1)
@@ -294,7 +295,7 @@ def mean_objective(codes: Floats, gains: Floats, best: Floats, objective: Object
 
 
 def _soft_histogram(bins: NDArray[np.int64], above: Floats, weights: Floats | None, shape: tuple[int, int]) -> Floats:
-    """Return sums of weights, 1 of None, by query and distance, a pair's divided between its bin and the next one."""
+    """Return sums of weights (1 if None) by query and distance; a pair is divided between its bin and the next one."""
     n_bins = shape[0] * shape[1]
     high = np.bincount(bins, above if weights is None else weights * above, n_bins)[:n_bins]
     whole = np.bincount(bins, weights, n_bins)[:n_bins]
@@ -302,5 +303,5 @@ def _soft_histogram(bins: NDArray[np.int64], above: Floats, weights: Floats | No
 
 
 def _steps(derivative: Floats) -> Floats:
-    """Return, by bin, the step of a derivative from it to the next one; 0 for a query's last and its own."""
+    """Return the difference of a derivative between each bin and the next one; 0 for the last bin and the query's."""
     return np.append(np.diff(derivative, axis=1, append=derivative[:, -1:]).ravel(), 0.0)

@@ -8,23 +8,24 @@ from protocol.registry import HasherRecord, Iterations
 @HasherRecord(
     "talr_ndcg",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
-    deviations="As talr_ap, but functions are of 32 principal components. Gains are not cut to 8 bits, and a query "
-    "without a relevant row is left out of the mean.",
+    deviations="Those of talr_ap; in addition, functions use 32 principal components, gains are not truncated to 8 "
+    "bits, and a query without relevant rows is left out of the mean.",
     bits_within_features=True,
     random=True,
     iterations=Iterations(option="n_steps", ms=5),
 )
 class TALRNDCG(TALR):
-    """Tie-aware learning to rank for NDCG: every training row queries the rest of its minibatch.
+    """Tie-aware learning to rank for NDCG, with each row as a query to the rest of its minibatch.
 
-    As `TALRAP`, with parameters, attributes and errors of the same names, but for levels of relevance v with gains
-    2^v - 1: the objective is the mean NDCG, ``relaxation="simplified"`` its lower bound DCG_s (eq. 66), ``"integral"``
-    DCG_r (eq. 12), both divided by the largest DCG in the minibatch.
+    Parameters, attributes and errors are those of `TALRAP`, but relevance levels v have gains 2^v - 1, and the
+    objective is the mean NDCG: ``relaxation="simplified"`` is its lower bound DCG_s (eq. 66), ``"integral"`` is DCG_r
+    (eq. 12), both divided by the largest DCG in the minibatch.
 
     Notes
     -----
-    Functions are of 32 principal components because the highest levels, which weigh most, have few pairs, and these
-    are easily learned by heart: on CIFAR-10's GIST, functions of all 512 gain less over ITQ at every length.
+    Functions use 32 principal components because the highest levels, which have the largest weights, have few pairs, so
+    that overfitting is easy: on CIFAR-10's GIST, functions of all 512 components gain less over ITQ at every code
+    length.
 
     References
     ----------
@@ -32,7 +33,7 @@ class TALRNDCG(TALR):
 
     Examples
     --------
-    Labels are affinities too, by how many are shared.
+    With labels, the level is the number of shared labels:
 
     >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
     >>> codes = TALRNDCG(n_bits=1).fit(X, [0, 0, 1, 1]).transform(X)

@@ -1,1 +1,1 @@
-"""Hashers that learn from labels or affinities and need no network."""
+"""Hashers that learn from labels or affinities without a network."""

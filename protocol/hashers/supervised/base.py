@@ -1,4 +1,4 @@
-"""The base class of supervised hashers over an anchor kernel map: KSH and SDH."""
+"""The base class of the supervised hashers with an anchor kernel map, KSH and SDH."""
 
 import abc
 from typing import Any
@@ -15,16 +15,17 @@ _TILE = 1024  # rows of a Gram matrix that are converted at once
 
 
 class AnchorHasher(Hasher):
-    """Signs of linear functions of an anchor kernel map, ``bit_j(x) = [(phi(x) A)_j > t_j]``; a subclass finds A and t.
+    """Signs of linear functions of an anchor kernel map, ``bit_j(x) = [(phi(x) A)_j > t_j]``; subclasses learn A and t.
 
     Parameters
     ----------
     n_bits : int, default 32
         Code length, at least 1.
     seed : int, default 0
-        Seed of the choice of anchors, and of what the subclass draws.
+        Seed of the choice of anchors, and of random draws in the subclass.
     n_anchors : int
-        Training rows that rows are compared with, at least 1; some are repeated where there are fewer.
+        Number of training rows with which rows are compared, at least 1; if there are fewer training rows, some are
+        used more than once.
     width : float
         Width of the Gaussian kernel, above 0, in units of the root mean square distance between training rows and
         anchors.
@@ -80,7 +81,7 @@ class AnchorHasher(Hasher):
 
 
 def gram_matrix(K: NDArray[np.float32], ridge: float) -> NDArray[np.float64]:
-    """Return ``K' K + ridge I``, in float64 so that repeated columns leave it positive definite."""
+    """Return ``K' K + ridge I`` in float64, so that it is positive definite even with repeated columns."""
     gram = ridge * np.eye(K.shape[1])
     for start in range(0, len(K), _TILE):
         tile = K[start : start + _TILE].astype(np.float64)

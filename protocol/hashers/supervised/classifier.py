@@ -1,4 +1,4 @@
-"""Classifier: the code of the class that logistic regression predicts, the trivial supervised hasher."""
+"""Classifier: codes of the classes predicted by logistic regression, the trivial supervised hasher."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ from protocol.hashers.linear_algebra import project
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
-_MAX_ITER = 1000  # of L-BFGS, which needs about 100
+_MAX_ITER = 1000  # of L-BFGS, which takes about 100
 
 
 @HasherRecord(
     "classifier",
-    source="No method of a paper: the baseline that supervised hashers have to beat, after Sablayrolles, Douze, "
+    source="Not a published method, but the baseline that supervised hashers should beat, after Sablayrolles, Douze, "
     "Usunier, Jegou, How should we evaluate supervised hashing?, ICASSP 2017",
-    deviations="That paper stores the predicted class or its probabilities; here a class has a row of a "
-    "Hadamard matrix, so that all classes are equally far apart at any code length, and the codes of probabilities are "
-    "the signs of the sum of class codes that they weigh.",
+    deviations="That paper stores the predicted class or the probabilities. Here, the code of a class is a row of a "
+    "Hadamard matrix, so that all classes are equally far apart at any code length, and the code of probabilities is "
+    "the sign of the sum of class codes, weighted by the probabilities.",
     bits_within_features=False,
     random=True,
 )
@@ -28,8 +28,8 @@ class Classifier(Hasher):
     r"""Codes of the predicted class, or of the predicted probabilities, of logistic regression.
 
     Every class has a code c_k in {-1, 1}^n_bits. ``code="class"`` gives an item the code of its most probable class;
-    ``code="probabilities"`` gives ``bit_j(x) = [sum_k p_k(x) c_kj > 0]``, the code of the class where one has more than
-    half of the probability, and another code between classes.
+    ``code="probabilities"`` gives ``bit_j(x) = [sum_k p_k(x) c_kj > 0]``, which is the code of a class if its
+    probability is above one half, and an intermediate code otherwise.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class Classifier(Hasher):
         Seed of the class codes.
     code : {"class", "probabilities"}, default "class"
     regularisation : float, default 0.02
-        Weight of half the squared norm of the weights, next to the mean log loss; above 0. Features count as scaled to
-        a root mean square of 1.
+        Weight of half the squared norm of the weights, relative to the mean log loss; above 0. It refers to features
+        scaled to a root mean square of 1.
     temperature : float, default 1
-        The scores are divided by it before they become probabilities; above 0. It has no effect on ``code="class"``.
+        Divisor of the scores before they become probabilities; above 0. It has no effect on ``code="class"``.
 
     Attributes
     ----------
@@ -54,29 +54,29 @@ class Classifier(Hasher):
     class_codes_ : ndarray of bool, shape (n_classes, n_bits)
         See `class_codes`.
     several_ : ndarray of bool, shape (1,)
-        Whether an item may have several labels; each class then has a probability of its own.
+        Whether an item may have several labels; each class then has an independent probability.
     fit_record_ : dict
-        ``accuracy``: the share of training labels that are predicted right; ``iterations`` of L-BFGS, the most of any
-        class.
+        ``accuracy``, the share of training labels that are predicted correctly, and ``iterations``, the largest number
+        of iterations of L-BFGS for any class.
 
     Raises
     ------
     ProtocolError
-        In fit, if labels are missing, of another length or all the same.
+        In fit, if labels are missing, of another length or all equal.
 
     Notes
     -----
-    With several labels for an item, a class has a logistic regression of its own, and one that no training row, or
-    every one, belongs to has a constant score. If the probabilities weigh the class codes to exactly 0, the bit is 0.
+    If items have several labels, each class has a separate logistic regression; a class that contains no training row,
+    or all of them, has a constant score. If the weighted sum of class codes is exactly 0, the bit is 0.
 
     References
     ----------
-    Sablayrolles, Douze, Usunier, Jegou, *How should we evaluate supervised hashing?*, ICASSP 2017: a classifier's
-    output is a better code than those of supervised hashers when the classes are known in training.
+    Sablayrolles, Douze, Usunier, Jegou, *How should we evaluate supervised hashing?*, ICASSP 2017: the
+    output of a classifier is a better code than those of supervised hashers if the classes are known in training.
 
     Examples
     --------
-    Two classes on two sides of zero.
+    Two classes on different sides of zero:
 
     >>> X = [[2.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-2.0, -1.0]]
     >>> codes = Classifier(n_bits=4).fit(X, [3, 3, 8, 8]).transform(X)
@@ -135,7 +135,7 @@ class Classifier(Hasher):
         weights, intercept = np.zeros((rows.shape[1], has_label.shape[1])), np.zeros(has_label.shape[1])
         if not several:
             model.fit(rows, has_label.argmax(axis=1))
-            if has_label.shape[1] == 2:  # one function, of the second class
+            if has_label.shape[1] == 2:  # one function, for the second class
                 weights[:, 1], intercept[1] = model.coef_[0], model.intercept_[0]
             else:
                 weights[:], intercept[:] = model.coef_.T, model.intercept_
@@ -168,12 +168,12 @@ def _probabilities(scores: NDArray[np.float64], several: bool) -> NDArray[np.flo
 
 
 def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return a code for each class: rows of a Hadamard matrix, or random balanced codes where there is none.
+    """Return a code for each class: rows of a Hadamard matrix, or random balanced codes if there is none.
 
-    Rows of a Hadamard matrix differ in half of the bits. They are taken in a random order and with random signs, so
-    that no bit is the same for all classes by construction; more than n_bits classes have the negated rows, too.
-    Balanced codes have as many ones as zeros, or one more or fewer if n_bits is odd, and are different from each other
-    as long as there are enough of them.
+    Rows of a Hadamard matrix differ in half of the bits. They are used in random order and with random signs, so that
+    no bit is constant over all classes by construction; for more than n_bits classes, the negated rows are also used.
+    Balanced codes have as many ones as zeros, or one more or fewer if n_bits is odd, and are distinct as long as there
+    are enough of them.
 
     Examples
     --------
@@ -196,11 +196,11 @@ def class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> NDArra
 
 
 def hadamard(order: int) -> NDArray[np.bool_] | None:
-    """Return a matrix (order, order) of which any two rows differ in half of the entries; None if none is made.
+    """Return a matrix (order, order) in which any two rows differ in half of the entries; None for an impossible order.
 
-    Those of 1 and 2 are trivial; a prime p = order - 1 with p mod 4 = 3 gives one (Paley 1933, construction I), and a
-    matrix of half the order another one (Sylvester 1867). So 4, 8, 12, 16, 20, 24, 32, 40, 44, 48, 64, ... are made,
-    and of the multiples of 4 up to 128 only 28, 36, 52, 56, 76, 92, 100, 112, 116 and 124 are not.
+    Orders 1 and 2 are trivial. A prime p = order - 1 with p mod 4 = 3 gives a matrix (Paley 1933, construction I), and
+    so does a matrix of half the order (Sylvester 1867). Possible orders are thus 4, 8, 12, 16, 20, 24, 32, 40, 44, 48,
+    64, ...; of the multiples of 4 up to 128, only 28, 36, 52, 56, 76, 92, 100, 112, 116 and 124 are not possible.
     """
     if order == 1:
         return np.ones((1, 1), dtype=bool)

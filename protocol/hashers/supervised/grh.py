@@ -1,4 +1,4 @@
-"""GRH: codes smoothed over a graph of related rows, and a support vector machine for every bit that learns them."""
+"""GRH: codes that are smoothed over a graph of related rows, and learned by a support vector machine for each bit."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 _STARTS = {"itq": ITQ, "lsh": LSH}
-_STEPS = 100  # at most, of the machines' gradient method, which needs about 30
-_TOLERANCE = 1e-3  # of the length of the preconditioned gradient, next to that at zero
+_STEPS = 100  # upper limit for the gradient method, which takes about 30
+_TOLERANCE = 1e-3  # of the norm of the preconditioned gradient, relative to that at zero
 
 Floats = NDArray[np.floating]
 
@@ -25,10 +25,11 @@ Floats = NDArray[np.floating]
     "grh",
     source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
     "GRH-LIN",
-    deviations="From memory of the method, since neither text was at hand: a row's new bit is the sign of the mean "
-    "over its neighbours (D^-1 S), and a tie leaves it as it is. All training rows are in the graph, where "
-    "the paper has a random subset. Machines have the squared hinge loss, LIBLINEAR's default, but are solved for all "
-    "bits at once, because LinearSVC takes minutes for 48 bits; their constants are not regularised.",
+    deviations="Written from memory of the method, because neither text was available: the new bit of a row is the "
+    "sign of the mean over its neighbours (D^-1 S), and a tie does not change it. All training rows are in the graph; "
+    "the paper uses a random subset. The support vector machines have the squared hinge loss, LIBLINEAR's default, but "
+    "are solved for all bits at once, because LinearSVC takes minutes for 48 bits; their intercepts are not "
+    "regularised.",
     bits_within_features=False,
     random=True,
 )
@@ -37,24 +38,24 @@ class GRH(Hasher):
 
     From codes L_0 in {-1, 1}^(n x n_bits) of LSH or ITQ, repeated n_iter times: ``L = sign(alpha D^-1 S L + (1 - alpha)
     L_0)``, with S the adjacency matrix of the training rows and D its row sums; then, for every bit, the maximum-margin
-    hyperplane that separates the rows by their bit; then L are the sides of the rows. ``bit_j(x) = [w_j . (x - mean) >
-    t_j]`` of the last hyperplanes.
+    hyperplane that separates the rows by their bit is found, and L becomes the sides of the rows. The last hyperplanes
+    give ``bit_j(x) = [w_j . (x - mean) > t_j]``.
 
     Parameters
     ----------
     n_bits : int, default 32
-        Code length, at least 1; at most the number of features if the start is ITQ.
+        Code length, at least 1; at most the number of features if the initial codes are those of ITQ.
     seed : int, default 0
-        Seed of the start.
+        Seed of the initial codes.
     start : {"lsh", "itq"}, default "lsh"
-        The hasher of the first codes, with its default options, on centred rows.
+        The hasher of the initial codes, with its default options, on centred rows.
     alpha : float, default 0.9
-        Weight of the neighbours' codes against the first codes, from 0 to 1. Up to 0.5 the first codes never change.
+        Weight of the neighbours' codes, relative to the initial codes, from 0 to 1. Up to 0.5, codes never change.
     n_iter : int, default 3
-        At least 1.
+        Number of iterations, at least 1.
     regularisation : float, default 0.02
-        Weight of half the squared norm of a hyperplane's normal, next to the mean loss; above 0. Features count as
-        scaled to a root mean square of 1.
+        Weight of half the squared norm of a hyperplane's normal, relative to the mean loss; above 0. It refers to
+        features scaled to a root mean square of 1.
 
     Attributes
     ----------
@@ -65,20 +66,20 @@ class GRH(Hasher):
     threshold_ : ndarray of float32, shape (n_bits,)
         The t_j.
     fit_record_ : dict
-        Of each iteration: ``changed``, the share of bits that the graph changed; ``learned``, the share of bits that
-        the hyperplanes then gave.
+        For each iteration, ``changed``, the share of bits that the graph changed, and ``learned``, the share of bits
+        that the hyperplanes reproduced.
 
     Raises
     ------
     ProtocolError
-        In fit, if affinities are missing, of another size, or relate no pair; if the start is ITQ and n_bits exceeds
+        In fit, if affinities are missing, of another size, or relate no pair, or if `start` is ITQ and n_bits exceeds
         the number of features.
 
     Notes
     -----
-    Affinities are class labels, one or several a row, where rows that share one are neighbours, or levels of pairs,
-    where those above 0 are. The adjacency matrix is never made of labels: sums over neighbours are sums over classes. A
-    row without neighbours has only its first code.
+    Affinities are either class labels, one or several per row, in which case rows that share a label are neighbours, or
+    levels of pairs, in which case pairs with a level above 0 are neighbours. The adjacency matrix of labels is never
+    computed, because sums over neighbours are sums over classes. A row without neighbours keeps its initial code.
 
     References
     ----------
@@ -87,7 +88,7 @@ class GRH(Hasher):
 
     Examples
     --------
-    Two classes that differ in the second feature.
+    Two classes that differ in the second feature:
 
     >>> X = [[2.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-2.0, -1.0]]
     >>> codes = GRH(n_bits=4, alpha=1.0).fit(X, [0, 0, 1, 1]).transform(X)
@@ -145,7 +146,7 @@ class GRH(Hasher):
 
 
 def smoothed(codes: Floats, first: Floats, affinities: Affinities, alpha: float) -> Floats:
-    """Return ``sign(alpha D^-1 S codes + (1 - alpha) first)``, shape (n, n_bits); ties leave a bit as it is."""
+    """Return ``sign(alpha D^-1 S codes + (1 - alpha) first)``, shape (n, n_bits); ties do not change a bit."""
     degree = affinities.sums(np.ones((len(codes), 1), dtype=np.float32))
     mean = affinities.sums(codes) / np.maximum(degree, 1)
     value = alpha * mean + (1 - alpha) * first
@@ -153,18 +154,18 @@ def smoothed(codes: Floats, first: Floats, affinities: Affinities, alpha: float)
 
 
 class Machines:
-    """Linear support vector machines with squared hinge loss over the same rows, one for each of many bits.
+    """Linear support vector machines with squared hinge loss over the same rows, one for each bit.
 
     Minimises ``regularisation / 2 ||w||^2 + mean_i max(0, 1 - l_i (w . x_i - t))^2`` by Nesterov's accelerated gradient
-    method. It is preconditioned by the Hessian that it would have if every row were within the margin, which bounds all
-    others; so the condition number is about that share of rows.
+    method. It is preconditioned by the Hessian for the case that every row is within the margin, which is an upper
+    bound of all others; the condition number is therefore determined by the share of such rows.
 
     Parameters
     ----------
     rows : ndarray of float32, shape (n, d)
-        Of mean 0.
+        Rows with mean 0.
     regularisation : float
-        Above 0.
+        Weight of the squared norm, above 0.
     """
 
     def __init__(self, rows: NDArray[np.float32], regularisation: float) -> None:
@@ -177,7 +178,7 @@ class Machines:
     def planes(self, codes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the normals (d, n_bits) and thresholds (n_bits,) for codes (n, n_bits) of -1 and 1.
 
-        A bit that all rows agree on has the normal 0.
+        The normal is 0 for a bit that is equal for all rows.
         """
         n, n_bits = codes.shape
         d = self._rows.shape[1]

@@ -1,4 +1,4 @@
-"""KSH: kernel functions chosen bit by bit, each to fit what the bits before it left of the similarities."""
+"""KSH: kernel functions that are learned bit by bit, each to fit the residue of the similarities."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
 _RIDGE = 1e-6
-"""Added to the kernel map's Gram matrix, in units of its mean diagonal entry; repeated anchors make it singular."""
+"""Added to the diagonal of the Gram matrix, in units of its mean, because repeated anchors make the matrix singular."""
 
 Vectors = NDArray[np.floating]
 
@@ -20,10 +20,10 @@ Vectors = NDArray[np.floating]
 @HasherRecord(
     "ksh",
     source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
-    deviations="L-BFGS in place of Nesterov's gradient method maximises the smooth objective of a bit, in n_iter = 50 "
-    "iterations where the released code makes 500. All training rows have labels here and count up to n_labelled = "
-    "5,000; the paper labels 1,000 and 2,000. The kernel's width is the released code's. A ridge of 1e-6 makes the "
-    "eigenvalue problem regular.",
+    deviations="L-BFGS instead of Nesterov's gradient method maximises the smooth objective of a bit, with n_iter = 50 "
+    "iterations; the released code makes 500. Up to n_labelled = 5,000 of the training rows, which all have labels, "
+    "are used; the paper labels 1,000 and 2,000. The width of the kernel is that of the released code. A ridge of 1e-6 "
+    "makes the eigenvalue problem regular.",
     bits_within_features=False,
     random=True,
 )
@@ -32,9 +32,9 @@ class KSH(AnchorHasher):
 
     ``min ||H H' - n_bits S||_F^2`` with ``H = sign(K A)``: S is 1 for related rows and -1 for others, and K the centred
     Gaussian kernel of the labelled rows with the anchors. Bit k maximises ``h' R h`` with the residue
-    ``R = n_bits S - (products of the bits before)``: first relaxed to the largest generalised eigenvector of
-    ``K' R K a = lambda K' K a``, then by gradients of ``2 / (1 + exp(-K a)) - 1`` in place of the sign. Of both the
-    better signs are used.
+    ``R = n_bits S - (products of previous bits)``: first with the relaxation to the largest generalised eigenvector of
+    ``K' R K a = lambda K' K a``, then by gradients with ``2 / (1 + exp(-K a)) - 1`` instead of the sign. The better of
+    the two results is used.
 
     Parameters
     ----------
@@ -43,32 +43,33 @@ class KSH(AnchorHasher):
     seed : int, default 0
         Seed of the anchors and of the labelled rows.
     n_anchors : int, default 300
-        At least 1; some are repeated where there are fewer training rows.
+        Number of anchors, at least 1; if there are fewer training rows, some are used more than once.
     width : float, default 1
         Width of the kernel, above 0; 1 is the root mean square distance between training rows and anchors.
     n_labelled : int, default 5000
-        Rows whose pairs are learned from, at least 2, drawn at random; all where there are fewer.
+        Number of random training rows whose pairs are used for learning, at least 2; all rows if there are fewer.
     n_iter : int, default 50
-        Iterations of L-BFGS for a bit, at least 1.
+        Number of iterations of L-BFGS per bit, at least 1.
 
     Attributes
     ----------
     anchors_, width_, offset_, projection_, threshold_ : ndarray of float32
-        See `AnchorHasher`; the thresholds are 0, since the kernel is centred.
+        See `AnchorHasher`; the thresholds are 0, because the kernel is centred.
     fit_record_ : dict
-        ``n_labelled``; ``spectral``: how many bits are those of the eigenvector, because the gradients gained nothing;
-        ``residue``: mean square of the entries of ``S - H H' / n_bits``.
+        ``n_labelled``; ``spectral``, the number of bits from the eigenvector, because gradients gave no improvement;
+        and ``residue``, the mean square of the entries of ``S - H H' / n_bits``.
 
     Raises
     ------
     ProtocolError
-        In fit, if affinities are missing, of another size, or relate no pair, also among the labelled rows.
+        In fit, if affinities are missing, of another size, or relate no pair, or no pair of the labelled rows.
 
     Notes
     -----
-    Affinities are class labels, one or several a row, where rows that share one are related, or levels of pairs, where
-    those above 0 are related and all others are not: the paper's third kind of pair, about which nothing is known, does
-    not exist. S is never made: its products with vectors are sums over classes, or over stored pairs.
+    Affinities are either class labels, one or several per row, in which case rows that share a label are related, or
+    levels of pairs, in which case pairs with a level above 0 are related. All other pairs are unrelated: the paper's
+    third kind, pairs of unknown relation, is not supported. S is never computed, because its products with vectors are
+    sums over classes or over stored pairs.
 
     References
     ----------
@@ -76,7 +77,7 @@ class KSH(AnchorHasher):
 
     Examples
     --------
-    Two classes, the second on both sides of the first.
+    Two classes, the second on both sides of the first:
 
     >>> X = [[-2.0], [-1.9], [0.0], [0.1], [2.0], [2.1]]
     >>> codes = KSH(n_bits=2, width=0.5).fit(X, [1, 1, 0, 0, 1, 1]).transform(X)
@@ -131,13 +132,13 @@ class KSH(AnchorHasher):
 def greedy_bits(
     K: NDArray[np.float32], similarity: Callable[[Vectors], Vectors], n_bits: int, n_iter: int
 ) -> tuple[Vectors, Vectors, int]:
-    """Return the functions (m, n_bits), the bits of the rows (n, n_bits) as -1 and 1, and how many are spectral.
+    """Return the functions (m, n_bits), the bits of the rows (n, n_bits) as -1 and 1, and the number of spectral bits.
 
     Parameters
     ----------
     K : ndarray of float32, shape (n, m)
     similarity : callable
-        S times columns, (n, k).
+        A function that multiplies S by columns (n, k).
     n_bits, n_iter : int
     """
     from scipy.linalg import eigh
@@ -154,9 +155,9 @@ def greedy_bits(
             return n_bits * similarity(b[:, None])[:, 0] - before @ (before.T @ b)
 
         _, vectors = eigh((left + left.T) / 2, gram, subset_by_index=[m - 1, m - 1])
-        spectral = vectors[:, 0] * np.sqrt(n)  # which has a' gram a = 1
+        spectral = vectors[:, 0] * np.sqrt(n)  # a' gram a = 1
         spectral *= np.sign(spectral[np.abs(spectral).argmax()])
-        candidates = [spectral, _climbed(K, product, spectral, n_iter)]
+        candidates = [spectral, _maximised(K, product, spectral, n_iter)]
         signs = [np.where(_times(K, a) > 0, 1.0, -1.0) for a in candidates]
         values = [float(h @ product(h)) for h in signs]
         best = int(values[1] > values[0])
@@ -167,7 +168,7 @@ def greedy_bits(
     return A, H, n_spectral
 
 
-def _climbed(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], start: Vectors, n_iter: int) -> Vectors:
+def _maximised(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], start: Vectors, n_iter: int) -> Vectors:
     """Return a that maximises ``b' R b`` of the smooth bits ``b = 2 / (1 + exp(-K a)) - 1`` (eq. 14 and 15)."""
     from scipy.optimize import minimize
 
@@ -183,7 +184,7 @@ def _climbed(K: NDArray[np.float32], product: Callable[[Vectors], Vectors], star
 
 
 def _times(K: NDArray[np.float32], v: Vectors) -> Vectors:
-    """Return a product in the precision of K, whose conversion would take longer than the product."""
+    """Return a product in the precision of K, because converting K would take longer than the product."""
     return (K @ v.astype(np.float32)).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""SDH: discrete codes that predict labels linearly, found bit by bit, and kernel functions that fit them."""
+"""SDH: discrete codes that predict labels linearly, optimised bit by bit, and kernel functions that fit these codes."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from protocol.hashers.supervised.base import AnchorHasher, gram_matrix
 from protocol.hashers.training_set import TrainingSet
 from protocol.registry import HasherRecord
 
-_ROUNDS = 10  # of all bits in one step of the codes, which ends sooner when no bit changes
-_RIDGE = 1e-2  # of the functions' regression, as in the released code
+_ROUNDS = 10  # passes over all bits in one step of the codes, which ends earlier if no bit changes
+_RIDGE = 1e-2  # in the regression of the functions, as in the released code
 
 Floats = NDArray[np.floating]
 
@@ -19,10 +19,10 @@ Floats = NDArray[np.floating]
 @HasherRecord(
     "sdh",
     source="Shen, Shen, Liu, Tao Shen, Supervised Discrete Hashing, CVPR 2015, eq. 4-11 and Algorithm 1, L2 loss",
-    deviations="The kernel map is centred and has an intercept, and its width is in units of the features' distances, "
-    "where the released code has 0.4 for rows of length 1. The functions' regression has a ridge of 0.01, and a step "
-    "of the codes at most 10 rounds over the bits, as in the released code; the paper prints neither. A bit whose two "
-    "values are equally good stays as it is.",
+    deviations="The kernel map is centred and has an intercept, and its width is in units of the distances of rows; "
+    "the released code uses 0.4 for rows of norm 1. The regression of the functions has a ridge of 0.01, and a step of "
+    "the codes makes at most 10 passes over the bits, as in the released code; the paper prints neither. A bit whose "
+    "two values are equally good does not change.",
     bits_within_features=False,
     random=True,
 )
@@ -30,17 +30,17 @@ class SDH(AnchorHasher):
     r"""Supervised discrete hashing: codes that predict labels linearly, without a relaxation of the bits.
 
     ``min ||Y - B W||_F^2 + lambda ||W||_F^2 + nu ||B - F(X)||_F^2`` over B in {-1, 1}^(n x n_bits), W and the
-    functions ``F(x) = P' phi(x) + c`` of an anchor kernel map. P and W are regressions; of B, one bit of all rows at a
-    time is optimal given the others (discrete cyclic coordinate descent): ``z = sign(q - B' W' w)``.
+    functions ``F(x) = P' phi(x) + c`` of an anchor kernel map. P and W are found by regression. B is optimised one bit
+    at a time, for all rows, given the other bits (discrete cyclic coordinate descent): ``z = sign(q - B' W' w)``.
 
     Parameters
     ----------
     n_bits : int, default 32
         Code length, at least 1.
     seed : int, default 0
-        Seed of the anchors and of the codes to start from.
+        Seed of the anchors and of the initial codes.
     n_anchors : int, default 1000
-        At least 1; some are repeated where there are fewer training rows.
+        Number of anchors, at least 1; if there are fewer training rows, some are used more than once.
     width : float, default 1
         Width of the kernel, above 0; 1 is the root mean square distance between training rows and anchors.
     regularisation : float, default 1
@@ -48,19 +48,20 @@ class SDH(AnchorHasher):
     nu : float, default 1e-5
         Weight of the distance between codes and functions, at least 0.
     n_iter : int, default 5
-        Rounds of all three steps, at least 1.
+        Number of iterations of all three steps, at least 1.
 
     Attributes
     ----------
     anchors_, width_, offset_, projection_, threshold_ : ndarray of float32
         See `AnchorHasher`; the thresholds are -c.
     fit_record_ : dict
-        ``objective`` after each round, divided by n; ``agreement``: the share of bits of B that the functions give.
+        ``objective`` after each iteration, divided by n, and ``agreement``, the share of bits of B that the functions
+        reproduce.
 
     Raises
     ------
     ProtocolError
-        In fit, if labels are missing, of another length or all the same.
+        In fit, if labels are missing, of another length or all equal.
 
     Notes
     -----
@@ -72,7 +73,7 @@ class SDH(AnchorHasher):
 
     Examples
     --------
-    Every round lowers the objective.
+    Every iteration lowers the objective:
 
     >>> rows = np.random.default_rng(0).normal(size=(200, 3))
     >>> record = SDH(n_bits=8).fit(rows, (rows > 0) @ [1, 2, 4]).fit_record_
@@ -130,12 +131,12 @@ def _functions_of(B: Floats, K: NDArray[np.float32], gram: Floats) -> tuple[Floa
 
 
 def discrete_codes(B: Floats, Q: Floats, W: Floats) -> Floats:
-    """Return codes that lower ``||B W||_F^2 - 2 tr(B' Q)``, bit after bit, until no bit changes or for 10 rounds.
+    """Return codes that lower ``||B W||_F^2 - 2 tr(B' Q)``, bit by bit, until no bit changes or for 10 passes.
 
     Parameters
     ----------
     B : ndarray of float, shape (n, n_bits)
-        The codes to start from, -1 and 1.
+        The initial codes, -1 and 1.
     Q : ndarray of float, shape (n, n_bits)
         ``Y W' + nu F``.
     W : ndarray of float, shape (n_bits, n_classes)

@@ -34,7 +34,7 @@ def section(results: Results) -> Section:
 
 
 def _findings(found: Any) -> Table:
-    columns = [name for name in ("severity", "finding", "consequence", "mending", "treatment") if name in found]
+    columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in found]
     groups = found.fillna("").groupby(columns, sort=True).agg(files=("file", "size"), most=("count", "max"))
     kinds = groups.reset_index().to_dict("records")
     rows = [[*(kind[name] for name in columns), str(kind["files"]), f"{kind['most']:,}"] for kind in kinds]

@@ -1,4 +1,4 @@
-"""What evidence for or against a claim is: the rows of tables that runs would leave."""
+"""Evidence for or against a claim: rows of tables that experiments would write."""
 
 import csv
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ Changes = Mapping[str, Mapping[str, float]]
 
 
 def of_margins(feature: str, changed: Changes | None = None) -> list[Row]:
-    """Return rows that show all that the paper says of margins, but for the means that are changed, by metric."""
+    """Return rows that agree with all statements about margins, except for the changed means, by metric."""
     rows = []
     for place, (hasher, margin) in enumerate(MARGINS.items()):
         means = {"mAP": 0.5}

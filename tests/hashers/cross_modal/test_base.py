@@ -1,4 +1,4 @@
-"""The hashers across two modalities: what the contracts, which code the queries' modality, do not see."""
+"""Cross-modal hashers: properties that the contracts, which only encode the queries' modality, do not cover."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_unseen_pairs_and_classes_are_near(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pairs_that_are_torn_teach_nothing(name):
+def test_shuffled_pairs_give_random_codes(name):
     torn = registry.get("hasher", name)(16).fit(IMAGE[TRAIN], np.roll(TEXT[TRAIN], 7, axis=0))
     apart, same = distances(torn), CLASS[TEST][:, None] == CLASS[TEST]
     assert apart[same].mean() > 0.9 * apart[~same].mean()
@@ -78,7 +78,7 @@ def test_a_modality_taken_for_the_other_is_refused(name):
         ProtocolError, match="expected finite numbers, got NaN or infinity in 1 of 400 rows, first in row 7"
     ):
         model.transform_database(np.where(np.arange(400)[:, None] == 7, np.nan, TEXT))
-    with pytest.raises(ProtocolError, match="transform_database was called before fit"):
+    with pytest.raises(ProtocolError, match="transform_database: expected a fitted hasher"):
         registry.get("hasher", name)().transform_database(TEXT)
 
 
@@ -139,7 +139,7 @@ def test_packed_codes_of_the_database_are_of_its_modality():
 
 
 @pytest.mark.parametrize("constant", ["image", "text", "both"])
-def test_a_modality_that_says_nothing_gives_codes_all_the_same(constant):
+def test_a_constant_modality_gives_constant_codes(constant):
     image = np.full_like(IMAGE, 5) if constant != "text" else IMAGE
     text = np.full_like(TEXT, 0.1) if constant != "image" else TEXT
     model = CCAITQ(8).fit(image, text)

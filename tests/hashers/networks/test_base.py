@@ -1,4 +1,4 @@
-"""Training networks: seeds, resuming, refusals, and that what is learned is what the objectives ask for."""
+"""Training networks: seeds, resuming, errors, and results that agree with the objectives."""
 
 import importlib.util
 import logging
@@ -85,7 +85,7 @@ def test_the_margin_moves_similar_rows_apart():
 
 @needs_torch
 @pytest.mark.parametrize("after", [1, 3, 5])
-def test_a_training_that_was_broken_off_goes_on_to_the_same_result(tmp_path, monkeypatch, after):
+def test_an_interrupted_training_resumes_to_the_same_result(tmp_path, monkeypatch, after):
     training, path = TrainingSet(X, Y), tmp_path / "models.h5.8.checkpoint"
     whole = DeepSquared(8, seed=5, epochs=5).fit(training)
     saved = broken_off(DeepSquared(8, seed=5, epochs=5), training, path, monkeypatch, after=after)
@@ -127,7 +127,7 @@ class OwnNetwork(NetworkHasher):
 
 
 @needs_torch
-def test_a_model_with_a_network_of_its_own_comes_back_from_a_file(tmp_path):
+def test_a_model_with_a_custom_network_survives_a_file(tmp_path):
     import torch
 
     state = torch.random.get_rng_state()
@@ -190,7 +190,7 @@ def test_new_memory_need_not_be_filled(monkeypatch):
 
 
 @needs_torch
-def test_training_in_bfloat16_learns_what_training_in_float32_learns():
+def test_training_in_bfloat16_is_as_good_as_in_float32():
     plain, rounded = (DeepSupervised(8, precision=each).fit(X, Y) for each in ("float32", "bfloat16"))
     assert model_bytes(rounded) != model_bytes(plain)
     assert (rounded.transform(X) == plain.transform(X)).mean() > 0.99
@@ -344,7 +344,7 @@ def test_heads_are_matrix_products(name):
 
 @needs_torch
 def test_the_convolutional_network_sees_images():
-    """Classes are where a bright square lies: the mean pixel says nothing, and a shuffled image is another one."""
+    """The class is the position of a bright square: mean pixels carry no information, and neither do shuffled ones."""
     rng = np.random.default_rng(0)
     y = np.arange(48) % 3
     images = rng.integers(0, 60, size=(48, 32, 32, 3))
@@ -361,7 +361,7 @@ def test_the_convolutional_network_sees_images():
 
 
 @needs_torch
-def test_the_convolutional_network_refuses_what_is_no_image():
+def test_the_convolutional_network_refuses_rows_that_are_not_images():
     with pytest.raises(
         ProtocolError, match=r"network 'conv': expected rows of 3072 features, images of 32 x 32 .* got 10[.] Use 'mlp'"
     ):
@@ -386,16 +386,18 @@ def test_options_out_of_range_are_refused(options, message):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_pytorch_one_line_says_what_to_install(name, monkeypatch):
+def test_without_pytorch_the_error_gives_the_install_command(name, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     hasher = registry.get("hasher", name)
-    wanted = rf"^{hasher.__name__} needs PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+    expected = (
+        rf"^{hasher.__name__} requires PyTorch, which is not installed: pip install 'hashing-protocol\[learned\]'$"
+    )
     for call in (hasher().check, lambda: hasher().fit(X, Y)):
-        with pytest.raises(ProtocolError, match=wanted):
+        with pytest.raises(ProtocolError, match=expected):
             call()
 
 
-def test_what_needs_the_extra_says_so(root):
+def test_network_hashers_declare_their_extra(root):
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert extras[registry.entry("hasher", "deep_squared").extra] == ["torch>=2.3"]
     assert [entry.name for entry in registry.entries("hasher") if entry.extra] == NAMES

@@ -31,7 +31,7 @@ def test_two_levels_of_labels_give_two_distances():
 def test_odd_numbers_of_labels_are_refused():
     odd = np.eye(4, dtype=int)[Y]
     odd[0] = 0
-    message = r"BufferZone needs labels: expected the same number for every row, 1 or 2, got rows with "
+    message = r"BufferZone requires labels: expected the same number for every row, 1 or 2, got rows with "
     with pytest.raises(ProtocolError, match=message + r"0 and 1[.]$"):
         BufferZone(8).fit(X, odd)
     with pytest.raises(ProtocolError, match=message + r"3[.]$"):
@@ -48,7 +48,7 @@ def test_zones_and_margin_are_options():
 
 
 @pytest.mark.parametrize(("margin", "apart"), [(2, 12), (1, 6)])
-def test_a_margin_of_2_asks_for_all_bits_and_one_of_1_for_half_of_them(margin, apart):
+def test_a_margin_of_2_requires_all_bits_and_1_half_of_them(margin, apart):
     """The loss of a dissimilar pair of corners vanishes from so many of 12 bits on: the two readings of m."""
     torch = pytest.importorskip("torch")
     labels, rows = torch.tensor([0, 1]), torch.arange(2)

@@ -1,4 +1,4 @@
-"""MIHash: mutual information by hand and as a loop, its histograms beside those of TALR, and its options."""
+"""MIHash: mutual information by hand and as a loop, its histograms compared with those of TALR, and its options."""
 
 import numpy as np
 import pytest

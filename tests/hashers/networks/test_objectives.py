@@ -1,4 +1,4 @@
-"""The learned objectives against loops over pairs, finite differences, and what their papers say of corners."""
+"""The objectives of networks compared with loops over pairs, finite differences, and statements of the papers."""
 
 import itertools
 
@@ -56,8 +56,8 @@ def test_squared_is_the_loop_over_pairs(m, y):
 
 
 def test_contrastive_is_the_loop_over_pairs():
-    wanted = slow_pairs(CODES, CLASSES, lambda d, _: d @ d, lambda d: max(12 - d @ d, 0))
-    assert value(contrastive, CODES, CLASSES, margin=12) == pytest.approx(wanted, rel=1e-12)
+    expected = slow_pairs(CODES, CLASSES, lambda d, _: d @ d, lambda d: max(12 - d @ d, 0))
+    assert value(contrastive, CODES, CLASSES, margin=12) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_buffered_is_the_loop_over_pairs(y, zones):
         return max(near - d, 0) + max(d - far, 0)
 
     B = CODES[: len(y)]
-    wanted = slow_pairs(B, y, similar, lambda d: max(12 - np.abs(d).sum(), 0))
-    assert value(buffered, B, y, zones=zones, margin=12) == pytest.approx(wanted, rel=1e-12)
+    expected = slow_pairs(B, y, similar, lambda d: max(12 - np.abs(d).sum(), 0))
+    assert value(buffered, B, y, zones=zones, margin=12) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_squared_weighs_similar_and_dissimilar_pairs_alike():
     assert value(squared, H, y) == pytest.approx(144 + 3 / 5 * 144)
 
 
-def test_the_margins_ask_for_half_of_the_bits_and_for_all():
+def test_the_margins_require_half_of_the_bits_and_all_bits():
     """2 k is k / 2 bits under the squared distance, all of them under the L1 distance of the buffer zone; k is half."""
     apart = range(13)
     loss = {
@@ -142,7 +142,7 @@ def test_the_zone_of_similar_pairs_is_k_12_to_k_6_bits():
     assert (np.diff(loss[2:]) == 1).all()
 
 
-def test_pairs_of_one_class_have_the_zone_of_the_class_alone():
+def test_pairs_of_one_class_only_have_the_zone_of_the_class():
     y = np.array([[1, 0, 1], [1, 0, 1], [0, 1, 1]])
     zones = {2: (1.0, 2.0), 1: (2.0, 4.0)}
     near, far = (np.stack([corner(0), corner(1), corner(n)]) for n in (2, 7))

@@ -1,4 +1,4 @@
-"""What the functions of TALR can be: with thresholds, and of the leading principal components."""
+"""The hash functions of TALR: thresholds, and leading principal components."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_functions_are_of_the_leading_components(hasher, options, n_components):
     assert (weight[:n_components] > 1e-3).all()
 
 
-def test_more_bits_than_components_start_from_what_these_hold_of_itq_and_differ():
+def test_more_bits_than_components_start_from_different_functions():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(150, 24))
     codes = TALRNDCG(n_bits=16, n_components=4, n_steps=20).fit(X, rng.integers(4, size=150)).transform(X)

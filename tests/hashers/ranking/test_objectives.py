@@ -49,9 +49,9 @@ def test_the_gradient_by_the_codes_is_that_of_finite_differences(objective, gain
     relaxed, levels = drawn(11, b)
     levels[4] = 0  # relevant to others, but no query itself
     _, gradient = mean_objective(relaxed, *gains(levels), objective)
-    wanted = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
-    np.testing.assert_allclose(gradient, wanted, atol=1e-6 * np.abs(wanted).max())
-    assert np.abs(wanted).max() > 1e-3
+    expected = differences(lambda x: mean_objective(x, *gains(levels), objective)[0], relaxed)
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(expected).max() > 1e-3
 
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
@@ -60,9 +60,9 @@ def test_the_gradient_by_the_weights_is_that_of_finite_differences(objective, ga
     rng = np.random.default_rng(2)
     rows, W, alpha = rng.normal(size=(11, 6)), rng.normal(scale=0.3, size=(6, 4)), 1.7
     _, gradient = relaxed_objective(rows, W, alpha, *gains(levels), objective)
-    wanted = differences(lambda x: relaxed_objective(rows, x, alpha, *gains(levels), objective)[0], W)
-    np.testing.assert_allclose(gradient, wanted, atol=1e-6 * np.abs(wanted).max())
-    assert np.abs(wanted).max() > 1e-3
+    expected = differences(lambda x: relaxed_objective(rows, x, alpha, *gains(levels), objective)[0], W)
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(expected).max() > 1e-3
 
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
@@ -74,11 +74,11 @@ def test_derivatives_by_the_histograms_are_those_of_finite_differences(objective
     gain = total * rng.uniform(0, 1, size=total.shape)
     best = np.array([2.0, 3.0, 7.0])
     found = objective(gain, total, best)
-    for by, wanted in (
+    for by, expected in (
         (found.by_gain, differences(lambda x: objective(x, total, best).value.sum(), gain)),
         (found.by_total, differences(lambda x: objective(gain, x, best).value.sum(), total)),
     ):
-        np.testing.assert_allclose(by, wanted, atol=1e-6 * np.abs(wanted).max())
+        np.testing.assert_allclose(by, expected, atol=1e-6 * np.abs(expected).max())
 
 
 def test_the_derivative_through_later_bins_has_its_factor_two():
@@ -144,7 +144,7 @@ def test_value_and_gradient_are_those_of_slow_loops(objective, gains):
 
 
 @pytest.mark.parametrize(("objective", "gains"), OBJECTIVES, ids=lambda f: f.__name__)
-def test_codes_at_the_corners_are_counted_at_whole_distances(objective, gains):
+def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains):
     """Also at 0 and at b, where a bin has no other on one side."""
     relaxed, levels = np.sign(drawn(9, 5, seed=4)[0]), drawn(9, 5, seed=4)[1]
     relaxed[1:3] = relaxed[0], -relaxed[0]
@@ -219,7 +219,7 @@ def test_ap_s_is_no_bound():
 
 @pytest.mark.parametrize("objective", [ap_r, dcg_r])
 def test_integrals_meet_their_limits_where_bins_run_empty(objective):
-    """Value and derivatives are the same on both sides of the width below which the middle stands for the mean."""
+    """Value and derivatives are equal on both sides of the width below which the midpoint replaces the mean."""
     gain, best = np.array([[0.3, 0.0, 0.5]]), np.ones(1)
     sides = [objective(gain, np.array([[1.2, width, 2.0]]), best) for width in (0.99e-4, 1.01e-4)]
     for one, other in pairwise(sides):

@@ -1,4 +1,4 @@
-"""GRH: propagation on a graph of three nodes, and its machines held to a general optimiser."""
+"""GRH: propagation on a graph of three nodes, and its support vector machines compared with a general optimiser."""
 
 import numpy as np
 import pytest
@@ -68,6 +68,6 @@ def test_options_are_checked():
     for name, value in {"start": "pca", "alpha": 1.1, "n_iter": 0, "regularisation": 0}.items():
         with pytest.raises(ProtocolError, match=f"{name}: expected"):
             GRH(**{name: value}).check()
-    with pytest.raises(ProtocolError, match="n_bits: expected at most 2 bits"):
+    with pytest.raises(ProtocolError, match="n_bits: expected at most 2, the number of features"):
         GRH(n_bits=3, start="itq").fit(np.eye(4, 2), [0, 0, 1, 1])
     assert GRH(n_bits=3).fit(np.eye(4, 2), [0, 0, 1, 1]).transform(np.eye(4, 2)).shape == (4, 3)

@@ -1,4 +1,4 @@
-"""KSH: its residues, held to matrices of all pairs, and that gradients do not lose what the eigenvector found."""
+"""KSH: its residues, compared with matrices of all pairs, and gradients, which never make a bit worse."""
 
 import numpy as np
 import pytest

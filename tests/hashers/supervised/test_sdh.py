@@ -1,4 +1,4 @@
-"""SDH: its discrete step, held to all codes of a row, and that every round lowers the objective."""
+"""SDH: its discrete step, compared with all codes of a row, and the objective, which falls in every iteration."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Lists and splits without the items that are in the wrong place: written with a log, and audited again."""
+"""Write lists and splits without misplaced items, with a log of the removals, and audit them again."""
 
 import contextlib
 import dataclasses
@@ -29,11 +29,11 @@ from protocol.storage import check_writable, explained, replacing
 if TYPE_CHECKING:
     from protocol.auditing.public import Audit
 
-LOG = "mending.json"
+LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
-"""Warnings that are mended as errors are. Others are inherent in a protocol, and are mended on request."""
+"""Warnings that are fixed by default, like errors. Others are inherent in a protocol, and fixed on request."""
 
-_Keep = dict[str, NDArray[np.bool_]]  # by partition: which entries stay
+_Keep = dict[str, NDArray[np.bool_]]  # by partition: the entries to keep
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Removed:
     kept_in : str
         The partition that keeps the items, or their partners.
     places : ndarray of int64
-        The places of the entries in the list as it came, from 0.
+        The positions of the entries in the original list, from 0.
     items : tuple of str
-        What the user calls them.
+        The names of the entries.
     partners : tuple of str
-        Of findings on pairs, the items that are kept for them; else ().
+        For findings on pairs, the items that are kept for them; otherwise ().
     """
 
     part: str
@@ -65,18 +65,18 @@ class Removed:
 
 
 @dataclass(frozen=True)
-class Mended:
-    """What was written.
+class Fixed:
+    """The written splits without misplaced items.
 
     Parameters
     ----------
     folder : Path
     audit : Audit
-        Of the written files: the findings that are left.
+        The audit of the written files, with the remaining findings.
     removed : sequence of sequence of Removed
-        For each split.
+        The removals from each split.
     sentences : sequence of str
-        What was removed and what is left, for each split; the log begins with them.
+        A summary of the removals and the remaining findings for each split; the log begins with these.
     """
 
     folder: Path
@@ -86,16 +86,16 @@ class Mended:
 
     @property
     def n_removed(self) -> int:
-        """The number of entries that were removed."""
+        """The number of removed entries."""
         return sum(len(one.places) for made in self.removed for one in made)
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences, f"What was removed, item by item: {self.folder / LOG}"])
+        return "\n".join([*self.sentences, f"All removed items are listed in {self.folder / LOG}"])
 
 
 @dataclass(frozen=True)
 class _File:
-    """A file to write: the file or array that it comes from, its path in the folder, and its partitions by key."""
+    """A file to write: its original file or array, its path in the folder, and its partitions by key."""
 
     source: Any
     target: str
@@ -106,37 +106,37 @@ def check_folder(folder: str | Path) -> None:
     """Raise ProtocolError unless a folder is new or empty, and can be written."""
     path = Path(folder)
     if path.is_dir() and any(path.iterdir()):
-        raise ProtocolError(f"{folder}: expected a new or an empty folder, got one that contains files.")
+        raise ProtocolError(f"{folder}: expected a new or empty folder, got one that contains files.")
     check_writable(path)
 
 
-def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ()) -> Mended:
-    """Write the splits of an audit without the items that are in the wrong place; see `Audit.write_fixed`."""
+def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ()) -> Fixed:
+    """Write the splits of an audit without misplaced items; see `Audit.write_fixed`."""
     for name in also:
         one_of(name, (kind.name for kind in KINDS), "also", listing="protocol list findings")
     check_folder(folder)
     files = _files(audit.runs)
     names = [" ".join(str(Path(folder, file.target)) for file in own) for own in files]
     again, keep, removed = _without_faults(audit, names, also)
-    mended = zip(audit.runs, again.runs, removed, strict=True)
-    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in mended]
+    fixed = zip(audit.runs, again.runs, removed, strict=True)
+    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in fixed]
     with _filling(Path(folder)) as temporary:
         for run, own, kept in zip(again.runs, files, keep, strict=True):
             for file in own:
                 _write(temporary, file, kept, run)
         _write_log(temporary / LOG, again, removed, sentences)
-    return Mended(Path(folder), again, removed, sentences)
+    return Fixed(Path(folder), again, removed, sentences)
 
 
-# What is removed
+# Removing items
 
 
 def _without_faults(
     audit: "Audit", names: Sequence[str], also: Sequence[str]
 ) -> tuple["Audit", list[_Keep], list[list[Removed]]]:
-    """Return the audit of the splits without the items in the wrong place, the entries that stay, and those removed.
+    """Return the audit of the splits without misplaced items, the entries to keep, and the removed entries.
 
-    Removing items may bring up another finding, so the checks are made again until nothing more is to be removed.
+    Removing items may cause other findings, so the checks are repeated until nothing more must be removed.
     """
     if audit.check is None:
         raise ProtocolError("write_fixed: expected an audit made by protocol.audit, got one without its splits.")
@@ -147,7 +147,7 @@ def _without_faults(
         is_done = True
         for place, run in enumerate(audit.runs):
             for finding in again.findings[again.runs[place].file]:
-                made = _removed(finding, keep[place], run.split) if _is_mended(finding, also) else []
+                made = _removed(finding, keep[place], run.split) if _is_fixed(finding, also) else []
                 removed[place] += made
                 is_done = is_done and not made
         runs = [_kept(run, own, name) for run, own, name in zip(audit.runs, keep, names, strict=True)]
@@ -155,17 +155,17 @@ def _without_faults(
     return again, keep, removed
 
 
-def _is_mended(finding: Finding, also: Sequence[str]) -> bool:
+def _is_fixed(finding: Finding, also: Sequence[str]) -> bool:
     return finding.removals is not None and (finding.severity == "error" or finding.name in (*WARNINGS, *also))
 
 
 def _removed(finding: Finding, keep: _Keep, split: Split) -> list[Removed]:
-    """Return the entries that a finding removes, and remove them from `keep`."""
+    """Remove the entries that a finding requires from `keep`, and return them."""
     made = []
     for removal in finding.removals() if finding.removals is not None else ():
         entries, own = split.entries[removal.part], keep[removal.part]
         places = np.flatnonzero(own & np.isin(entries, removal.items))
-        if removal.kept_in == removal.part:  # the first entry of each item stays
+        if removal.kept_in == removal.part:  # the first entry of each item is kept
             _, first = np.unique(entries[places], return_index=True)
             places = np.delete(places, first)
         if places.size:
@@ -185,20 +185,20 @@ def _partners(removal: Removal, items: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _kept(run: Run, keep: _Keep, name: str) -> Run:
-    """Return a run with the entries that stay: no longer what its seed draws."""
+    """Return a run with the entries to keep and without its seed, which no longer determines the split."""
     parts = {part: own[keep[part]] for part, own in run.split.entries.items()}
     for part in ("query", "database"):
         if not len(parts[part]):
-            raise ProtocolError(f"{run.file}: expected {part} items that can stay, got none: all have to be removed.")
+            raise ProtocolError(f"{run.file}: expected {part} items that need not be removed, got none.")
     flags = {part: own[keep[part]] for part, own in run.split.flags.items()}
     return dataclasses.replace(run, file=name, split=Split(parts, run.split.dataset, flags), seed=None)
 
 
-# What is written
+# Writing files
 
 
 def _files(runs: Sequence[Run]) -> list[list[_File]]:
-    """Return the files to write for each run, under the names that they came with as far as those are distinct."""
+    """Return the files to write for each run, with their original names if these are distinct."""
     sources = [[*_sources(run)] for run in runs]
     paths = {Path(os.path.abspath(source)) for own in sources for source, _ in own if is_file(source)}
     flat = len({path.name.lower() for path in paths}) == len(paths)
@@ -216,7 +216,7 @@ def _files(runs: Sequence[Run]) -> list[list[_File]]:
                 suffix = _suffix(run.split.dataset.names(run.split.entries[part])) if _has_ids(source, part) else ".npy"
                 target = f"{part}{suffix}" if len(runs) == 1 else f"{run.file.replace(' ', '-')}/{part}{suffix}"
             folder, _, name = target.rpartition("/")
-            while target.lower() in used:  # a file that holds two partitions, or is called as the log is
+            while target.lower() in used:  # for example a file with two partitions, or with the name of the log
                 name = f"{'-'.join(parts.values())}-{name}"
                 target = f"{folder}/{name}" if folder else name
             used.add(target.lower())
@@ -226,7 +226,7 @@ def _files(runs: Sequence[Run]) -> list[list[_File]]:
 
 
 def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
-    """Yield the files and arrays that a run was read from, each with its partitions by key."""
+    """Yield the files and arrays from which a run was read, each with its partitions by key."""
     parts = [part for part, own in run.split.entries.items() if len(own)]
     if is_file(run.given):
         yield run.given, {part: part for part in parts}
@@ -239,7 +239,7 @@ def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
             continue
         path, key = path_and_key(given)
         key = key or sole_key(path)
-        turn = sum(key in own for (other, _), own in grouped.items() if other == path)  # 1: a file that is given twice
+        turn = sum(key in own for (other, _), own in grouped.items() if other == path)  # 1 for a file given twice
         grouped.setdefault((path, turn), {})[key] = part
     for (path, _), own in grouped.items():
         yield path, own
@@ -250,13 +250,13 @@ def _has_ids(values: Any, role: str) -> bool:
 
 
 def _suffix(names: Sequence[str]) -> str:
-    """Return the extension of a list of ids: text where every id is fit for it, else ``.csv``."""
+    """Return the extension for a list of ids: text if the format allows all ids, otherwise ``.csv``."""
     return ".txt" if all(name.split() == [name] and not {",", ";"} & set(name) for name in names) else ".csv"
 
 
 @contextlib.contextmanager
 def _filling(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder, which becomes `folder` only when the block ends without an error."""
+    """Create a temporary folder, which is renamed to `folder` if the block ends without an error."""
     folder = Path(os.path.realpath(folder))
     with explained(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +265,7 @@ def _filling(folder: Path) -> Iterator[Path]:
         yield temporary
         with explained(folder):
             temporary.chmod(0o777 & ~_umask())
-            os.replace(temporary, folder)  # refused by the system unless the folder is still new or empty
+            os.replace(temporary, folder)  # fails unless the folder is still new or empty
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -277,7 +277,7 @@ def _umask() -> int:
 
 
 def _write(folder: Path, file: _File, keep: _Keep, run: Run) -> None:
-    """Write one file, read it again, and compare what was read with the audited items."""
+    """Write one file, read it again, and compare the items with those that were audited."""
     target = folder / file.target
     kept = {key: keep[part] for key, part in file.parts.items()}
     if not any(own.any() for own in kept.values()):
@@ -292,8 +292,8 @@ def _write(folder: Path, file: _File, keep: _Keep, run: Run) -> None:
         own = run.split.flags.get(part)
         if not np.array_equal(numbers, expected) or (own is not None and (flags is None or (flags != own).any())):
             raise ProtocolError(
-                f"{file.target}: expected a {part} list that is read as {len(expected):,} items, got others: without "
-                "the removed lines its format is ambiguous. Save the list as .csv with the header `id`."
+                f"{file.target}: expected a {part} list with {len(expected):,} items, got other items, because the "
+                "format is ambiguous without the removed lines. Save the list as .csv with the header `id`."
             )
 
 
@@ -309,7 +309,7 @@ def _read(target: Path, file: _File, run: Run) -> dict[str, tuple[NDArray, NDArr
 
 
 def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Finding]) -> str:
-    """Return what was removed from a split, its sizes and what is left."""
+    """Return a summary of the removals from a split, its sizes and the remaining findings."""
     counts: Counter[tuple[str, str]] = Counter()
     for one in removed:
         counts[one.part, one.finding] += len(one.places)
@@ -322,10 +322,10 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
     )
     return (
         f"{new.file}: removed {', '.join(removals) or 'nothing'}. Sizes: {', '.join(sizes)}"
-        + (", so results are not comparable with those on the lists as they came. " if removals else ". ")
+        + (", so results are not comparable with those on the original lists. " if removals else ". ")
         + f"Audited again: {summary({new.file: left})}"
         + (
-            f"; left, since removing items does not mend them or was not requested: {', '.join(kinds)}."
+            f"; remaining, because removing items does not fix them or was not requested: {', '.join(kinds)}."
             if kinds
             else "."
         )
@@ -333,7 +333,7 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
 
 
 def _write_log(path: Path, audit: "Audit", removed: Sequence[Sequence[Removed]], sentences: Sequence[str]) -> None:
-    """Write what was removed, an object a line: the partition, the place of the entry from 1, the item, and why."""
+    """Write the removals, one object per line: the partition, the position of the entry from 1, the item, and why."""
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         head = {"summary": sentences, "left": records(audit.findings)}
         file.write(json.dumps(head, indent=2, ensure_ascii=False)[:-2] + ',\n  "removed": [')

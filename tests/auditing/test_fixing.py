@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import protocol as hp
-from protocol.auditing.mending import LOG
+from protocol.auditing.fixing import LOG
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.splits import PARTITIONS, read_list, read_parts, write_split
@@ -174,13 +174,11 @@ def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
     audited = hp.audit(query=[1], database=[1, 2])
     Path("full").mkdir()
     Path("full/x").touch()
-    with pytest.raises(
-        ProtocolError, match=r"^full: expected a new or an empty folder, got one that contains files\.$"
-    ):
+    with pytest.raises(ProtocolError, match=r"^full: expected a new or empty folder, got one that contains files\.$"):
         audited.write_fixed("full")
-    with pytest.raises(ProtocolError, match=r"expected database items that can stay, got none"):
+    with pytest.raises(ProtocolError, match=r"expected database items that need not be removed, got none"):
         hp.audit(query=[1], database=[1]).write_fixed("none")
-    monkeypatch.setattr("protocol.auditing.mending._write_log", lambda *_: 1 / 0)
+    monkeypatch.setattr("protocol.auditing.fixing._write_log", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         audited.write_fixed("half")
     assert [path.name for path in Path().iterdir()] == ["full"]
@@ -203,7 +201,7 @@ ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), named=st.booleans())
 def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
-    folder = tmp_path_factory.mktemp("mending")
+    folder = tmp_path_factory.mktemp("fix")
     optional = [part for part in PARTITIONS if part not in ("query", "database")]
     parts = ["query", "database", *data.draw(st.lists(st.sampled_from(optional), unique=True))]
     came = {part: data.draw(ITEMS, label=part) for part in parts}

@@ -1,0 +1,243 @@
+"""The explanation of one name that `protocol list` prints: description, properties, options, source and an example."""
+
+import dataclasses
+import inspect
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from protocol import registry
+from protocol.checks import missing_extra, one_of
+from protocol.cli._formulas import plain
+from protocol.pages import OF_KIND
+
+if TYPE_CHECKING:
+    from protocol.auditing import Kind
+    from protocol.evaluation import Convention
+    from protocol.splits import SplitProtocol
+
+_WIDTH = 100
+_NOT_SHOWN = (
+    "name",
+    "summary",
+    "source",
+    "plugin",
+    "module",
+    "files",
+    "statistics",
+    "treatment",
+    "check",
+    "iterations",
+)
+_TITLES = {
+    "range": "range of values",
+    "better": "better values",
+    "relevant": "relevant items",
+    "empty": "undefined values",
+    "beyond": "large K or R",
+    "extra": "optional dependency",
+    "called_map": "reported as mAP",
+    "drops": "undefined values left out of",
+    "not_copied": "differs from the original",
+    "fix": "how to fix it",
+    "mending": "how to fix it",
+}
+_HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
+_INHERITED = re.compile(r"\s*Parameters[^.:]* those\s+of\s[^.:]*[.:]")
+_FORMULA = re.compile(r"\.\. math::\s+((?:.+\n?)+)")
+_EVALUATE = (
+    "protocol evaluate --query-codes q.npy --database-codes d.npy --query-labels q.csv --database-labels d.csv {}"
+)
+_VECTORS = "protocol evaluate --query-vectors qv.npy --database-vectors dv.npy --neighbours 10 {}"
+_AUDIT = "protocol audit --query q.txt --database d.txt --train t.txt {}"
+
+
+def files(dataset: Any) -> str:
+    """Return the names of a dataset's files, and for those that are not downloaded, how to get them."""
+    named: dict[str, list[str]] = {}
+    for file in dataset.files:
+        named.setdefault(file.by_hand, []).append(file.name)
+    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in named.items()]
+    return "; ".join(parts) or "none to fetch"
+
+
+def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
+    """Yield the plug-ins of a kind, the findings or the conventions."""
+    if kind in registry.PACKAGES:
+        yield from registry.entries(kind)
+    elif kind == "finding":
+        from protocol.auditing import KINDS
+
+        yield from KINDS
+    else:
+        from protocol.evaluation import CONVENTIONS
+
+        yield from CONVENTIONS
+
+
+def explanation(kind: str, name: str) -> str:
+    """Return what is known about one name.
+
+    Parameters
+    ----------
+    kind : str
+        A kind of plug-in, ``"finding"`` or ``"convention"``.
+    name : str
+        As in `protocol list`; a metric may have numbers in place of K and R.
+
+    Raises
+    ------
+    ProtocolError
+        If there is no such name, with the closest ones.
+    """
+    found = _entry(kind, name)
+    sections = [
+        f"{kind.replace('_', ' ')} {name}",
+        *_description(found),
+        "\n".join(_lines(_properties(kind, found))),
+        "\n".join(_options(kind, name)),
+        f"example:\n  {_example(kind, name, found)}",
+        f"more: {OF_KIND[kind]}",
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def _entry(kind: str, name: str) -> Any:
+    if kind in registry.PACKAGES:
+        return registry.entry(kind, name)
+    found = {entry.name: entry for entry in entries(kind)}
+    return found[one_of(name, found, kind, listing=f"protocol list {kind}s")]
+
+
+def _description(found: Any) -> Iterator[str]:
+    """Yield the summary, and the paragraphs of the docstring that explain a plug-in, with formulas as plain text."""
+    yield textwrap.fill(found.summary, _WIDTH)
+    plugin = getattr(found, "plugin", None)
+    plugin = getattr(plugin, "func", plugin)  # a metric may be a function with some arguments
+    if not (inspect.isfunction(plugin) or inspect.isclass(plugin)):
+        return
+    text = _HEADING.split(inspect.getdoc(plugin) or "", maxsplit=1)[0]
+    for paragraph in re.split(r"\n\s*\n", text)[1:]:
+        formula = _FORMULA.fullmatch(paragraph.strip())
+        if formula:
+            yield textwrap.fill(plain(formula[1]), _WIDTH, initial_indent="    ", subsequent_indent="    ")
+        elif words := _INHERITED.sub("", paragraph.replace("``", "")).strip():
+            yield textwrap.fill(words, _WIDTH, break_on_hyphens=False)
+
+
+def _properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
+    """Yield the title and the text of each declared property, and the source."""
+    for field in dataclasses.fields(found):
+        value = getattr(found, field.name)
+        if field.name not in _NOT_SHOWN and value not in ("", (), None):
+            yield _TITLES.get(field.name, field.name.replace("_", " ")), _words(value)
+    if kind == "metric":
+        yield "computed with", _call(found)
+        used = (c.name for c in entries("convention") if any(registry.entry(kind, m) is found for m in c.metrics))
+        yield "conventions", ", ".join(used) or "none"
+    if kind == "dataset":
+        yield "files", files(found)
+    if kind == "split":
+        yield from ((part.replace("_", " "), _partition(part, found.plugin)) for part in found.plugin.partitions)
+    yield ("treatment in the papers" if kind == "finding" else "source"), found.source
+
+
+def _partition(part: str, split: "SplitProtocol") -> str:
+    """Return which items a partition of a split contains."""
+    from protocol.splits import Drawn, Listed, Official, SameAs
+
+    match items := split.partitions[part]:
+        case Drawn(size=int(size)):
+            return f"{size:,} items drawn at random, the classes equally often"
+        case Drawn(per_class=int(size)):
+            return f"{size:,} items of each class drawn at random"
+        case Drawn():
+            return "items drawn at random, as many as the key split_sizes of the config file gives"
+        case Official():
+            return f"the official part {items.part!r}, {items.size:,} items"
+        case Listed():
+            return f"the items in a file of yours{'' if items.required else ' (optional)'}"
+        case SameAs():
+            return f"the same items as in the partition {items.part!r}"
+    return f"all items except those of {' and '.join(split.database_without).replace('_', ' ') or 'no partition'}"
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple) and all(isinstance(item, float) for item in value):
+        return " to ".join(f"{item:g}" for item in value)
+    return (" " if str(value[0]).endswith(".") else ", ").join(value) if isinstance(value, tuple) else str(value)
+
+
+def _call(metric: registry.MetricRecord) -> str:
+    """Return the call of a metric's function, with the defaults of its options and K, R and beta from the name."""
+    parameters = inspect.signature(metric.plugin).parameters.values()
+    defaults = {option.name: repr(option.default) for option in parameters if option.kind is option.KEYWORD_ONLY}
+    marks = {"@K": {"cutoff": "K"}, "@rR": {"radius": "R"}, "F_beta": {"beta": "beta"}}
+    for mark, number in marks.items():
+        defaults |= number if mark in metric.name else {}
+    function = getattr(metric.plugin, "func", metric.plugin)
+    return f"{function.__name__}({', '.join(f'{option}={value}' for option, value in defaults.items())})"
+
+
+def _lines(properties: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for title, text in properties:
+        yield from textwrap.wrap(
+            f"{title}: {text}", _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
+
+
+def _options(kind: str, name: str) -> Iterator[str]:
+    """Yield the options of a plug-in: name, allowed values, default, and the description in the docstring."""
+    if kind not in registry.PACKAGES or kind == "metric":
+        return
+    try:
+        from protocol.configuration.options import options, plain
+    except ModuleNotFoundError as error:
+        reason = missing_extra(error)
+        if reason is None:
+            raise
+        yield f"options: {reason}"
+        return
+    found = options(kind, name).values()
+    yield "options:" if found else "options: none"
+    for option in found:
+        form = option.form or option.expected
+        yield f"  {option.name}: {form}" + ("" if "default" in form else f", default {plain(option.default)}")
+        yield from textwrap.wrap(
+            option.description, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False
+        )
+
+
+def _example(kind: str, name: str, found: Any) -> str:
+    """Return a command that uses a name."""
+    match kind:
+        case "metric":
+            requested = name.replace("@K", "@10").replace("@rR", "@r2").replace("F_beta", "F0.5")
+            command = _VECTORS if found.relevant else _EVALUATE
+            return command.format(f"--metric {shlex.quote(requested)}")
+        case "convention":
+            return _EVALUATE.format(f"--convention {name} --spread")
+        case "finding":
+            return _AUDIT.format("--json findings.json")
+        case "split":
+            return _AUDIT.format(f"--protocol {name}")
+        case "dataset":
+            return f"protocol check workflow/config/{name}.yaml"
+        case "feature":
+            change = f"features={{{name}: {{}}}}"
+        case _:
+            change = f"{kind}s=[{name}]"
+    return f"protocol check {_configuration(kind, found)}--config {shlex.quote(change)}"
+
+
+def _configuration(kind: str, found: Any) -> str:
+    """Return the config file of an experiment that can use a plug-in; "" for the default experiment."""
+    if ".cross_modal" in found.module:
+        return "workflow/config/wiki_cross.yaml "
+    if kind == "feature" and found.plugin().reads != "images":
+        return "workflow/config/synthetic.yaml "
+    return ""

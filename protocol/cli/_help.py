@@ -1,0 +1,87 @@
+"""The parser of each command: a help that fits on a screen, the rest with `--help-all`, and errors in one line."""
+
+import argparse
+import shutil
+import sys
+import textwrap
+from typing import Any, NoReturn
+
+REFUSED = 2
+_LARGEST_WIDTH = 100
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser with a short help and a complete one.
+
+    `--help` prints the options that belong to the parser itself, and the examples. `--help-all` adds the options in
+    the groups of `rare`, and the details.
+
+    Parameters
+    ----------
+    examples : str
+        Commands, each with a comment after two spaces or more.
+    details : str, default=""
+        Sections of text, each a title and indented lines.
+    **options
+        Those of `argparse.ArgumentParser`.
+    """
+
+    def __init__(self, *, examples: str, details: str = "", **options: Any) -> None:
+        super().__init__(formatter_class=_formatter, **options)
+        self._rare: list[str] = []
+        self._examples = textwrap.indent(textwrap.dedent(examples).strip(), "  ")
+        self._details = textwrap.dedent(details).strip()
+        self.add_argument(
+            "--help-all",
+            action=_HelpAll,
+            nargs=0,
+            dest=argparse.SUPPRESS,
+            default=argparse.SUPPRESS,
+            help="show every option, the file formats and more examples" if details else argparse.SUPPRESS,
+        )
+
+    def rare(self, title: str) -> "argparse._ArgumentGroup":
+        """Return a new group of options that only `--help-all` prints."""
+        self._rare.append(title)
+        return self.add_argument_group(title)
+
+    def format_help(self, *, everything: bool = False) -> str:
+        """Return the short help, or the complete one."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        paragraphs = (self.description or "").split("\n")
+        formatter.add_text("\n".join(textwrap.fill(paragraph, _width()) for paragraph in paragraphs))
+        for group in self._action_groups:
+            if everything or group.title not in self._rare:
+                formatter.start_section(group.title)
+                formatter.add_arguments(group._group_actions)
+                formatter.end_section()
+        formatter.add_text(f"examples:\n{self._examples}")
+        if everything:
+            formatter.add_text(self._details)
+        elif self._rare:
+            formatter.add_text(textwrap.fill(f"More with --help-all: {'; '.join(self._rare)}.", _width()))
+        return formatter.format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit."""
+        from protocol.checks import printable
+
+        self.exit(REFUSED, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
+
+
+class _HelpAll(argparse.Action):
+    """The option that prints the complete help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        if isinstance(parser, Parser):
+            sys.stdout.write(parser.format_help(everything=True))
+        parser.exit()
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, _LARGEST_WIDTH) - 2
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=28, width=_width())

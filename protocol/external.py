@@ -1,0 +1,112 @@
+"""Arrays of an HDF5 file whose bytes stay in another file, by HDF5's external storage.
+
+Other programs read such an array, too; if the path of the other file is relative, h5py finds it with the environment
+variable ``HDF5_EXTFILE_PREFIX='${ORIGIN}'``.
+"""
+
+import os
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocol.checks import need
+
+if TYPE_CHECKING:
+    import h5py
+
+_VALUES = "values"  # the attribute that holds the type of the values
+
+
+@dataclass(frozen=True)
+class Span:
+    """The part of a file that is an array, in C order.
+
+    Parameters
+    ----------
+    path : Path
+        An array that refers to it has a relative path, too, if this one is relative.
+    offset : int
+        Bytes before the array.
+    shape : tuple of int
+    stored : dtype
+        Of the numbers in the file: integers or floats of at most eight bytes.
+    values : dtype
+        That the numbers are converted to when they are read.
+    """
+
+    path: Path
+    offset: int
+    shape: tuple[int, ...]
+    stored: np.dtype[Any]
+    values: np.dtype[Any]
+
+
+def create(file: "h5py.File", name: str, span: Span) -> "h5py.Dataset":
+    """Add an array whose bytes stay where they are; nothing is written to the other file.
+
+    A relative path is stored relative to the folder of `file`, so that both can be moved together.
+    """
+    other = str(span.path) if span.path.is_absolute() else os.path.relpath(span.path.resolve(), _folder(file).resolve())
+    size = prod(span.shape) * span.stored.itemsize
+    where = {"external": [(other, span.offset, size)], "efile_prefix": str(_folder(file))}
+    array = file.create_dataset(name, shape=span.shape, dtype=span.stored, **where)
+    array.attrs[_VALUES] = span.values.str
+    return array
+
+
+def names_of(file: "h5py.File") -> list[str]:
+    """Return the names of the arrays of a file, opening none: HDF5 requires the same folder in all calls that open."""
+    h5py, names = need("h5py", "hdf5"), list[str]()
+    file.visit(names.append)
+    return [name for name in names if file.get(name, getclass=True) is h5py.Dataset]
+
+
+def open_array(file: "h5py.File", name: str) -> "h5py.Dataset":
+    """Return an array of a file; a relative path of the other file starts in the folder of this one."""
+    h5py = need("h5py", "hdf5")
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_efile_prefix(os.fsencode(_folder(file)))
+    return h5py.Dataset(h5py.h5d.open(file.id, name.encode(), access))
+
+
+def _folder(file: "h5py.File") -> Path:
+    return Path(file.filename).absolute().parent
+
+
+def path_of(file: "h5py.File", array: "h5py.Dataset") -> Path:
+    """Return the path of the other file."""
+    return _folder(file).joinpath(array.external[0][0]).resolve()
+
+
+class Values:
+    """An array that is read by slices, as values of another type. NumPy converts float16 ten times as fast as HDF5."""
+
+    def __init__(self, array: "h5py.Dataset") -> None:
+        self._array = array
+        self.shape, self.dtype = array.shape, np.dtype(array.attrs[_VALUES])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> NDArray:
+        return self._array[rows].astype(self.dtype, copy=False)
+
+
+def span_of(file: "h5py.File", array: "h5py.Dataset") -> Span | None:
+    """Return where the bytes of an array are, in this or in another file; None if they are in several pieces."""
+    if array.external:
+        ((other, offset, _),) = array.external
+        path, values = Path(other), np.dtype(array.attrs[_VALUES])
+        return Span(
+            path if path.is_absolute() else _relative(path_of(file, array)), offset, array.shape, array.dtype, values
+        )
+    offset = array.id.get_offset()
+    return None if offset is None else Span(_relative(file.filename), offset, array.shape, array.dtype, array.dtype)
+
+
+def _relative(path: str | Path) -> Path:
+    return Path(os.path.relpath(os.path.realpath(path)))
