@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -491,11 +492,11 @@ def spread_of_codes(results: Results) -> Evidence:
 def _spread_on_gist(results: Results) -> Values:
     cell = {"dataset": "cifar10", "feature": "gist", "split": "cifar10_s2", "extension": "none"}
     rows = results.rows(**cell, metric="utilisation", ground_truth="class_label", hasher=(_OLD, _NEW), n_bits=_LENGTHS)
-    used = {(row.hasher, row.n_bits): row.mean for row in rows}
+    used = {(Path(row.folder).name, row.n_bits, row.hasher): row.mean for row in rows}
     return {
-        f"heads over GIST, {n_bits} bits: the new over the original": used[_NEW, n_bits] / used[_OLD, n_bits]
-        for n_bits in _LENGTHS
-        if {(_NEW, n_bits), (_OLD, n_bits)} <= set(used)
+        f"heads over GIST ({folder}), {n_bits} bits: the new over the original": ours / used[folder, n_bits, _OLD]
+        for (folder, n_bits, hasher), ours in sorted(used.items())
+        if hasher == _NEW and (folder, n_bits, _OLD) in used
     }
 
 

@@ -344,9 +344,8 @@ _CURVES = {"GRH": "grh", "SH": "sh", "ITQ": "itq"}
     expected={f"{name}, steps of the radius where precision rises or recall falls": 0 for name in _CURVES},
     data=True,
     needs="precision_micro and recall_micro at several radii of `grh`, `sh` and `itq` with 32 bits: "
-    "`workflow/config/cifar10_full.yaml`",
-    note="The text has no numbers of the figure. It expects this of any such curve; recall can't fall. The stored "
-    "results have the radii 0 to 2.",
+    "`workflow/config/cifar10_thesis.yaml`",
+    note="The text has no numbers of the figure. It expects this of any such curve; recall can't fall.",
 )
 def example_curves(results: Results) -> Values:
     """Compare neighbouring radii of each method, in every table, ground truth and split that has its curve."""

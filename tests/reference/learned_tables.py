@@ -24,6 +24,7 @@ import yaml
 from protocol import codes, registry, storage
 from protocol.metrics import evaluate, mean
 from protocol.ranking import lookup_time, unpack_counts
+from protocol.report.display import histogram_rows
 from protocol.tables import DIGITS
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,7 @@ PARTS = {
 FOLDER = ROOT / "results" / "reference" / "learned"
 FOLLOWED = {f"{name}_{mlgap_curves.EPOCHS}": name for name in mlgap_curves.NETWORKS}
 """Names in the tables of the networks that `mlgap_curves.py` trains; they differ from those of the experiments."""
+CODES = {"dataset": "cifar10", "feature": "pixels", "split": "cifar10_s2"}
 CURVES = f"mLGAP, table 1: {mlgap_curves.N_BITS} bits on images, epoch by epoch"
 M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
@@ -268,6 +270,23 @@ def _store_curves(paths: list[Path], precisions: Path) -> None:
     if precisions.exists():
         shutil.copy(precisions, FOLDER / "precisions.csv")
     _draw(pd.read_csv(FOLDER / "curves.csv"))
+    _store_histogram(paths[0].parent)
+
+
+def _store_histogram(folder: Path) -> None:
+    """Store how many training images have each code of the networks of run 0, if their training is complete."""
+    rows = []
+    for hasher in _complete(pd.read_csv(FOLDER / "curves.csv", dtype=str))["network"].unique():
+        database = storage.read(folder / f"{hasher}-0.h5", ["train"])["train"]
+        rows += [CODES | {"hasher": hasher} | row for row in histogram_rows(database, mlgap_curves.N_BITS)]
+    if rows:
+        table = pd.DataFrame(rows).replace({"hasher": {network: name for name, network in FOLLOWED.items()}})
+        table.to_csv(FOLDER / "histogram.csv", index=False, lineterminator="\n")
+
+
+def _complete(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the last epoch."""
+    return curves[curves["epoch"] == str(mlgap_curves.EPOCHS)]
 
 
 def _comparable(table: pd.DataFrame) -> pd.DataFrame:
@@ -302,7 +321,7 @@ def _draw(curves: pd.DataFrame) -> None:
 def _followed_rows(name: str) -> list[str]:
     """Return the last rows of the curves as lines of `metrics.csv` or of `summary.csv`; none before the last epoch."""
     curves = pd.read_csv(FOLDER / "curves.csv", dtype=str)
-    last = curves[curves["epoch"] == str(mlgap_curves.EPOCHS)]
+    last = _complete(curves)
     lines = []
     for hasher, network in FOLLOWED.items():
         own = last[last["network"] == network]

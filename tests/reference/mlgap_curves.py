@@ -50,7 +50,7 @@ EVERY = 5
 OPTIONS = {"network": "conv", "epochs": EPOCHS, "batch_size": 200, "precision": "bfloat16"}
 METRICS = (
     *("mAP", "mAP[best]", "mAP[worst]", "mLGAP@r0", "mLGAP@r1", "mLGAP@r2", "RAMAP@r2"),
-    *("precision@r0", "precision@r2", "empty@r0", "utilisation", "collision"),
+    *("recall@r0", "recall@r1", "recall@r2", "precision@r0", "precision@r2", "empty@r0", "utilisation", "collision"),
 )
 PRECISION_RUNS, PRECISION_IMAGES = 3, {"train": 5_000, "test": 2_000}
 COLUMNS = ("network", "run", "epoch", "seconds", "loss", *METRICS)

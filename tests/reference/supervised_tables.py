@@ -340,10 +340,6 @@ def page(folder: Path) -> str:
     small = of_split(runs, "digits", "standard")
     parts = [INTRODUCTION]
     parts += ["## mAP", f"CIFAR-10, sizes of S1:\n\n{table(s1, 'mAP', order)}"]
-    first = s1[s1["run"] == 0].assign(error=np.nan)
-    parts += [
-        f"Run 0 alone, in which every hasher has the same queries and training set:\n\n{table(first, 'mAP', order)}"
-    ]
     parts += [f"CIFAR-10, S2:\n\n{table(s2, 'mAP', order)}" if len(s2) else "S2 was not run."]
     parts += [f"Digits, each hasher at its defaults:\n\n{table(small, 'mAP', order)}"]
     parts += ["## Does TALR beat the trivial baseline?"]

@@ -21,6 +21,19 @@ _HISTOGRAM = ("experiment", "dataset", "feature", "split", *_METHOD, "n_bits", "
 _ALPHA = (*PLACE, *_METHOD, "n_bits", "metric", "alpha", "growth", "variant", "mean", "std", "n_runs")
 _STORED = {"dataset", "feature", "ground_truth", "split", "hasher", "n_bits", "metric", "mean", "n_runs"}
 _ALPHA_STORED = {"hasher", "metric", "alpha", "growth", "mean", "std", "n_runs"}
+_RADII_STORED = {
+    "dataset",
+    "feature",
+    "ground_truth",
+    "split",
+    "hasher",
+    "n_bits",
+    "metric",
+    "radius",
+    "value",
+    "n_runs",
+}
+_HISTOGRAM_STORED = {"dataset", "feature", "split", "hasher", "n_bits", "code", "items"}
 _FILLED = {"extension": "none", "extension_bits": 0, "std": float("nan"), "n_bits": 0, "variant": ""}
 _FILLED |= dict.fromkeys(PLACE, "")
 """What a column holds where a stored table lacks it."""
@@ -91,10 +104,14 @@ class Evidence:
             alphas.append(_with_slope(summary, _options(experiment)))
         summaries += [table for kind, table in stored if kind == "summary"]
         alphas += [table for kind, table in stored if kind == "alpha"]
+        radii, histogram = (
+            [*_displayed(experiments, name, columns), *(table for kind, table in stored if kind == name)]
+            for name, columns in (("radii", _RADII), ("histogram", _HISTOGRAM))
+        )
         return cls(
             summary=_together(summaries, _SUMMARY),
-            radii=_together(_displayed(experiments, "radii", _RADII), _RADII),
-            histogram=_together(_displayed(experiments, "histogram", _HISTOGRAM), _HISTOGRAM),
+            radii=_together(radii, _RADII),
+            histogram=_together(histogram, _HISTOGRAM),
             alpha=_together(alphas, _ALPHA),
             printed=printed,
         )
@@ -151,6 +168,10 @@ def _stored(paths: Iterable[Path]) -> "Iterator[tuple[str, pd.DataFrame]]":
         name = f"reference/{path.parent.name}"
         if set(table) >= _ALPHA_STORED:
             yield "alpha", _named(table.assign(experiment=name, variant=_variant(table)), _ALPHA)
+        elif set(table) >= _RADII_STORED:
+            yield "radii", _named(table.assign(experiment=name), _RADII)
+        elif set(table) >= _HISTOGRAM_STORED:
+            yield "histogram", _named(table.assign(experiment=name), _HISTOGRAM)
         elif set(table) >= _STORED:
             yield "summary", _named(table.assign(experiment=name), _SUMMARY)
 

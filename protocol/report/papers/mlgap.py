@@ -123,7 +123,7 @@ def mlgap_figure_8(evidence: Evidence) -> Drawn:
     if ("cifar10", _LONGEST) not in {(place["dataset"], place["n_bits"]) for place, _ in drawn}:
         missing = (
             f"codes of {_LONGEST} bits of {listed([*_OBJECTIVES])} on cifar10: workflow/config/cifar10_mlgap.yaml "
-            "(files display/SPLIT/histogram.csv, which no stored reference result has)"
+            "(files display/SPLIT/histogram.csv)"
         )
     return Drawn([_histogram(place, own) for place, own in drawn], missing=missing)
 

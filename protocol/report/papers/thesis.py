@@ -37,7 +37,7 @@ def thesis_figure_3_8(evidence: Evidence) -> Drawn:
     absent = lacking(_METHODS, fullest)
     missing = (
         f"the curves of {listed(absent)} at {_LENGTH} bits on cifar10, in one experiment with the others (files "
-        "display/SPLIT/radii.csv, which no stored reference result has)"
+        "display/SPLIT/radii.csv): `workflow/config/cifar10_thesis.yaml`"
         if absent
         else ""
     )
