@@ -245,7 +245,7 @@ BAD = {
     "mask": (
         (),
         LISTS | {"query": [True, False]},
-        "query: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.",
+        "query: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.",
     ),
     "matrix": (
         (),
@@ -264,7 +264,7 @@ BAD = {
         LISTS | {"query": ["a"]},
         "lists: expected ids in every list, or row numbers in every list, got ids in query and row numbers in data",
     ),
-    "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: 1 of 1 items .* 'a'"),
+    "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: expected ids .*, got 1 of 1 others, the first is 'a'"),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
     "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
     "labels": ((), LISTS | {"labels": [0, 1, 2]}, "database: expected row numbers from 0 to 2, got 2 to 3."),

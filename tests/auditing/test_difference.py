@@ -166,7 +166,7 @@ def test_lists_without_a_training_set_are_compared_in_what_they_have(files):
     audited = audit(query=HERE["query"], database=HERE["database"], against=files / "b.npz")
     (found,) = audited.differences.values()
     assert found.not_given == {"train": "there"}
-    assert "train: only there, so it is not compared." in audited.to_text()
+    assert "train: exists only there, so it is not compared." in audited.to_text()
 
 
 def test_a_split_is_compared_with_a_protocol():

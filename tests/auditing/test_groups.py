@@ -286,7 +286,7 @@ def test_names_that_suggest_no_groups_are_refused(case):
 def test_groups_that_are_the_classes_are_no_groups():
     names = [f"class{row % 3}_{row}.png" for row in range(9)]
     assert guessed_groups(dataset(*names)).names == ["class0", "class1", "class2"]
-    with pytest.raises(ProtocolError, match="suggest groups"):
+    with pytest.raises(ProtocolError, match="ids that contain groups"):
         guessed_groups(dataset(*names, y=[row % 3 for row in range(9)]))
 
 

@@ -118,7 +118,7 @@ def test_classes_are_compared_where_labels_are_known():
 def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y = np.random.default_rng(0).random((195_834, 21)) < 0.2
     parts = registry.get("split", "nuswide_21").split(195_834, y, seed=0)
-    assert description(Split(parts, Dataset(y=y))) == "nuswide_21 in sizes, classes and overlaps"
+    assert description(Split(parts, Dataset(y=y))) == "matches nuswide_21 in sizes, classes and overlaps"
     y[parts["query"], 4] = False
     few = description(Split(parts, Dataset(y=y)))
     assert few.startswith("resembles nuswide_21 in sizes, classes and overlaps, but the query partition has 0 to ")
@@ -186,7 +186,7 @@ def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open()
     query_alone = Split({"query": parts["query"], "database": parts["train"]}, Dataset())
     assert description(query_alone).startswith("resembles none of")
     known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
-    assert description(Split(parts, known)) == "nuswide_81 in sizes, classes and overlaps"
+    assert description(Split(parts, known)) == "matches nuswide_81 in sizes, classes and overlaps"
 
 
 def test_hashnets_lists_of_coco_are_recognised_by_their_sizes_and_the_queries_in_the_database():

@@ -248,7 +248,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
         (
             "cifar100",
             Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"),
-            r"^known_pairs: expected pairs of cifar10, the dataset of the split, got 'cifar100'\.$",
+            r"^known_pairs: expected pairs for cifar10, the dataset of the split, got 'cifar100'\.$",
         ),
         (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected one judged pair per row, got none\.$"),
         ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),

@@ -44,7 +44,7 @@ def found(audited):
 
 
 def told(audited):
-    return next(line for lines in audited.about.values() for line in lines if line.startswith("Labels doubted"))
+    return next(line for lines in audited.about.values() for line in lines if line.startswith("Doubtful labels"))
 
 
 TABLE = annotators(range(N), doubted=(41, 3), unsure=(44,))
@@ -177,7 +177,7 @@ BAD = {
     ),
     "ids": ({}, ["a", "b"], "expected row numbers >= 0, as in the lists, got 'a'."),
     "large rows": ({"labels": Y}, [7, 99], "expected row numbers from 0 to 59, got 99."),
-    "no rows": ({}, [77, 99], "expected items of the split, got none among 2."),
+    "no rows": ({}, [77, 99], "expected items of the split, got none among 2 items."),
     "ragged": ({}, [[0], [1, 2]], "expected an array, got list"),
 }
 

@@ -49,7 +49,7 @@ def test_a_fault_is_found_or_its_check_is_named_as_not_made(chosen):
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
     (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
     audited = hp.audit(query=tmp_path / "q.txt", database=["c", "d"])
-    assert "classes and relevance of database (needs labels)" in audited.to_text().replace("\n  ", " ")
+    assert "classes and relevance for database (needs labels)" in audited.to_text().replace("\n  ", " ")
 
 
 def test_clean_and_what_was_not_checked_are_one_statement():

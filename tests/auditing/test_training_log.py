@@ -452,7 +452,7 @@ BAD = {
     "empty.csv": ("", "expected a header and rows of scores, got an empty file."),
     "none.csv": (
         "epoch,loss\n1,2\n",
-        "expected a column of scores such as test_map or map, got epoch, loss. Name it: none.csv:COLUMN",
+        "expected a column of scores such as test_map or map, got epoch, loss. Name the column: none.csv:COLUMN.",
     ),
     "word.csv": ("epoch,map\n1,high\n", "line 2: map: expected a number, got 'high'."),
     "step.csv": ("epoch,map\nfirst,0.5\n", "line 2: epoch: expected a number, got 'first'."),
