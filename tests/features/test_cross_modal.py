@@ -14,7 +14,7 @@ STEPS = {"": ["l2", "centre"], "database/": ["centre"]}
 
 
 def left(folder, feature):
-    """Leave the files of a run as the pipeline does: what was extracted, what was fitted."""
+    """Write the files of a run like the pipeline: extracted descriptors and fitted preprocessing."""
     arrays, learned = {}, {}
     for place, modality in feature.modalities.items():
         raw = VECTORS[modality.name]

@@ -1,4 +1,4 @@
-"""Arrays from files: every format gives the same, and nothing that a file says is trusted."""
+"""Arrays from files: all formats have the same content, and declarations in files are verified."""
 
 import io
 import pickle

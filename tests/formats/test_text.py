@@ -1,4 +1,4 @@
-"""Lines of text: limits for what a small file can unpack to, pipes and devices."""
+"""Lines of text: limits on decompressed sizes, pipes and devices."""
 
 import gzip
 import os
@@ -17,7 +17,7 @@ def test_lines_end_as_on_any_system(tmp_path):
 
 
 def test_a_packed_list_of_very_many_lines_is_refused(tmp_path):
-    """A megabyte can unpack to 495 million lines; here 20 kB to 12 million."""
+    """A megabyte can decompress to 495 million lines; here, 20 kB to 12 million."""
     with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:
         for _ in range(12):
             stream.write(b"\n" * 1_000_000)
