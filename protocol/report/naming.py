@@ -18,8 +18,7 @@ _BY_NAME = ("options", "uses", "grids")
 def named(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers.
 
-    The configuration has them, too; `Results.names` has the names of the config file by these. The results of figures
-    of papers, published scores and claims, which are about registered hashers, keep the names of the config file.
+    The configuration in `Results.setting` has them as well. `Results.names` maps them to the names of the config file.
     """
     setting = results.setting
     names = {kind: _display_names(setting, kind) for kind in _KINDS}

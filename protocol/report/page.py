@@ -52,7 +52,7 @@ def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]
 
     A column of which all figures have the same single value is left out: there is nothing to choose.
     """
-    found = {}
+    found: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
         own = [figure for figure in figures if column in figure.choices]
         values = list(dict.fromkeys(value for figure in own for value in figure.data[column].tolist()))

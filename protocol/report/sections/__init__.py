@@ -43,7 +43,7 @@ ORDER = (
     meanings,
     provenance,
 )
-_OF_PAPERS = (figures_of_papers, published, claims)  # which are about registered hashers, whatever they are called here
+_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # which need the names of the config file
 
 __all__ = ["ORDER", "experiment_line", "sections"]
 
@@ -51,5 +51,5 @@ __all__ = ["ORDER", "experiment_line", "sections"]
 def sections(results: Results) -> list[Section]:
     """Return the sections that concern the experiment, in the order of the page."""
     shown = named(results)
-    made = (module.section(results if module in _OF_PAPERS else shown) for module in ORDER)
+    made = (module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER)
     return [section for section in made if section is not None]
