@@ -129,6 +129,7 @@ def latex(
     \centering
     \caption{100 \% of it.}
     \label{tab:t}
+    \smallskip
     \begin{tabular}{lr}
     \toprule
     hasher & 8 bits \\
@@ -154,8 +155,8 @@ def latex(
             cells[down][across] = rf"\{command}{{{cells[down][across]}}}"
     body = library.tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
     kind = "table*" if wide else "table"
-    start = f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n"
-    return f"{start}{body}\n\\end{{{kind}}}\n"
+    above = f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n\\smallskip\n"
+    return f"{above}{body}\n\\end{{{kind}}}\n"
 
 
 def _spanning(headings: Sequence[tuple[str, int]]) -> str:

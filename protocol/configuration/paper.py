@@ -45,6 +45,7 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
         for name in names:
             one_of(str(name), map(str, used[key]), f"paper.{key}")
     chosen = {key: list(given.get(key, defaults[key])) for key in defaults}
+    chosen["n_bits"].sort()
     places = itertools.product(*(chosen[key] for key in _KEYS))
     if not any(_occurs(plans[feature], truth, split) for feature, truth, split in places):
         raise ProtocolError(

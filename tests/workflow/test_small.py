@@ -125,12 +125,16 @@ def test_the_report_is_drawn_by_a_browser(small, browser):
 
 def test_figures_and_tables_for_a_paper_and_snakemake_s_own_report(small):
     figures, tables = (small.folder / RESULTS / name for name in ("figures", "tables"))
-    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv"}
-    assert r"\begin{tabular}" in (tables / "ramap-table-2.tex").read_text()
+    assert {path.suffix for path in figures.glob("[!.]*")} == {".svg", ".pdf", ".png", ".csv", ".tex"}
+    place = "gist-class-label-standard"
+    lines = {f"{kind}-{place}" for kind in ("scores-mAP", "scores-precision-r2", "pr-curves", "conventions")}
+    assert lines <= {path.stem for path in figures.glob("*.svg")}
+    assert {path.name for path in tables.glob("*.tex")} == {"mAP-gist-standard.tex", "precision-r2-gist-standard.tex"}
+    assert "ITQ & " in (tables / "mAP-gist-standard.tex").read_text()
     done = small.run("report", "paper", "--report", "provenance.html")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (small.folder / "provenance.html").read_text()
-    assert "by-length.svg" in text
+    assert "scores-mAP-gist-class-label-standard.svg" in text
     assert "The report of the experiment" in text  # of the caption
 
 
