@@ -118,9 +118,10 @@ def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) 
     varies = [_WORDS[name] for i, name in enumerate((*PLACE, "n_bits")) if len({key[i] for key in leads}) > 1]
     wins = Counter(own.best for own in others.values())
     rest = [f"{hasher} in {n}" for hasher, n in wins.most_common() if hasher != best]
+    n_wins = "all of them" if not rest else f"{wins[best]}, {', '.join(rest)}"
     return [
         f"This is with {results.where(n_bits=False)}. In the other {counted(len(others), 'combination')} of "
-        f"{listed(varies)}, {best} is best in {wins[best]}{', ' if rest else ''}{', '.join(rest)}."
+        f"{listed(varies)}, {best} is best in {n_wins}."
     ]
 
 
@@ -149,10 +150,10 @@ def _figure(results: Results) -> Figure:
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "mean", "std"]
     rows = results.plain[columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
-    bars = "; bars: one standard deviation over the runs" if results.n_runs > 1 else ""
-    shows = f"{results.metric} by code length ({results.where(n_bits=False)}{bars})."
+    bars = " Bars: one standard deviation over the runs." if results.n_runs > 1 else ""
+    shows = f"Drawn first: {results.where(n_bits=False)}.{bars}"
     choices = {"metric": results.metric} | results.place
-    return Figure("by-length", f"{results.metric} by code length", shows, _chart(results), rows, choices)
+    return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
 
 
 def _chart(results: Results) -> Any:

@@ -98,7 +98,9 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
     )
     chart = _sized(
         alt.layer(
-            base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)), points, *_chance_line(data)
+            base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)),
+            points,
+            *_chance_line(data),
         )
     )
     title = "Precision-recall curve over the Hamming radius"
