@@ -83,8 +83,8 @@ def test_the_layout_says_in_words_what_it_shows():
     )
     words += "of the 200 items."
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
-    assert standard.shows == words.format("standard", "all", 190)
-    assert improved.shows == words.format("improved", "none", 130)
+    assert standard.shows == words.format("all", 190)
+    assert improved.shows == words.format("none", 130)
     for figure in (standard, improved):
         assert figure.spec["encoding"]["x"]["scale"]["domain"] == [0, 200]
 
