@@ -182,8 +182,8 @@ def _command_line() -> str:
     os.environ["COLUMNS"] = "100"
     parser = cli._parser()
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = [f"## `{own.prog}`\n\n```text\n{own.format_help()}```" for own in commands.choices.values()]
-    above = "`protocol COMMAND --help` prints the same text. `python -m protocol` is the same program."
+    helps = [f"## `{own.prog}`\n\n```text\n{own.format_help(everything=True)}```" for own in commands.choices.values()]
+    above = "`protocol COMMAND --help-all` prints the same text. `python -m protocol` is the same program."
     return "\n\n".join(["# Command line", above, f"```text\n{parser.format_help()}```", *helps]) + "\n"
 
 

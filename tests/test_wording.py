@@ -19,7 +19,7 @@ PROGRAMS = (
 )
 BANNED = {
     r"passports?": "a metaphor: write provenance, or provenance record",
-    r"(?<!no )(?<!has )rooms?": "a metaphor: write package, module or stage",
+    r"(?<!no )(?<!has )(?<!makes )rooms?": "a metaphor: write package, module or stage",
     r"halls?": "a metaphor: write package or module (Hall's theorem has a capital letter)",
     r"doors?": "a metaphor: write entry point, or output of a stage",
     r"wanted\b.*\bcame": "error messages have the form: expected X, got Y",
@@ -35,9 +35,18 @@ BANNED = {
     r"setting\.config|(?:a|the|shipped) settings? (?:file|names?)": (
         "write config file for the file, and experiment for what it describes"
     ),
-    r"(?:behavior|neighborhood|judgment|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",
+    r"(?:behavior|neighborhood|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",
 }
 """Regular expressions of whole words, and the reason with the words to write instead. Capital letters differ."""
+
+
+NOT_YET = (
+    "protocol/report",
+    "results/reference/talr/README.md",
+    "tests/reference/supervised_tables.py",
+    "tests/reference/talr_table.py",
+)
+"""Folders and files that are being revised elsewhere."""
 
 
 def files(root: Path = ROOT) -> list[Path]:
@@ -57,6 +66,8 @@ def violations(root: Path = ROOT) -> list[str]:
     found = []
     patterns = {re.compile(rf"(?<![\w-]){pattern}(?![\w-])"): reason for pattern, reason in BANNED.items()}
     for path in files(root):
+        if path.relative_to(root).as_posix().startswith(NOT_YET):
+            continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             found += [
                 f"{path.relative_to(root)}:{number}: {match[0]!r} ({reason})"

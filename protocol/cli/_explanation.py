@@ -42,7 +42,6 @@ _TITLES = {
     "drops": "undefined values left out of",
     "not_copied": "differs from the original",
     "fix": "how to fix it",
-    "mending": "how to fix it",
 }
 _HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
 _INHERITED = re.compile(r"\s*Parameters[^.:]* those\s+of\s[^.:]*[.:]")

@@ -18,7 +18,7 @@ _TEXT = (".txt", ".csv", ".tsv")
 
 
 def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
-    """Return what the options and the header of the features' file say; the header of some formats says nothing."""
+    """Return the facts in the options and in the header of the features' file, if its format has such a header."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)}
     if labels is None:
         known["labelled"] = False
@@ -32,7 +32,7 @@ def _features(file: str) -> Rows:
     """Return the vectors, as float32 where they are not bytes; an ``.npy`` file stays on the disk."""
     array = map_array(file)
     if array.ndim != 2:
-        raise ProtocolError(f"{file}: wanted features (n, d), came shape {array.shape}")
+        raise ProtocolError(f"{file}: expected features (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
     return LazyRows(
         array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype), span_of(file, array, dtype)
@@ -40,7 +40,7 @@ def _features(file: str) -> Rows:
 
 
 def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
-    """Return labels and class names: whole numbers, one an item, or a 0/1 matrix with a row an item."""
+    """Return labels and class names: an integer for each item, or a 0/1 matrix with a row for each item."""
     array = read_array(file)
     array = as_integers(array, file) if array.dtype != bool else array
     if array.ndim == 2 and 1 in array.shape and array.size == n_items:
@@ -82,7 +82,7 @@ def load(
     labels : str or None
         Whole numbers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None: there are no labels.
     ids : str or None
-        A name a line in a text file, or whole numbers (n,) in another one; None: ``item-0000000`` ...
+        A name a line in a text file, or integers (n,) in another one; None: ``item-0000000`` ...
 
     Returns
     -------

@@ -27,7 +27,7 @@ class OwnVectors(Feature):
 
     def __init__(self, *, name: str | None, n_components: int | None) -> None:
         if name is not None and (not isinstance(name, str) or not name):
-            raise ProtocolError(f"name: wanted the name of vectors of the dataset, came {name!r}")
+            raise ProtocolError(f"name: expected the name of vectors of the dataset, got {name!r}.")
         if n_components is not None:
             integer(n_components, "n_components")
         self.name = name
@@ -46,7 +46,7 @@ class OwnVectors(Feature):
     def _check(self, images: Sliceable) -> None:
         shape, dtype = np.shape(images), getattr(images, "dtype", np.dtype(object))
         if dtype.kind not in "fiu" or len(shape) != 2 or 0 in shape:
-            raise ProtocolError(f"vectors: wanted numbers (n, d), none empty; came shape {shape} of {dtype}")
+            raise ProtocolError(f"vectors: expected numbers (n, d), not empty, got shape {shape} of {dtype}.")
 
     def _describer(self, images: Sliceable) -> Describe:
         def describe(block: NDArray) -> NDArray:
@@ -61,8 +61,8 @@ class OwnVectors(Feature):
         n, d = raw_train.shape
         if self.n_components > min(n, d):
             raise ProtocolError(
-                f"n_components: {self.n_components} components of {self.reads} need as many training rows and as many "
-                f"features, came {n} rows of {d}"
+                f"n_components: expected at most {min(n, d)} for {n} training rows with {d} features of {self.reads}, "
+                f"got {self.n_components}."
             )
         from sklearn.decomposition import PCA
 

@@ -71,8 +71,8 @@ def test_each_modality_is_found_in_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": 3}, "name: wanted the name of vectors of the dataset, came 3"),
-        ({"database_name": ""}, "name: wanted the name of vectors of the dataset, came ''"),
+        ({"name": 3}, "name: expected the name of vectors of the dataset, got 3"),
+        ({"database_name": ""}, "name: expected the name of vectors of the dataset, got ''"),
         ({"n_components": 0}, "n_components: expected an integer >= 1, got 0"),
         ({"database_n_components": "9"}, "n_components: expected an integer >= 1, got '9'"),
     ],
@@ -98,11 +98,11 @@ def test_components_are_those_of_the_training_rows(n_rows):
     assert all(model[name].tobytes() == again[name].tobytes() for name in model)
 
 
-@pytest.mark.parametrize(("n_rows", "wanted"), [(30, 13), (5, 6)])
-def test_more_components_than_rows_or_features_are_refused(n_rows, wanted):
+@pytest.mark.parametrize(("n_rows", "n_components"), [(30, 13), (5, 6)])
+def test_more_components_than_rows_or_features_are_refused(n_rows, n_components):
     with pytest.raises(ProtocolError) as error:
-        Precomputed(name="image", n_components=wanted).fit(VECTORS["image"][:n_rows], seed=0)
+        Precomputed(name="image", n_components=n_components).fit(VECTORS["image"][:n_rows], seed=0)
     assert str(error.value) == (
-        f"n_components: {wanted} components of vectors/image need as many training rows and as many features, came "
-        f"{n_rows} rows of 12"
+        f"n_components: expected at most {min(n_rows, 12)} for {n_rows} training rows with 12 features of "
+        f"vectors/image, got {n_components}."
     )

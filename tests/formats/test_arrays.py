@@ -1,4 +1,4 @@
-"""Arrays from files: every format gives the same, and nothing that a file says is trusted."""
+"""Arrays from files: every format gives the same array, and the statements in a file are not trusted."""
 
 import io
 import pickle
