@@ -77,6 +77,9 @@ class Record(metaclass=_ChecksFields):
         The paper and equation, or the web page, that defines the plug-in.
     summary : str, default=""
         One line; the default is the first line of the plug-in's docstring.
+    printed : str, default=""
+        The name as papers print it, such as ``PCA-RR``; the default is `name`. In the name of a metric, braces mark
+        the numbers: ``Precision@{cutoff}``, ``F{beta:g} within radius {radius}``.
 
     Attributes
     ----------
@@ -100,6 +103,7 @@ class Record(metaclass=_ChecksFields):
     _: dataclasses.KW_ONLY
     source: str
     summary: str = ""
+    printed: str = ""
     plugin: Any = field(default=None, init=False)
     module: str = field(default="", init=False)
 
@@ -478,6 +482,39 @@ def get(kind: str, name: str) -> Any:
             f"{kind} {name!r}: expected a number in place of K, R or beta, as in mAP@100[all] or F0.5@r2."
         )
     return functools.partial(found.plugin, **numbers) if numbers else found.plugin
+
+
+def printed_name(kind: str, plugin: str, name: str | None = None) -> str:
+    """Return the name of a plug-in as papers print it.
+
+    Parameters
+    ----------
+    kind, plugin : str
+        As for `get`. What a metric's name has in brackets is left out: a caption or a footnote states it.
+    name : str, optional
+        The name under which a configuration uses the plug-in. If it begins with the plug-in's, the rest of it follows
+        the printed name; otherwise it is returned as it is.
+
+    Raises
+    ------
+    ProtocolError
+        As `get`.
+
+    Examples
+    --------
+    >>> printed_name("hasher", "pca_rr"), printed_name("metric", "mAP@1000[all]"), printed_name("metric", "P@5")
+    ('PCA-RR', 'mAP@1000', 'Precision@5')
+    >>> printed_name("hasher", "talr_ap", "talr_ap_40"), printed_name("hasher", "itq", "mine")
+    ('TALR-AP 40', 'mine')
+    """
+    record, numbers = _find(_kind(kind), plugin)
+    if record.printed:
+        printed = record.printed.format(**numbers)
+    else:
+        printed = plugin.partition("[")[0] if record.kind == "metric" else plugin
+    if name is None or name == plugin:
+        return str(printed)
+    return f"{printed} {name.removeprefix(plugin).strip('_').replace('_', ' ')}" if name.startswith(plugin) else name
 
 
 def code_digest(*starts: str | Path, **plugins: str | Iterable[str]) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DIGITS = "%.9g"
 """The format of results: precise enough to tell different results apart, but not the rounding errors of a sum."""
 _LATEX = {"±": r"$\pm$", "\N{MULTIPLICATION SIGN}": r"$\times$", "\N{EN DASH}": "--", "“": "``", "”": "''"}
+_LATEX |= {"≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^{\dagger}$"}
+_DAGGER = _LATEX["†"]
 
 
 def write_csv(
@@ -98,7 +100,9 @@ def latex(
     label: str,
     n_labels: int = 1,
     strong: Collection[tuple[int, int]] = (),
+    second: Collection[tuple[int, int]] = (),
     groups: Sequence[Sequence[tuple[str, int]]] = (),
+    wide: bool = False,
 ) -> str:
     r"""Return a table as LaTeX; it requires the package booktabs.
 
@@ -111,10 +115,12 @@ def latex(
         The table's name in ``\ref{tab:...}``.
     n_labels : int, default=1
         The number of columns at the left that are left-aligned; the others are right-aligned.
-    strong : collection of (row, column), default=()
-        The cells in bold.
+    strong, second : collection of (row, column), default=()
+        The cells in bold, and those that are underlined.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from top to bottom: headings, each with the number of columns that it spans.
+    wide : bool, default=False
+        Whether the table spans both columns of a page with two.
 
     Examples
     --------
@@ -123,6 +129,7 @@ def latex(
     \centering
     \caption{100 \% of it.}
     \label{tab:t}
+    \smallskip
     \begin{tabular}{lr}
     \toprule
     hasher & 8 bits \\
@@ -141,11 +148,15 @@ def latex(
     row = library.DataRow("", " & ", r" \\")
     layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
     cells = [list(map(escaped, own)) for own in rows]
-    for down, across in strong:
-        cells[down][across] = rf"\textbf{{{cells[down][across]}}}"
+    # A mark takes no room, so that the digits of a column stay below each other.
+    cells = [[cell.replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in own] for own in cells]
+    for command, marked in (("textbf", strong), ("underline", second)):
+        for down, across in marked:
+            cells[down][across] = rf"\{command}{{{cells[down][across]}}}"
     body = library.tabulate(cells, list(map(escaped, header)), tablefmt=layout, disable_numparse=True, stralign=None)
-    start = f"\\begin{{table}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n"
-    return f"{start}{body}\n\\end{{table}}\n"
+    kind = "table*" if wide else "table"
+    above = f"\\begin{{{kind}}}\n\\centering\n\\caption{{{escaped(caption)}}}\n\\label{{tab:{label}}}\n\\smallskip\n"
+    return f"{above}{body}\n\\end{{{kind}}}\n"
 
 
 def _spanning(headings: Sequence[tuple[str, int]]) -> str:
@@ -166,12 +177,13 @@ def _spanning(headings: Sequence[tuple[str, int]]) -> str:
 
 
 def escaped(words: str) -> str:
-    r"""Return text with the special characters of LaTeX escaped.
+    r"""Return text whose characters LaTeX prints as they are, also at the start of a table's row.
 
     Examples
     --------
-    >>> escaped("mAP@5 & 2^n_bits")
-    'mAP@5 \\& 2\\^{}n\\_bits'
+    >>> escaped("mAP@5 & 2^n_bits"), escaped("[ours]")
+    ('mAP@5 \\& 2\\^{}n\\_bits', '{[}ours]')
     """
     rules = need("tabulate", "report").LATEX_ESCAPE_RULES
-    return words.translate(str.maketrans(rules | _LATEX))
+    text = words.translate(str.maketrans(rules | _LATEX))
+    return f"{{{text[0]}}}{text[1:]}" if text[:1] in ("[", "*") else text  # after \\\\ they would be its arguments

@@ -96,7 +96,7 @@ class Match:
         """Return a description of this match, as a part of a sentence."""
         if self.is_exact:
             return f"matches {self.name} in {self.by}"
-            text = f"resembles {self.name} in {self.by}"
+        text = f"resembles {self.name} in {self.by}"
         if self.open:
             text += f" (which does not fix the size of {_joined(map(_the, self.open))})"
         return f"{text}, but {_joined(self.differences)}" if self.differences else text

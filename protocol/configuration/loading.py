@@ -7,8 +7,10 @@ from typing import Any
 from protocol import datasets, registry
 from protocol.checks import ProtocolError, one_of
 from protocol.configuration import checks, options, schema
+from protocol.configuration.display_names import named
 from protocol.configuration.experiment import Experiment, FeaturePlan, Use
 from protocol.configuration.finished_codes import read_finished_codes
+from protocol.configuration.paper import shown_in_paper
 from protocol.configuration.uses import check_name, hasher_grid, read_uses
 from protocol.configuration.yaml_files import read
 from protocol.metrics import ALL, everything
@@ -64,6 +66,8 @@ def _loaded(config: Mapping[str, Any]) -> Experiment:
     filled, ground_truths = read_uses("ground_truth", filled, also=needed)
     plans = {name: _plan(name, own, filled) for name, own in filled["features"].items()}
     filled["codes"], codes = read_finished_codes(filled, plans, hashers)
+    filled["names"] = named(filled, plans, {**hashers, **codes}, ground_truths)
+    filled["paper"] = shown_in_paper(filled, plans)
     experiment = Experiment(filled["experiment"], filled, plans, hashers, ground_truths, codes)
     checks.check(experiment)
     return experiment

@@ -34,9 +34,11 @@ A name means the same everywhere in a file: once it is defined, other lists may 
 _SECTIONS = {
     "features.NAME": "FeatureKeys",
     "hashers[], ground_truths[]": "PluginUse",
+    "names": "DisplayNames",
     "split_sizes": "SplitSizes",
     "selection": "Selection",
     "codes.NAME": "FinishedCodesKeys",
+    "paper": "PaperKeys",
     "leak": "Leak",
 }
 

@@ -23,11 +23,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from protocol.checks import ProtocolError, one_of
+from protocol.checks import ProtocolError, one_of, printable
 
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
 _SHOWN = 80  # characters of a value in a message
+_LONGEST_TEXT = 80  # characters: what fits into a legend or above a page
 _LONGEST_CODE = 4096  # bits: the embeddings in use have up to 3,072 dimensions
 
 
@@ -72,6 +73,12 @@ def _one_mean(steps: list[str]) -> list[str]:
     return steps
 
 
+def _one_line(text: str) -> str:
+    if not 0 < len(text) <= _LONGEST_TEXT or text != text.strip() or printable(text) != text or set(text) & set("{}"):
+        raise PydanticCustomError("text", "expected a line of text")
+    return text
+
+
 def _form(value: Any) -> str:
     return "mapping" if isinstance(value, Mapping | BaseModel) else "other"
 
@@ -90,6 +97,18 @@ Steps = Annotated[
     list[Literal["l2", "centre", "grand_mean"]], Different, AfterValidator(_one_mean), Field(json_schema_extra=_UNIQUE)
 ]
 Name = Annotated[StrictStr, Field(json_schema_extra={"expected": "a name", "plural": "names"})]
+Text = Annotated[
+    StrictStr,
+    AfterValidator(_one_line),
+    Field(
+        json_schema_extra={
+            "expected": f"a line of 1 to {_LONGEST_TEXT} characters, without braces",
+            "plural": f"lines of 1 to {_LONGEST_TEXT} characters, without braces",
+        }
+    ),
+]
+"""Text that figures and pages show: no template may take a part of it for a placeholder."""
+Texts = Annotated[dict[StrictStr, Text], BeforeValidator(_mapping)]
 Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
 
@@ -159,7 +178,10 @@ Extensions = Annotated[
     Different,
     AfterValidator(_with_plain_codes),
     Field(
-        description="The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions.",
+        description=(
+            "The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions same and "
+            "different, which append redundant bits. Only a study of metrics needs the extensions."
+        ),
         json_schema_extra=_UNIQUE,
     ),
 ]
@@ -268,6 +290,31 @@ class FinishedCodesKeys(_Model):
     )
 
 
+class DisplayNames(_Model):
+    """The names that figures, tables and the report show; by default those that papers print, such as PCA-RR."""
+
+    dataset: Text | None = Field(
+        None, description="Name of the dataset; that of a user's own data is by default the experiment's."
+    )
+    features: Texts = Field({}, description="Names of features, by their names in this file.")
+    ground_truths: Texts = Field({}, description="Names of ground truths, by their names in this file.")
+    splits: Texts = Field({}, description="Names of split protocols, by protocol.")
+    hashers: Texts = Field({}, description="Names of hashers and of `codes`, by their names in this file.")
+    metrics: Texts = Field({}, description="Names of metrics, by metric, as in `metrics`.")
+
+
+class PaperKeys(_Model):
+    """The figures and tables that the target `paper` makes: of each of these, as far as they occur together."""
+
+    metrics: Names | None = Field(
+        None, description="Some of the `metrics`; by default mAP, or else the first, and precision@r2 if it is there."
+    )
+    n_bits: CodeLengths | None = Field(None, description="Some of the code lengths in bits; by default all.")
+    features: Names | None = Field(None, description="Some of the `features`; by default the first.")
+    ground_truths: Names | None = Field(None, description="Some of the `ground_truths`; by default the first.")
+    splits: Names | None = Field(None, description="Some of the `splits`; by default the first.")
+
+
 class Keys(_Model):
     """The keys of a config file."""
 
@@ -280,9 +327,23 @@ class Keys(_Model):
         ),
         AfterValidator(_not_reserved),
     ]
+    title: Text | None = Field(None, description="Title of the report; by default made from the names of what it uses.")
+    names: Annotated[DisplayNames, BeforeValidator(_mapping)] = Field(
+        DisplayNames.model_validate({}),
+        description="The names that figures, tables and the report show, such as {hashers: {itq_5: ITQ (5 steps)}}.",
+    )
     dataset: Name = Field(description="Name of a dataset (`protocol list datasets`).")
     dataset_options: Options = Field(
         {}, description="Options of the dataset; paths in them are relative to the working directory."
+    )
+    reproduction: Boolean = Field(
+        False,
+        description=(
+            "Whether the experiment reproduces published results. The report then also has published numbers, the "
+            "papers' figures and the papers' claims. It is true in those configurations in workflow/config/ whose "
+            "data set, split or method has published results: CIFAR-10, CIFAR-100, ImageNet-100, NUS-WIDE, LabelMe, "
+            "SIFT1M and Wiki."
+        ),
     )
     seed: Annotated[StrictInt, Field(ge=0), BeforeValidator(_integer)] = Field(
         0, description="All random numbers are derived from this seed."
@@ -321,7 +382,7 @@ class Keys(_Model):
     runs: Runs = 10
     hashers: Hashers
     n_bits: CodeLengths
-    extensions: Extensions = ["none", "same", "different"]
+    extensions: Extensions = ["none"]
     extension_bits: Annotated[list[Positive], Different, Field(json_schema_extra=_UNIQUE)] = Field(
         [1, 8], description="Lengths s of the same- and different-extension codes (RAMAP section 4.1)."
     )
@@ -396,6 +457,9 @@ class Keys(_Model):
             "every table and figure."
         ),
     )
+    paper: Annotated[PaperKeys, BeforeValidator(_mapping)] = Field(
+        PaperKeys.model_validate({}), description="The figures and tables that the target `paper` makes."
+    )
     leak: Leak | None = Field(
         None, description="The study of the effect of training on the database on a hasher's scores (target `leak`)."
     )
@@ -423,7 +487,7 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
         errors = error.errors(include_url=False)
     if errors:
         _refuse(errors)
-    for part in (filled["split_sizes"], *filled["features"].values(), filled):
+    for part in (filled["split_sizes"], filled["names"], filled["paper"], *filled["features"].values(), filled):
         optional = [key for key, value in part.items() if value is None and key != "mirror"]
         for key in optional:
             del part[key]

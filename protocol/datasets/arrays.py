@@ -1,4 +1,4 @@
-"""Features of one's own, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
+"""Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ _TEXT = (".txt", ".csv", ".tsv")
 
 
 def _statistics(features: str | None, labels: str | None, ids: str | None) -> dict[str, Any]:
-    """Return the facts in the options and in the header of the features' file, if its format has such a header."""
+    """Return the statistics known from the options and from the header of the features' file, if it has one."""
     known: dict[str, Any] = {"arrays": ("vectors/features",)}
     if labels is None:
         known["labelled"] = False
@@ -32,7 +32,7 @@ def _features(file: str) -> Rows:
     """Return the vectors, as float32 where they are not bytes; an ``.npy`` file stays on the disk."""
     array = map_array(file)
     if array.ndim != 2:
-        raise ProtocolError(f"{file}: expected features (n, d), got shape {array.shape}.")
+        raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
     dtype = array.dtype if array.dtype == np.uint8 else np.dtype(np.float32)
     return LazyRows(
         array.shape, dtype, lambda start, stop: np.asarray(array[start:stop], dtype=dtype), span_of(file, array, dtype)
@@ -40,7 +40,7 @@ def _features(file: str) -> Rows:
 
 
 def _labels(file: str, n_items: int) -> tuple[NDArray, tuple[str, ...]]:
-    """Return labels and class names: an integer for each item, or a 0/1 matrix with a row for each item."""
+    """Return labels and class names, from one integer per item or a 0/1 matrix with one row per item."""
     array = read_array(file)
     array = as_integers(array, file) if array.dtype != bool else array
     if array.ndim == 2 and 1 in array.shape and array.size == n_items:
@@ -61,7 +61,7 @@ def _ids(file: str) -> NDArray[np.str_]:
 
 @DatasetRecord(
     "arrays",
-    source="the user's own features",
+    source="your own features",
     files=(),
     statistics=_statistics,
     user_files=("features", "labels", "ids"),
@@ -70,7 +70,7 @@ def _ids(file: str) -> NDArray[np.str_]:
 def load(
     paths: Mapping[str, Path], *, features: str | None = None, labels: str | None = None, ids: str | None = None
 ) -> Data:
-    """Features of one's own, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
+    """Your own features, from any network or tool: arrays in .npy, .npz, .h5, .mat or text.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def load(
         Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable``, ``F.csv``, ``F.tsv`` or
         ``F.txt``.
     labels : str or None
-        Whole numbers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None: there are no labels.
+        Integers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None: there are no labels.
     ids : str or None
-        A name a line in a text file, or integers (n,) in another one; None: ``item-0000000`` ...
+        One name per line in a text file, or integers (n,) in another file; None: ``item-0000000`` ...
 
     Returns
     -------
     Data
-        Vectors ``features``, float32 (uint8 where they are bytes), in the file's order; labels int64, the classes in
-        the order of the numbers that name them, or bool, the columns' numbers as names.
+        Vectors ``features``, float32 (uint8 if the file contains bytes), in the file's order; labels, int64, with the
+        classes in the order of their numbers, or bool, with the columns' numbers as names.
 
     Notes
     -----
@@ -100,10 +100,10 @@ def load(
     Raises
     ------
     ProtocolError
-        If no features are named, a file is damaged or holds something else, or the files have different lengths.
+        If no features are given, a file is damaged or has other content, or the files have different lengths.
     """
     if features is None:
-        raise ProtocolError("dataset 'arrays': name the file of the features, dataset_options: {features: ...}")
+        raise ProtocolError("dataset_options of 'arrays': features: expected a file, {features: FILE}, got none.")
     vectors = _features(features)
     of_items, class_names = (None, ()) if labels is None else _labels(labels, len(vectors))
     names = numbered_ids(len(vectors)) if ids is None else _ids(ids)

@@ -11,6 +11,7 @@ from protocol.registry import DatasetRecord
 
 @DatasetRecord(
     "digits",
+    printed="Digits",
     source="UCI Optical Recognition of Handwritten Digits, test part (Alpaydin and Kaynak 1998), as bundled with "
     "scikit-learn: https://archive.ics.uci.edu/dataset/80",
     files=(),

@@ -15,6 +15,7 @@ FILE = "LabelMe_gist.mat"
 
 @DatasetRecord(
     "labelme",
+    printed="LabelMe",
     source="Torralba, Fergus, Weiss, Small Codes and Large Image Databases for Recognition, CVPR 2008; "
     "http://www.cs.toronto.edu/~norouzi/research/mlh/",
     files=(

@@ -26,6 +26,7 @@ def _statistics(n: int, dimension: int, n_clusters: int, spread: float, seed: in
 
 @DatasetRecord(
     "synthetic",
+    printed="Synthetic",
     source="generated at random by this package",
     files=(),
     statistics=_statistics,

@@ -1,4 +1,4 @@
-"""The vectors that a dataset brings along: as they are, or their principal components."""
+"""The dataset's own vectors, unchanged or as principal components."""
 
 from collections.abc import Mapping
 
@@ -15,10 +15,9 @@ class OwnVectors(Feature):
     Parameters
     ----------
     name : str or None
-        Which of the dataset's vectors, as the dataset calls them (wiki has ``image`` and ``text``). None: the only ones
-        there are.
+        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None: its only vectors.
     n_components : int or None
-        How many principal components, of the training rows, stand for the vectors. None: the vectors as they are.
+        Number of principal components, fitted on the training rows, that replace the vectors. None: no change.
     """
 
     block = 4096
@@ -27,7 +26,7 @@ class OwnVectors(Feature):
 
     def __init__(self, *, name: str | None, n_components: int | None) -> None:
         if name is not None and (not isinstance(name, str) or not name):
-            raise ProtocolError(f"name: expected the name of vectors of the dataset, got {name!r}.")
+            raise ProtocolError(f"name: expected the name of vectors in the dataset, got {name!r}.")
         if n_components is not None:
             integer(n_components, "n_components")
         self.name = name
@@ -35,18 +34,18 @@ class OwnVectors(Feature):
 
     @property
     def reads(self) -> str:
-        """``vectors/<name>``, or ``vectors`` where the only ones there are wanted."""
+        """``vectors/<name>``, or ``vectors`` for the dataset's only vectors."""
         return "vectors" if self.name is None else f"vectors/{self.name}"
 
     @property
     def dimension(self) -> int | None:
-        """Number of components; None without: only the data tell."""
+        """Number of components; without components None, because the length depends on the data."""
         return self.n_components
 
     def _check(self, images: Sliceable) -> None:
         shape, dtype = np.shape(images), getattr(images, "dtype", np.dtype(object))
         if dtype.kind not in "fiu" or len(shape) != 2 or 0 in shape:
-            raise ProtocolError(f"vectors: expected numbers (n, d), not empty, got shape {shape} of {dtype}.")
+            raise ProtocolError(f"vectors: expected numbers of shape (n, d), not empty, got {dtype} of shape {shape}.")
 
     def _describer(self, images: Sliceable) -> Describe:
         def describe(block: NDArray) -> NDArray:
@@ -55,18 +54,18 @@ class OwnVectors(Feature):
         return one_each(describe)
 
     def fit(self, raw_train: NDArray, seed: int) -> dict[str, NDArray]:
-        """Return mean (d,) and principal components (n_components, d) of the training rows; nothing without."""
+        """Return the mean (d,) and principal components (n_components, d) of the training rows, if requested."""
         if self.n_components is None:
             return {}
         n, d = raw_train.shape
         if self.n_components > min(n, d):
             raise ProtocolError(
-                f"n_components: expected at most {min(n, d)} for {n} training rows with {d} features of {self.reads}, "
-                f"got {self.n_components}."
+                f"n_components: expected at least {self.n_components} training rows and features in {self.reads}, one "
+                f"for each component, got {n} rows with {d} features."
             )
         from sklearn.decomposition import PCA
 
-        # Both are exact, start from nothing random, and fix the signs; each is quick where the other is not.
+        # Both solvers are exact, deterministic and fix the signs; each is fast where the other is slow.
         solver = "covariance_eigh" if n > d else "full"
         fitted = PCA(self.n_components, svd_solver=solver).fit(raw_train.astype(np.float32, copy=False))
         return {"mean": fitted.mean_, "components": fitted.components_}

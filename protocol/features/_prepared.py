@@ -1,4 +1,4 @@
-"""Prepared vectors of a partition's items, each partition by the modality it is of."""
+"""Prepared vectors of the items in a partition, which depend on the modality of the partition."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ _OF_DATABASE = ("database", "validation_database")
 
 
 class Prepared:
-    """What was extracted from a dataset's images, and how it is prepared. Made by `prepared`.
+    """The extracted descriptors of a dataset and their preprocessing. Created by `prepared`.
 
-    Queries and training rows are of the feature's own modality; the database is too, but for a feature across two.
+    Queries and training rows have the feature's own modality; so has the database, except for cross-modal features.
     """
 
     def __init__(self, modalities: Mapping[str, tuple[Preprocessing, Extracted]]) -> None:
@@ -39,25 +39,25 @@ class Prepared:
         return fitted.transform(items.raw(images))
 
     def blocks(self, partition: str, images: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
-        """Yield `vectors` a block of items at a time."""
+        """Yield `vectors` in blocks of items."""
         fitted, items = self._modality(partition)
         return fitted.blocks(items.raw(images))
 
     def pairs(self, images: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        """Return the database's modality of training items (n_items, d'); None where there is one modality."""
+        """Return the database's modality of training items (n_items, d'); None if there is only one modality."""
         return self.vectors("database", images) if self._of_database else None
 
     def images(self, partition: str) -> NDArray[np.int64]:
-        """Return the image that each item of the dataset comes from (n_items,), in a partition's modality."""
+        """Return the image of each item of the dataset (n_items,), in a partition's modality."""
         return self._modality(partition)[1].image
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
-        """Return what each of the items has from its image, as `Extracted.per_item`."""
+        """Return the value of the image of each item, as `Extracted.per_item`."""
         return self._own[1].per_item(images, values)
 
 
 def side_by_side(raws: Sequence[NDArray]) -> NDArray:
-    """Return the raw descriptors of the same items in several modalities as one array, of which a digest is taken."""
+    """Return the raw descriptors of the same items in several modalities as one array, for a digest."""
     return raws[0] if len(raws) == 1 else np.hstack(raws)
 
 
@@ -65,7 +65,7 @@ def side_by_side(raws: Sequence[NDArray]) -> NDArray:
 def prepared(
     feature: Feature, steps: Mapping[str, Sequence[str]], features: str | Path, preprocessing: str | Path
 ) -> Iterator[Prepared]:
-    """Give prepared vectors, from the files of what was extracted and of what was fitted.
+    """Open prepared vectors, given the files of the extracted descriptors and of the fitted preprocessing.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def prepared(
     steps : mapping of str to sequence of {"l2", "centre", "grand_mean"}
         The preprocessing of each of the feature's modalities, by their keys.
     features, preprocessing : path
-        The first stays open until the block ends.
+        The two files; the first remains open until the block ends.
 
     Raises
     ------
     ProtocolError
-        If a file is missing or was altered after writing, or the preprocessing is of another feature or other steps.
+        If a file is missing or was altered after writing, or the preprocessing is for another feature or other steps.
     """
     learned, found = storage.read(preprocessing), {}
     with contextlib.ExitStack() as files:

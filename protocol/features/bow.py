@@ -14,6 +14,7 @@ from protocol.registry import FeatureRecord
 
 @FeatureRecord(
     "bow",
+    printed="BoW",
     source="Sivic and Zisserman 2003, Video Google, ICCV, sections 3 and 4; 500 words as in NUS-WIDE "
     "(Chua et al. 2009, CIVR)",
     deviations="SIFT on a regular grid rather than at detected keypoints; no inverse document frequencies; k-means "

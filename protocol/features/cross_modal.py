@@ -40,7 +40,7 @@ class CrossModal(OwnVectors):
         return {"": self, "database/": OwnVectors(name=self.database_name, n_components=self.database_n_components)}
 
 
-@FeatureRecord("image_to_text", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("image_to_text", printed="Image to text", source=_SOURCE, deviations=_DEVIATIONS)
 class ImageToText(CrossModal):
     """Image to text: queries are image vectors, and the database consists of text vectors, both from the dataset.
 
@@ -68,7 +68,7 @@ class ImageToText(CrossModal):
         )
 
 
-@FeatureRecord("text_to_image", source=_SOURCE, deviations=_DEVIATIONS)
+@FeatureRecord("text_to_image", printed="Text to image", source=_SOURCE, deviations=_DEVIATIONS)
 class TextToImage(CrossModal):
     """Text to image: queries are text vectors, and the database consists of image vectors, both from the dataset.
 

@@ -11,6 +11,7 @@ from protocol.registry import FeatureRecord
 
 @FeatureRecord(
     "dense_sift",
+    printed="Dense SIFT",
     source="Lowe 2004, Distinctive Image Features from Scale-Invariant Keypoints, IJCV 60(2), section 6; on a grid as "
     "in Lazebnik, Schmid, Ponce 2006, Beyond Bags of Features, CVPR, section 4",
     deviations="upright patches of one size at all positions; gradients of the image itself, without Gaussian "

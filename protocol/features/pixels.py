@@ -12,6 +12,7 @@ from protocol.registry import FeatureRecord
 
 @FeatureRecord(
     "pixels",
+    printed="Pixels",
     source="Torralba, Fergus, Freeman 2008, 80 Million Tiny Images, PAMI 30(11): distances between pixels",
     deviations="values are not normalised; use preprocessing steps for that",
 )

@@ -1,4 +1,4 @@
-"""Precomputed: vectors that the dataset brings along, as they are."""
+"""Precomputed: the dataset's own vectors, unchanged."""
 
 from protocol.features._own_vectors import OwnVectors
 from protocol.registry import FeatureRecord
@@ -6,7 +6,8 @@ from protocol.registry import FeatureRecord
 
 @FeatureRecord(
     "precomputed",
-    source="the dataset's own vectors: its authors', or a user's, from any model",
+    printed="Precomputed features",
+    source="the dataset's own vectors, from its authors or from any model of yours",
     deviations="values are rounded to float32",
 )
 class Precomputed(OwnVectors):
@@ -15,10 +16,9 @@ class Precomputed(OwnVectors):
     Parameters
     ----------
     name : str or None, default None
-        Which of the dataset's vectors, as the dataset calls them (wiki has ``image`` and ``text``). None: the only ones
-        there are.
+        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None: its only vectors.
     n_components : int or None, default None
-        How many principal components, of the training rows, stand for the vectors. None: the vectors as they are.
+        Number of principal components, fitted on the training rows, that replace the vectors. None: no change.
 
     Examples
     --------

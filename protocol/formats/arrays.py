@@ -322,7 +322,7 @@ def _reading(path: Path, expected: str) -> Iterator[None]:
     except Exception as error:  # a parser may raise anything on a damaged file
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         reason = textwrap.shorten(reason, 160) or type(error).__name__
-        raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({reason}).") from error
+        raise ProtocolError(f"{path}: expected {expected}, got one that can't be read ({reason}).") from error
 
 
 def _listed(keys: Iterable[str]) -> str:

@@ -56,6 +56,7 @@ def _check_rank(n_neighbours: int, pool: int, n_train: int) -> None:
 
 @GroundTruthRecord(
     "epsilon_ball",
+    printed="epsilon ball",
     source="Moran 2016, thesis section 3.3.1, eq. 3.1",
     deviations="The neighbours of a training point are counted among training points and scaled to the size of the "
     "database, so the radius is fitted on training data only; the author's released code counts them among all "

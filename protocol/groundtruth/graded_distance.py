@@ -37,6 +37,7 @@ def _check(
 
 @GroundTruthRecord(
     "graded_distance",
+    printed="graded distance",
     source="He, Cakir, Bargal and Sclaroff 2018 (TALR), section 5.3: LabelMe",
     deviations="Distances are compared with percentiles of distances; the released code compares squared distances "
     "with percentiles of distances that are not squared.",

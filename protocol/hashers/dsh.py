@@ -14,6 +14,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "dsh",
+    printed="DSH",
     source="Jin, Li, Lin, Cai, Density Sensitive Hashing, IEEE Transactions on Cybernetics 44(8), 2014, section III",
     deviations="As in the reference MATLAB code (HABIR toolkit) for packed codes, planes are ranked by how evenly they "
     "split the weight of the clusters, which gives the same order as the paper's entropy. An empty cluster never takes "

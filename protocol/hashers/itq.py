@@ -12,6 +12,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "itq",
+    printed="ITQ",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2, eq. 2",
     deviations="There are exactly n_iter = 50 updates of the rotation, as in the paper and FAISS; the reference MATLAB "
     "code (HABIR toolkit) makes 51. The training mean is subtracted, whereas that code expects centred input. n_bits "

@@ -9,6 +9,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "median",
+    printed="Median",
     source="NVIDIA cuVS, binary quantizer with the threshold sampling_median; Caspari et al., CoRECT, 2025: "
     "binarization at the median of each dimension",
     deviations="The median is that of all training rows, whereas cuVS uses a sample. With fewer bits than features, "

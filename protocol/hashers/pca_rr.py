@@ -11,6 +11,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "pca_rr",
+    printed="PCA-RR",
     source="Gong and Lazebnik, Iterative Quantization, CVPR 2011, section 2.2 (baseline PCA-RR)",
     deviations="The training mean is subtracted, whereas the reference MATLAB code (HABIR toolkit) expects centred "
     "input. The components are those of the training rows; that code uses training and test rows together. n_bits must "

@@ -15,6 +15,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "sh",
+    printed="SH",
     source="Weiss, Torralba, Fergus, Spectral Hashing, NIPS 2008, eigenfunctions of a uniform distribution on a box",
     deviations="As in the reference MATLAB code (HABIR toolkit), which is that of the authors, with two exceptions: "
     "the training mean is subtracted, whereas that code expects centred input, and the components are those of the "

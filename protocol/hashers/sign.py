@@ -9,6 +9,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "sign",
+    printed="Sign",
     source="sentence-transformers, documentation, Embedding Quantization: binary quantization (quantize_embeddings "
     "with precision 'binary' or 'ubinary')",
     deviations="With fewer bits than features, only the first n_bits features are used, as in truncated Matryoshka "

@@ -11,6 +11,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "sklsh",
+    printed="SKLSH",
     source="Raginsky and Lazebnik, Locality-Sensitive Binary Codes from Shift-Invariant Kernels, NIPS 2009, section 2",
     deviations="None in the method. The kernel's gamma is 1 by default, as in the reference MATLAB code (HABIR "
     "toolkit), so the scale of the features matters.",

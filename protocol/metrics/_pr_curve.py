@@ -30,8 +30,8 @@ def pr_curve(counts: HammingCounts, *, average: str = "micro", empty: str = "zer
         P_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{|S_{q,r}|}, \quad
         R_{macro}(r) = \frac{1}{n} \sum_q \frac{|S_{q,r}^+|}{N^+_q}
 
-    The ball of query q with radius r contains ``|S|`` items, ``|S^+|`` of which are relevant. N^+ is the number of all items
-    that are relevant to q.
+    The ball of query q with radius r contains ``|S|`` items, ``|S^+|`` of which are relevant. N^+ is the number of all
+    items that are relevant to q.
 
     Parameters
     ----------

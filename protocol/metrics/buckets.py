@@ -17,6 +17,7 @@ _metric = partial(
 
 @_metric(
     "entropy",
+    printed="Code entropy",
     source="Shannon 1948, A Mathematical Theory of Communication, section 6; not in the reproduced papers",
     range=(0.0, float("inf")),
     better="higher",
@@ -69,6 +70,7 @@ def entropy(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float64
 
 @_metric(
     "collision",
+    printed="Collision probability",
     source="Simpson 1949, Measurement of Diversity; Mean Local Group Average Precision, section 3.3, without a formula",
     range=(0.0, 1.0),
     better="lower",
@@ -121,6 +123,7 @@ def collision(counts: HammingCounts, *, empty: str = "zero") -> NDArray[np.float
 
 @_metric(
     "largest_bucket",
+    printed="Largest bucket",
     source="Mean Local Group Average Precision, eq. 10 (largest bucket), of the whole code space",
     range=(0.0, 1.0),
     better="lower",

@@ -12,6 +12,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "empty@rR",
+    printed="Queries without an item within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 5.2, figure 5",
     range=(0.0, 1.0),
     better="lower",

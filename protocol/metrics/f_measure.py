@@ -33,8 +33,12 @@ _pooled = partial(
 )
 
 
-@_per_query("F1@rR", summary="Harmonic mean of precision and recall within Hamming radius R.")
-@_per_query("F_beta@rR")
+@_per_query(
+    "F1@rR",
+    printed="F1 within radius {radius}",
+    summary="Harmonic mean of precision and recall within Hamming radius R.",
+)
+@_per_query("F_beta@rR", printed="F{beta:g} within radius {radius}")
 def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero") -> NDArray[np.float64]:
     r"""Weighted harmonic mean of precision and recall within Hamming radius R; beta is a number, as in F0.5@r2.
 
@@ -91,9 +95,10 @@ def f_measure(counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: s
 
 @_pooled(
     "F1_micro@rR",
+    printed="Micro F1 within radius {radius}",
     summary="Harmonic mean of the pooled precision and recall within Hamming radius R.",
 )
-@_pooled("F_beta_micro@rR")
+@_pooled("F_beta_micro@rR", printed="Micro F{beta:g} within radius {radius}")
 def f_measure_micro(
     counts: HammingCounts, *, radius: int, beta: float = 1.0, empty: str = "zero"
 ) -> NDArray[np.float64]:

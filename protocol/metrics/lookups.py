@@ -12,6 +12,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "lookups@rR",
+    printed="Lookups within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1 (time cost)",
     range=(1.0, float("inf")),
     better="lower",

@@ -10,6 +10,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "mLGAP@rR",
+    printed="mLGAP@{radius}",
     source="Mean Local Group Average Precision, eq. 10-11",
     deviations="The paper does not define the value of an empty ball; here: 0, or left out. Its name has no radius.",
     range=(0.0, 1.0),
@@ -51,8 +52,8 @@ def mlgap(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArray
     Notes
     -----
     The paper states neither the radius of its table 1 nor the value of an empty ball, for which P and the penalty are
-    both 0/0. A term equals that of RAMAP multiplied by ``|S_r|`` and divided by the size of the largest bucket, so mLGAP is
-    never below RAMAP at the same radius.
+    both 0/0. A term equals that of RAMAP multiplied by ``|S_r|`` and divided by the size of the largest bucket, so
+    mLGAP is never below RAMAP at the same radius.
 
     References
     ----------

@@ -25,6 +25,7 @@ _EMPTY_QUERY = "A query without relevant items counts as 0, or is left out."
 
 @_metric(
     "precision@rR",
+    printed="Precision within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 1",
     empty=_EMPTY_BALL,
     denominator=_RETRIEVED,
@@ -73,6 +74,7 @@ def precision(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDA
 
 @_metric(
     "recall@rR",
+    printed="Recall within radius {radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, table 3",
     empty=_EMPTY_QUERY,
     denominator=_RELEVANT,
@@ -113,6 +115,7 @@ def recall(counts: HammingCounts, *, radius: int, empty: str = "zero") -> NDArra
 
 @_metric(
     "precision_micro@rR",
+    printed="Micro precision within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.8",
     empty="If the ball is empty for every query: 0, or left out.",
     denominator="items in the balls of all queries",
@@ -157,6 +160,7 @@ def precision_micro(counts: HammingCounts, *, radius: int, empty: str = "zero") 
 
 @_metric(
     "recall_micro@rR",
+    printed="Micro recall within radius {radius}",
     source="Moran 2016, thesis, section 3.6.1, eq. 3.9",
     empty="If no query has a relevant item: 0, or left out.",
     denominator="relevant items of all queries",

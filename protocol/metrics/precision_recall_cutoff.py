@@ -22,6 +22,7 @@ _metric = partial(
 
 @_metric(
     "P@K",
+    printed="Precision@{cutoff}",
     source=f"Mean Local Group Average Precision, section 3.1, eq. 1 and P@K; ties: {_TIES}",
     empty="Always defined.",
     denominator="K",
@@ -76,6 +77,7 @@ def precision_at_cutoff(counts: HammingCounts, *, cutoff: int, empty: str = "zer
 
 @_metric(
     "R@K",
+    printed="Recall@{cutoff}",
     source=f"Moran 2016, thesis, eq. 3.7, of the top K; ties: {_TIES}",
     empty="A query without relevant items counts as 0, or is left out.",
     denominator="relevant items in the database",

@@ -10,6 +10,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "RAMAP@rR",
+    printed="RAMAP@{radius}",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, eq. 1",
     range=(0.0, 1.0),
     better="higher",

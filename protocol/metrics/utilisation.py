@@ -11,6 +11,7 @@ from protocol.registry import MetricRecord
 
 @MetricRecord(
     "utilisation",
+    printed="Code utilisation",
     source="Mean Local Group Average Precision, section 3.3, figures 1 and 8, where the denominator is 2^n_bits",
     range=(0.0, 1.0),
     better="higher",

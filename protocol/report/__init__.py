@@ -3,7 +3,7 @@
 from protocol.report.duplicates import with_and_without
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks
 from protocol.report.page import page
-from protocol.report.paper import figure_files, table_files, write_figures, write_tables
+from protocol.report.paper.files import figure_files, table_files, write_figures, write_tables
 from protocol.report.reading import reading
 from protocol.report.results import collect, runs_of, summarise
 from protocol.tables import write_table

@@ -1,4 +1,4 @@
-"""A contact sheet: a few images of each class, small, in one picture that shows what was loaded."""
+"""A contact sheet: one picture of a few small images of each class."""
 
 import base64
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class ContactSheet(NamedTuple):
     names: list[str]
     """Of the classes, from the top; [] where the images have no labels."""
     alt: str
-    """What the picture shows, in words."""
+    """The contents of the picture, in words."""
     row_height: int = TILE + GAP
 
 

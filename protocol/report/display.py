@@ -1,6 +1,6 @@
-"""What the figures show beyond the summary, worked out from counts and codes: one hasher of a split at a time.
+"""The numbers that figures show beyond the summary, computed from counts and codes, one hasher of a split at a time.
 
-Rows are dictionaries with a column ``hasher``. What is said of one run is of run 0.
+Rows are dictionaries with a column ``hasher``. Tables of a single run are of run 0.
 """
 
 import math
@@ -28,9 +28,13 @@ _COLUMNS = {
     "lookups": ("n_bits", "radius", "codes", "milliseconds"),
 }
 
+_MEAN_BY = ("ground_truth", "hasher", "n_bits", "extension", "extension_bits", "metric", "radius", "at")
+
 MOST_CODES_IN_BALL = 10_000
-"""Up to here the radius of a bucket search is worth a figure."""
+"""The time of a bucket search is measured up to the radius whose ball has at most so many codes."""
 LOOKUP_QUERIES = 100
+LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
+"""The curves over the top N: the largest N and the number of points; the radius of the ball that has a figure."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
 LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP: 4,096 codes
 _MOST_RADIUS = 10
@@ -38,7 +42,7 @@ _RANKS = 60
 
 
 def middle(lengths: Sequence[int]) -> int:
-    """Return the code length that stands for all where a figure has room for one."""
+    """Return the middle code length, which stands for all of them where a figure shows a single one."""
     return sorted(lengths)[len(lengths) // 2]
 
 
@@ -68,6 +72,44 @@ def radius_rows(arrays: Mapping[str, NDArray], *, lengths: Sequence[int], empty:
             asked = _of_extensions(counts, empty, min(lengths)) if extended and shortest else iter(())
             for metric, radius, value in (*found, *asked):
                 yield cell | {"metric": metric, "radius": radius, "value": value}
+
+
+def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
+    """Yield precision and recall of the top N, and precision within the ball, of one run's plain codes.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        A file of counts.
+    empty : {"zero", "drop"}
+        As for the metrics of the experiment.
+
+    Yields
+    ------
+    dict
+        ``metric`` is precision or recall (at N = ``at``), precision_in_ball (at the radius ``at``), or
+        without_relevant, the share of the queries that have no relevant item.
+    """
+    for place, own in grouped(arrays).items():
+        n_bits, extension, _ = place.split()
+        if extension != "none":
+            continue
+        for truth, counts in unpack_counts(own).items():
+            cell = {"ground_truth": truth, "n_bits": int(n_bits)}
+            for metric, at, value in _of_curves(counts, empty):
+                yield cell | {"metric": metric, "at": at, "value": value}
+
+
+def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
+    last = min(LARGEST_CUTOFF, counts.n_database)
+    cutoffs = np.unique(np.maximum(np.linspace(0, last, CUTOFFS).round().astype(np.int64), 1)).tolist()
+    curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
+    for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
+        yield "precision", n, precision
+        yield "recall", n, recall
+    if counts.n_bits >= BALL:
+        yield "precision_in_ball", BALL, _mean(counts, f"precision@r{BALL}", empty)
+    yield "without_relevant", 0, float((counts.n_relevant == 0).mean())
 
 
 def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
@@ -109,18 +151,18 @@ def _mean(counts: HammingCounts, metric: str, empty: str) -> float:
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
-    """Return the mean value over the runs of each cell, metric and radius, in order."""
+    """Return the mean value over the runs of each combination of the other columns, in order."""
     import pandas as pd
 
-    cell = ["ground_truth", "hasher", "n_bits", "extension", "extension_bits", "metric", "radius"]
-    groups = pd.DataFrame(rows).groupby(cell, sort=True)["value"]
+    table = pd.DataFrame(rows)
+    groups = table.groupby([column for column in _MEAN_BY if column in table], sort=True)["value"]
     return groups.agg(value="mean", n_runs="size").reset_index()
 
 
 def convention_rows(
     pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
 ) -> Iterator[Row]:
-    """Yield what every named convention calls mAP, of one run's codes; `calls` as `protocol.ranking.count` takes it."""
+    """Yield every value that a named convention calls mAP, of one run; `calls` as in `protocol.ranking.count`."""
     counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         for row in spread_of(own):
@@ -149,7 +191,7 @@ def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
 
 
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
-    """Yield how many items have each code, those that no item has left out; short codes only, else nothing."""
+    """Yield the number of items with each code that any item has; nothing for longer codes than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
         weights = 1 << np.arange(n_bits)
         values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)
@@ -188,7 +230,7 @@ def retrieved_rows(
 
 
 def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
-    """Yield how long an inverted index takes by radius, for the first queries; a time of this machine, no result."""
+    """Yield the search time of an inverted index by radius, for the first queries; it depends on this machine."""
     balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
     radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
     seconds = lookup_time(pair["query"][:LOOKUP_QUERIES], pair["database"], n_bits, radius=radius)

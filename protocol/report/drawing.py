@@ -44,7 +44,7 @@ def pictures(
     Raises
     ------
     DrawingError
-        If the process that draws ends: mostly for lack of address space.
+        If the process that draws ends, usually for lack of address space.
     ProtocolError
         If a specification can't be drawn.
     """

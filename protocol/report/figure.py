@@ -1,4 +1,4 @@
-"""What a section of the report is made of: figures with their data, tables, sentences."""
+"""The parts of a section of the report: figures with their data, tables, sentences."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -9,6 +9,7 @@ from urllib.parse import quote
 import numpy as np
 
 from protocol.report.drawing import pictures
+from protocol.report.styles import hasher_scales
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +27,14 @@ COLOURS = (
     "#7a8594",
     "#a87148",
 )
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
+"""Inches of print: the text of a page, and one of its two columns."""
 ABSENT = "\N{EN DASH}"
-"""What stands in a table where there is nothing."""
+"""The text of an empty cell of a table."""
 ROWS = "rows"
 """The name under which a chart finds its figure's data."""
+SHARED = ("feature", "ground_truth", "split", "n_bits")
+"""The columns that the reader chooses a value of once for all figures of a page."""
 _SMALL = 1e-3
 _STATIC_WIDTH, _HEIGHT = 620, 280
 _INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
@@ -43,6 +47,7 @@ _CONFIG = {
     | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
     | {"titleFontSize": 12, "titleFontWeight": "normal"},
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
+    | {"symbolOpacity": 1}  # else that of the first layer, which may be faint
     | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
     "header": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
     "text": {"color": "currentColor"},
@@ -51,7 +56,7 @@ _CONFIG = {
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart, the sentence that says what it shows, and its data.
+    """A chart, a sentence with its result, and its data.
 
     Parameters
     ----------
@@ -63,9 +68,14 @@ class Figure:
     chart : altair.Chart
         Reads the data named `ROWS`; ``{column}`` in its titles stands for the reader's choice.
     data : DataFrame
-        All that can be chosen, in the order in which it is offered.
+        The rows of all choices, in the order in which they are offered.
     choices : mapping of str to value
-        The columns that the reader chooses a value of, in this order, with the value that is drawn first.
+        The columns that the reader chooses a value of, in this order, with the value that is drawn first. Those in
+        `SHARED` are chosen once for all figures of the page.
+    folded : bool, default=False
+        Whether the page hides the figure until the reader opens it.
+    inches : float, default=6.9
+        Its width in print: that of a page, or of a column.
     """
 
     name: str
@@ -74,6 +84,8 @@ class Figure:
     chart: Any
     data: "pd.DataFrame"
     choices: Mapping[str, Any] = field(default_factory=dict)
+    folded: bool = False
+    inches: float = PAGE_WIDTH
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -84,10 +96,11 @@ class Figure:
 
     @property
     def options(self) -> dict[str, list[Any]]:
-        """The values of each choice that go with the ones chosen before it."""
+        """The values of each choice of this figure alone that go with the ones chosen before it."""
         left, offered = self.data, {}
         for column, chosen in self.choices.items():
-            offered[column] = list(dict.fromkeys(left[column]))
+            if column not in SHARED:
+                offered[column] = list(dict.fromkeys(left[column]))
             left = left[left[column] == chosen]
         return offered
 
@@ -110,11 +123,6 @@ class Figure:
             if part.get("width") == "container":
                 part["width"] = _STATIC_WIDTH
         return spec
-
-    @property
-    def printed(self) -> dict[str, Any]:
-        """The specification with the rows that are drawn first, black on white."""
-        return _inked(self.static) | {"background": "white"}
 
     @property
     def svg(self) -> str:
@@ -140,22 +148,24 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, with what they are beside them.
+    """A table of text, with a caption.
 
     Parameters
     ----------
     name : str
         Names its files.
     caption : str
-        What the numbers are, with their convention.
+        States the numbers, with their convention.
     header : sequence of str
     rows : sequence of sequences of str
     n_labels : int, default=1
         How many columns, from the left, are words.
-    strong : set of (row, column), default=empty
-        Cells that stand out: the best of their column.
+    strong, second : set of (row, column), default=empty
+        Cells that stand out: the best of their column, and the second best.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from the top: headings, each with the number of columns that it spans.
+    folded : bool, default=False
+        Whether the page hides the table until the reader opens it.
     """
 
     name: str
@@ -165,6 +175,8 @@ class Table:
     n_labels: int = 1
     strong: frozenset[tuple[int, int]] = frozenset()
     groups: Sequence[Sequence[tuple[str, int]]] = ()
+    folded: bool = False
+    second: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def flat_header(self) -> list[str]:
@@ -181,13 +193,15 @@ class Section:
     ----------
     name, title : str
     text : sequence of str
-        Paragraphs; if the experiment lacks the subject of the section, one that states it.
+        Paragraphs.
     figures : sequence of Figure
     tables : sequence of Table
     template : str, optional
-        A template of this room for what is neither figure nor table.
+        A template of this package for content that is neither a figure nor a table.
     context : mapping
-        What that template reads.
+        The variables of that template.
+    folded : bool, default=False
+        Whether the page hides the section until the reader opens it.
     """
 
     name: str
@@ -197,6 +211,7 @@ class Section:
     tables: Sequence[Table] = ()
     template: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
+    folded: bool = False
 
 
 def number(value: float) -> str:
@@ -226,7 +241,7 @@ def spread(mean: float, std: float) -> str:
 
 
 def between(values: Collection[int]) -> str:
-    """Return the least and the greatest of whole numbers in words, or the one that all of them are.
+    """Return the smallest and the largest of integers in words, or the one value that all of them have.
 
     Examples
     --------
@@ -238,7 +253,7 @@ def between(values: Collection[int]) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as they stand in a sentence.
+    """Return words as a list in a sentence.
 
     Examples
     --------
@@ -256,25 +271,30 @@ def rows_chart() -> Any:
     return alt.Chart(alt.NamedData(ROWS))
 
 
-def hasher_colour(hashers: Sequence[str], *, legend: bool = True) -> Any:
-    """Return the colours of the hashers, the same in every figure of a report."""
+def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
+    """Return the colours of the hashers, the same in every figure of every experiment; `hashers` as in `Results`."""
     import altair as alt
 
-    range_ = [COLOURS[i % len(COLOURS)] for i in range(len(hashers))]
-    scale = alt.Scale(domain=list(hashers), range=range_)
+    scale = hasher_scales(list(hashers.values()), list(hashers))["colour"]
     return alt.Color("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
 
 
-def hasher_shape(hashers: Sequence[str]) -> Any:
+def hasher_shape(hashers: Mapping[str, str]) -> Any:
     """Return the shapes of the hashers' points."""
     import altair as alt
 
-    range_ = [SHAPES[i % len(SHAPES)] for i in range(len(hashers))]
-    return alt.Shape("hasher:N", title=None, scale=alt.Scale(domain=list(hashers), range=range_))
+    return alt.Shape("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["shape"])
+
+
+def hasher_dash(hashers: Mapping[str, str]) -> Any:
+    """Return the dashes of the hashers' lines."""
+    import altair as alt
+
+    return alt.StrokeDash("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["dash"])
 
 
 def tooltips(*columns: str) -> list[Any]:
-    """Return what hovering shows: words as they are, numbers (``name:Q``) with four digits."""
+    """Return the tooltip of a mark: words as they are, numbers (``name:Q``) with four digits."""
     import altair as alt
 
     return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
@@ -287,15 +307,6 @@ def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         return {key: _filled(item, choices) for key, item in value.items()}
     return [_filled(item, choices) for item in value] if isinstance(value, list) else value
-
-
-def _inked(value: Any) -> Any:
-    """Return a specification in black where it has the colour of the text around it."""
-    if isinstance(value, Mapping):
-        return {key: _inked(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_inked(item) for item in value]
-    return "black" if value == "currentColor" else value
 
 
 def scaling(svg: str) -> str:

@@ -1,15 +1,15 @@
-"""Pictures of a split: where its partitions lie in the dataset, and how many items of each class they hold."""
+"""Pictures of a split: where its partitions lie in the dataset; and the number of items of each class in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.report.figure import COLOURS, Figure, between, rows_chart
+from protocol.report.figure import COLOURS, Figure, rows_chart
 
-_WORDS = MappingProxyType(
+WORDS = MappingProxyType(
     {
         "query": "test queries",
         "database": "database",
@@ -20,9 +20,9 @@ _WORDS = MappingProxyType(
 )
 _TEST = ("query", "database")
 _WHOLE, _NONE = "whole dataset", "in no partition"
-_HELD_OUT, _UNUSED = "held out for the test", "not used"
-_LEARNED, _VALIDATED = "learned from", "used for validation"
-_BOTH = MappingProxyType({role: f"{role} and ranked in the test" for role in (_LEARNED, _VALIDATED)})
+_HELD_OUT, _UNUSED = "test only", "not used"
+_LEARNED, _VALIDATED = "training", "validation"
+_BOTH = MappingProxyType({role: f"{role} and in the database" for role in (_LEARNED, _VALIDATED)})
 _ROLES = MappingProxyType(
     {
         _HELD_OUT: COLOURS[8],
@@ -33,15 +33,14 @@ _ROLES = MappingProxyType(
         _UNUSED: COLOURS[7],
     }
 )
-_ROW, _PANEL = 26, 56
-_MOST_NAMES = 25  # classes that are called by their names below the bars
+_ROW = 26
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
     """Return, for each split, its partitions as boxes below the whole dataset, as thesis figures 3.6 and 3.7 draw it.
 
-    Items lie in the same place in every row, in proportion, so that boxes below one another share items: under the
-    standard protocol the training set lies below the database, under the improved one beside it.
+    Items have the same position in every row, so that boxes below one another share items: under the standard protocol
+    the training set lies below the database, under the improved one to its right.
 
     Parameters
     ----------
@@ -61,7 +60,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
     rows = list(dict.fromkeys(boxes["row"]))
     roles = [role for role in _ROLES if role in set(boxes["role"])]
     scale = alt.Scale(domain=roles, range=[_ROLES[role] for role in roles])
-    legend = alt.Legend(labelLimit=300, columns=1)  # a phone has no room for two
+    legend = alt.Legend(labelLimit=300, columns=1)  # a phone is too narrow for two
     chart = (
         rows_chart()
         .mark_bar(strokeWidth=1.5, cornerRadius=1)
@@ -80,21 +79,21 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
         )
         .properties(width="container", height=_ROW * len(rows))
     )
-    return Figure(f"layout-{name}", f"The {name} split", _told(name, parts, n_items), chart, boxes)
+    return Figure(f"layout-{'-'.join(name.split())}", f"The {name} split", _words(parts, n_items), chart, boxes)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
-    """Return the boxes of the layout, one for each stretch of a row whose items play the same role.
+    """Return the boxes of the layout, one for each stretch of a row whose items have the same role.
 
-    Items are placed by the partitions that hold them: test queries first, then what is only in the database, what it
-    shares with others, what is only learned from, what is not used.
+    Items are ordered by their partitions: test queries, items of the database alone, items that the database shares
+    with other partitions, items of other partitions, unused items.
 
     Returns
     -------
     list of dict
         ``row``, ``start`` and ``end`` in items, ``items`` and ``role``.
     """
-    names = [name for name in _WORDS if len(parts.get(name, ()))]
+    names = [name for name in WORDS if len(parts.get(name, ()))]
     member = np.zeros((n_items, len(names)), dtype=bool)
     for column, name in enumerate(names):
         member[parts[name], column] = True
@@ -112,7 +111,7 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
             else:
                 rows[row].append({"start": start, "end": end, "role": _role(held[place])})
     return [
-        {"row": f"{_WORDS.get(row, row)} · {sum(box['end'] - box['start'] for box in own):,}", **box}
+        {"row": f"{WORDS.get(row, row)} · {sum(box['end'] - box['start'] for box in own):,}", **box}
         | {"items": box["end"] - box["start"]}
         for row, own in rows.items()
         for box in own
@@ -127,7 +126,7 @@ def _role(held: frozenset[str]) -> str:
 
 
 def _place(held: frozenset[str]) -> tuple[bool, ...]:
-    """Return where items in these partitions come in the order of the layout."""
+    """Return the sort key of items in these partitions."""
     alone = not held - set(_TEST)
     return (
         not held,
@@ -138,76 +137,22 @@ def _place(held: frozenset[str]) -> tuple[bool, ...]:
     )
 
 
-def _told(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
-    """Return the layout in words."""
-    sizes = [f"{len(parts[part]):,} {words}" for part, words in _WORDS.items() if len(parts.get(part, ()))]
-    both = int(np.isin(parts.get("train", []), parts["database"]).sum())
-    shared = f"{both:,} items of the database are learned from" if both else "no item of the database is learned from"
-    return f"Layout of the {name} split of {n_items:,} items: {', '.join(sizes)}; {shared}."
-
-
-def class_balances(
-    splits: Mapping[str, Mapping[str, NDArray[np.int64]]], y: NDArray, class_names: Sequence[str] = ()
-) -> list[Figure]:
-    """Return, for each split, how many items of each class its partitions hold: a panel of bars for each partition.
-
-    Parameters
-    ----------
-    splits : mapping of str to mapping of str to ndarray of int64
-        By protocol, the row numbers of one run by partition.
-    y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes)
-        Class labels; an item of several classes counts in each.
-    class_names : sequence of str
-        Of class 0, 1, ...; empty: they are called by their numbers.
-    """
-    return [_balance(name, parts, y, class_names) for name, parts in splits.items()]
-
-
-def _balance(name: str, parts: Mapping[str, NDArray[np.int64]], y: NDArray, class_names: Sequence[str]) -> Figure:
-    import altair as alt
-    import pandas as pd
-
-    counts = counts_of(parts, y)
-    classes = [class_names[label] if label < len(class_names) else str(label) for label in counts.pop("class")]
-    rows = [
-        {"partition": _WORDS[part], "place": place, "class": label, "items": int(count)}
-        for part, held in counts.items()
-        for place, (label, count) in enumerate(zip(classes, held, strict=True), start=1)
-    ]
-    few = len(classes) <= _MOST_NAMES
-    tens = alt.Axis(values=[1, *range(10, len(classes) + 1, 10)], labelAngle=0)
-    chart = (
-        rows_chart()
-        .mark_bar(color=_ROLES[_LEARNED])
-        .encode(
-            x=alt.X("class:N", title=None, sort=classes, axis=alt.Axis(labelAngle=-40, labelLimit=110))
-            if few
-            else alt.X("place:O", title=f"{len(classes)} classes", axis=tens),
-            y=alt.Y("items:Q", title=None, axis=alt.Axis(tickCount=2, format=",.0f", tickMinStep=1)),
-            tooltip=["partition:N", "class:N", alt.Tooltip("items:Q", format=",")],
-        )
-        .properties(width="container", height=_PANEL)
-        .facet(
-            row=alt.Row(
-                "partition:N",
-                title=None,
-                sort=[_WORDS[part] for part in counts],
-                header=alt.Header(labelAngle=0, labelAlign="left", labelOrient="top", labelLimit=200),
-            ),
-            spacing=12,
-        )
-        .resolve_scale(y="independent")
+def _words(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
+    """Return what hashers learn from and what is held out, in words."""
+    train, database = parts.get("train", np.empty(0, dtype=np.int64)), parts["database"]
+    both = int(np.isin(train, database).sum())
+    where = "all of them" if both and both == len(train) else f"{both:,} of them" if both else "none of them"
+    return (
+        f"Hashers learn from {len(train):,} training items, {where} in the database. "
+        f"{len(parts['query']):,} test queries are ranked against {len(database):,} of the {n_items:,} items."
     )
-    ranges = [f"{_WORDS[part]} {between(held)}" for part, held in counts.items()]
-    told = f"Items of each of {len(classes)} classes in the {name} split: {', '.join(ranges)} a class."
-    return Figure(f"classes-{name}", f"Items of each class, {name} split", told, chart, pd.DataFrame(rows))
 
 
 def counts_of(parts: Mapping[str, NDArray[np.int64]], y: NDArray) -> dict[str, NDArray[np.int64]]:
-    """Return the classes (under ``class``) and how many items of each a partition holds, by partition."""
+    """Return the classes (under ``class``), and by partition the number of items of each class."""
     classes = np.arange(y.shape[1]) if y.ndim == 2 else np.unique(y)
     counts = {"class": classes}
-    for part in _WORDS:
+    for part in WORDS:
         if len(parts.get(part, ())):
             own = y[parts[part]]
             counts[part] = (

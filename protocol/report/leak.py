@@ -1,4 +1,4 @@
-"""The leak study: from every run's four scores to what they show, as tables, text and a figure."""
+"""The leak study: tables, text and a figure from the four scores of every run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 WANTED = 0.001
-"""The leak, in mAP, for which the number of runs is given that sees it."""
+"""The leak, in mAP, for which the required number of runs is given."""
 _CELL = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 _AXIS = "leak (thousandths of mAP)"
 
 
 def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the four scores of every run and cell, with the leak: `protocol.studies` says what it is."""
+    """Return the four scores of every run and cell, with the leak, which `protocol.studies` defines."""
     import pandas as pd
 
     table = pd.concat([read_table(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)
@@ -29,7 +29,7 @@ def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
 
 def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
-    """Return, for every cell, what its runs say of the leak.
+    """Return the mean leak of every combination over its runs, with intervals and tests.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     Returns
     -------
     DataFrame
-        A row per cell: ``outside``, the mean score on the database that the model was not trained in; the mean
+        A row per combination: ``outside``, the mean score on the database that the model was not trained in; the mean
         ``leak``; ``std``, ``low``, ``high``, ``p``, ``p_wilcoxon`` as in `protocol.report.statistics.Effect`.
-        ``p_holm``: p, corrected over all cells of the hashers that learn, as one family. It is missing for the
-        controls, which are to be near zero: a correction would only make that easier. ``detectable``: the leak that so
-        many runs see four times in five at the strictest level of the correction; ``runs_needed``: the runs that see a
-        leak of `WANTED` so.
+        ``p_holm``: p, corrected over all combinations of the hashers that learn, as one family. It is missing for
+        the controls, whose leak should be near zero: a correction would only make that easier. ``detectable``: the leak
+        that a test with so many runs detects with a power of 0.8 at the strictest level of the correction;
+        ``runs_needed``: the number of runs that detect a leak of `WANTED` in this way.
     """
     import numpy as np
     import pandas as pd
@@ -99,7 +99,7 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
 
 
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
-    """Return what was found, a plain sentence for each feature and ground truth, from the two tables of means."""
+    """Return the result in words, a sentence for each feature and ground truth, from the two tables of means."""
     sentences = []
     for (feature, truth), cells in summary[~summary["control"]].groupby(["feature", "ground_truth"], sort=True):
         here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]

@@ -1,4 +1,4 @@
-"""The page: one HTML file that opens offline, with what was run, how, and what came out."""
+"""The page: one HTML file that opens offline, with the results of an experiment and how they were made."""
 
 import functools
 import logging
@@ -8,22 +8,25 @@ from typing import Any
 
 from protocol.checks import printable
 from protocol.report.drawing import DrawingError, pictures
-from protocol.report.figure import Figure, Section, scaling
+from protocol.report.figure import SHARED, Figure, Section, scaling
 from protocol.report.results import Results
-from protocol.report.sections import sections
+from protocol.report.sections import experiment_line, sections
+from protocol.report.styles import display_name
 
-_NOT_DRAWN = "The static pictures could not be drawn where this page was made: its charts need JavaScript."
+_NOT_DRAWN = "The static pictures could not be drawn on the machine that made this page; the charts need JavaScript."
 _log = logging.getLogger(__name__)
 
 
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
-    title = f"{results.setting['experiment']}: how {results.setting['dataset']} is retrieved by binary codes"
-    return render(title, sections(results), notes=results.provenance["notes"])
+    dataset = display_name(results.setting, "dataset", results.setting["experiment"])
+    title = results.setting.get("title", f"{dataset}: retrieval with binary codes")
+    notes = results.provenance["notes"]
+    return render(title, sections(results), summary=experiment_line(results), notes=notes)
 
 
-def render(title: str, parts: Sequence[Section], *, notes: Sequence[str] = ()) -> str:
-    """Return a page of sections, with `notes` at the top.
+def render(title: str, parts: Sequence[Section], *, summary: str = "", notes: Sequence[str] = ()) -> str:
+    """Return a page of sections, with a line of `summary` and `notes` at the top.
 
     Where static pictures can't be drawn, the page has the charts that a browser draws, and a note.
     """
@@ -32,8 +35,30 @@ def render(title: str, parts: Sequence[Section], *, notes: Sequence[str] = ()) -
     return (
         _environment()
         .get_template("page.html.j2")
-        .render(title=title, sections=parts, notes=notes, pictures=drawn or {}, vega=_vega())
+        .render(
+            title=title,
+            sections=parts,
+            summary=summary,
+            notes=notes,
+            shared=shared_choices([figure for part in parts for figure in part.figures]),
+            pictures=drawn or {},
+            vega=_vega(),
+        )
     )
+
+
+def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]]:
+    """Return the values of each column of `SHARED` that figures offer, and the one that is drawn first.
+
+    A column of which all figures have the same single value is left out: there is nothing to choose.
+    """
+    found: dict[str, tuple[list[Any], Any]] = {}
+    for column in SHARED:
+        own = [figure for figure in figures if column in figure.choices]
+        values = list(dict.fromkeys(value for figure in own for value in figure.data[column].tolist()))
+        if len(values) > 1:
+            found[column] = (sorted(values) if column == "n_bits" else values, own[0].choices[column])
+    return found
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:

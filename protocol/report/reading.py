@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from protocol import storage
 from protocol.checks import ProtocolError
-from protocol.checksums import verified, verify
-from protocol.metrics import COLUMNS
-from protocol.report.results import Results, nearest_truths
+from protocol.checksums import verified
+from protocol.report.results import Results, main_metric, nearest_truths
 from protocol.tables import read_table
 
 if TYPE_CHECKING:
@@ -31,9 +30,10 @@ def reading(
     Parameters
     ----------
     files : mapping of str to path or paths
-        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``, ``claims``; lists: ``selection``, ``duplicates``,
-        ``splits``, ``published``, ``published_losses``, ``displayed``, ``provenance`` (the files whose provenance is
-        printed), ``models``, and ``times`` (Snakemake's benchmark files).
+        ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
+        ``claims``, ``published``, ``published_losses`` (these three empty unless the experiment is a reproduction),
+        ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times`` (Snakemake's
+        benchmark files).
     config : mapping
         The checked configuration.
     dimensions : mapping of str to int or None
@@ -45,7 +45,6 @@ def reading(
 
     import pandas as pd
 
-    verify(files["metrics"])  # the page names it
     provenance = storage.read_provenance(files["content"])
     has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
@@ -55,35 +54,28 @@ def reading(
             items=storage.read(files["labels"]),
             images=images,
             summary=read_table(files["summary"]),
-            neighbour_scores=neighbour_scores(files["metrics"], config),
+            run_scores=run_scores(files["metrics"], config),
             dimensions=dimensions,
             findings=read_table(files["audit"]),
             selection=next(map(read_table, files["selection"]), None),
             duplicates=next(map(read_table, files["duplicates"]), None),
             splits={Path(path).parents[1].name: storage.read(path) for path in files["splits"]},
-            published=pd.concat([pd.read_csv(path) for path in files["published"]], ignore_index=True),
-            published_losses=pd.concat([pd.read_csv(path) for path in files["published_losses"]], ignore_index=True),
+            published=next(map(pd.read_csv, files["published"]), None),
+            published_losses=next(map(pd.read_csv, files["published_losses"]), None),
             displayed=displayed(files["displayed"]),
             times=times(files["times"]),
             libraries=_libraries([*files["provenance"], *files["models"]]),
             records={str(path): storage.read_provenance(path) for path in files["provenance"]},
-            claims=json.loads(verified(files["claims"])),
+            claims=next((json.loads(verified(path)) for path in files["claims"]), []),
             printed=printed,
         )
 
 
-def neighbour_scores(path: str | Path, config: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the rows of metrics.csv with plain codes and nearest neighbours as the truth.
-
-    Without such a ground truth the file, which may be large, is not read.
-    """
-    import pandas as pd
-
-    truths = nearest_truths(config)
-    if not truths:
-        return pd.DataFrame(columns=list(COLUMNS))
+def run_scores(path: str | Path, config: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return the rows of metrics.csv of plain codes by the main metric, or with nearest neighbours as the truth."""
     table = read_table(path)
-    return table[(table["extension"] == "none") & table["ground_truth"].isin(truths)]
+    needed = (table["metric"] == main_metric(config)) | table["ground_truth"].isin(nearest_truths(config))
+    return table[(table["extension"] == "none") & needed]
 
 
 def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:

@@ -80,6 +80,11 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
+def main_metric(setting: Mapping[str, Any]) -> str:
+    """Return the metric that stands for all of an experiment: mAP, or the first where mAP is not among them."""
+    return "mAP" if "mAP" in setting["metrics"] else str(setting["metrics"][0])
+
+
 def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
     """Return the K of each ground truth by whose definition the K nearest neighbours are relevant, by its name.
 
@@ -107,7 +112,7 @@ def _names(setting: Mapping[str, Any], kind: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one setting.
+    """The results of one experiment.
 
     Parameters
     ----------
@@ -121,8 +126,9 @@ class Results:
         The dataset's images; only those that are shown are read.
     summary : DataFrame
         As `protocol.report.summarise` makes it.
-    neighbour_scores : DataFrame
-        The scores of each run, as `collect` returns them, of plain codes and the ground truths of `nearest_truths`.
+    run_scores : DataFrame
+        The scores of each run, as `collect` returns them, of plain codes: by the main metric, and of the ground truths
+        of `nearest_truths`.
     dimensions : mapping of str to int or None
         The number of dimensions of each feature, None where it is not known or there are two modalities.
     findings : DataFrame
@@ -133,10 +139,9 @@ class Results:
         As `protocol.report.with_and_without` returns it; None where no judged pairs of the dataset are known.
     splits : mapping of str to mapping
         Partitions of run 0 of each split protocol, by its name.
-    published : DataFrame
-        Published figures.
-    published_losses : DataFrame
-        What others have published about the loss of binary codes, on data of their own.
+    published, published_losses : DataFrame or None
+        Published scores, and published losses of binary codes on other data; None unless the experiment is a
+        reproduction.
     displayed : mapping of str to DataFrame
         The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
     times : DataFrame
@@ -146,10 +151,13 @@ class Results:
     records : mapping of str to mapping
         Of the files of run 0, by path.
     claims : sequence of mapping
-        The papers' claims and what became of them: ``paper``, ``place``, ``claim``, ``expected``, ``ours``, ``status``,
-        ``parts``, ``note``.
+        The papers' claims and their outcomes, empty unless the experiment is a reproduction: ``paper``, ``place``,
+        ``claim``, ``expected``, ``ours``, ``status``, ``parts``, ``note``.
     printed : mapping of str to mapping
         Numbers that the papers print: by the id of a claim, the values that it expects by name.
+    names : mapping of str to mapping
+        By kind ("feature", "ground_truth", "split", "hasher"), the names of the config file by the display names that
+        the tables have in their place (`protocol.report.naming`); empty where the tables have those of the file.
     """
 
     setting: Mapping[str, Any]
@@ -157,20 +165,21 @@ class Results:
     items: Mapping[str, NDArray]
     images: Any
     summary: "pd.DataFrame"
-    neighbour_scores: "pd.DataFrame"
+    run_scores: "pd.DataFrame"
     dimensions: Mapping[str, int | None]
     findings: "pd.DataFrame"
     selection: "pd.DataFrame | None"
     duplicates: "pd.DataFrame | None"
     splits: Mapping[str, Mapping[str, NDArray]]
-    published: "pd.DataFrame"
-    published_losses: "pd.DataFrame"
+    published: "pd.DataFrame | None"
+    published_losses: "pd.DataFrame | None"
     displayed: Mapping[str, "pd.DataFrame"]
     times: "pd.DataFrame"
     libraries: Mapping[str, Mapping[str, int]]
     records: Mapping[str, Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
     printed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def class_names(self) -> list[str]:
@@ -183,14 +192,14 @@ class Results:
         return self.ordered(self.summary[self.summary["extension"] == "none"])
 
     @cached_property
-    def hashers(self) -> list[str]:
-        """Every hasher of the experiment, and every method with finished codes."""
-        return self._order("hasher")
+    def hashers(self) -> dict[str, str]:
+        """Every hasher of the experiment and every method with finished codes: the config file's name by name."""
+        return {name: self.config_name("hasher", name) for name in self._order("hasher")}
 
     @cached_property
     def metric(self) -> str:
         """The metric that stands for all: mAP if the experiment has it."""
-        return "mAP" if "mAP" in self.setting["metrics"] else self.setting["metrics"][0]
+        return main_metric(self.setting)
 
     @cached_property
     def place(self) -> dict[str, str]:
@@ -212,8 +221,12 @@ class Results:
         """The tables of `displayed`, ordered."""
         return {name: self.ordered(table) for name, table in self.displayed.items()}
 
+    def config_name(self, kind: str, name: str) -> str:
+        """Return the config file's name of what the tables call `name`; files and links are named by it."""
+        return self.names.get(kind, {}).get(name, name)
+
     def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return in words of which place, and code length, a sentence speaks; `columns` are those left out."""
+        """Return the place, and the code length, that a sentence is about, in words; `columns` are left out."""
         place = self.place
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]

@@ -1,19 +1,23 @@
-"""Is a mean over runs zero? Intervals, tests, their correction for many of them, and what so many runs can see."""
+"""Means over runs: intervals, tests and their correction, the best of several hashers, and the power of a test."""
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocol.checks import need
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 CONFIDENCE = 0.95
 POWER = 0.8
 
 
 class Effect(NamedTuple):
-    """A mean over runs, how far it varies, and how it agrees with zero.
+    """A mean over runs with its spread, its interval, and tests that it is zero.
 
     ``low`` and ``high`` bound the mean with 95 % confidence (Student's t); ``p`` is of the two-sided t-test that it is
     zero, which on differences is the paired t-test, ``p_wilcoxon`` of the signed-rank test. ``std`` is of a sample.
@@ -28,7 +32,7 @@ class Effect(NamedTuple):
 
 
 def effect(values: ArrayLike) -> Effect:
-    """Return what the values of independent runs, at least two, say of their mean.
+    """Return the mean of at least two independent runs, with its interval and tests.
 
     Where all values are the same there is no spread to judge by: p is 1 for zeros, else 0.
 
@@ -52,11 +56,53 @@ def effect(values: ArrayLike) -> Effect:
 
 
 def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDENCE) -> NDArray[np.float64]:
-    """Return how far the interval of a mean over runs reaches on either side (Student's t); NaN of a single run."""
+    """Return half the width of the interval of a mean over runs (Student's t); NaN for a single run."""
     from scipy import stats
 
     n = np.asarray(n_runs, dtype=np.float64)
     return np.asarray(stats.t.ppf((1 + confidence) / 2, n - 1) * np.asarray(std) / n**0.5)
+
+
+class Lead(NamedTuple):
+    """The best hasher and its paired difference from the second best.
+
+    ``second`` is None where there is one hasher; ``low`` and ``high`` are NaN where there is one run.
+    """
+
+    best: str
+    mean: float
+    second: str | None
+    difference: float
+    low: float
+    high: float
+    n_runs: int
+
+
+def lead(scores: "pd.DataFrame", *, better: str = "higher") -> Lead | None:
+    """Return the best hasher by its mean over the runs that all hashers have; None where no score is defined.
+
+    The two hashers are chosen by their means, so the interval of their difference holds for all pairs of hashers
+    together (Bonferroni).
+
+    Parameters
+    ----------
+    scores : DataFrame
+        A row of each run, a column of each hasher.
+    better : {"higher", "lower"}, default="higher"
+    """
+    defined = scores.dropna(axis="columns", how="all").dropna()
+    if defined.empty:
+        return None
+    ranked = defined.mean().sort_values(ascending=better == "lower", kind="stable")
+    best, mean, n_runs = str(ranked.index[0]), float(ranked.iloc[0]), len(defined)
+    if len(ranked) == 1:
+        return Lead(best, mean, None, math.nan, math.nan, math.nan, n_runs)
+    second = str(ranked.index[1])
+    paired = defined[best] - defined[second]
+    confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
+    half = float(half_width(paired.std(), n_runs, confidence=confidence))
+    difference = float(paired.mean())
+    return Lead(best, mean, second, difference, difference - half, difference + half, n_runs)
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:
@@ -81,7 +127,7 @@ def holm(p: Sequence[float]) -> NDArray[np.float64]:
 
 
 def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
-    """Return the mean that a two-sided t-test at a level of significance sees in four of five experiments.
+    """Return the mean that a two-sided t-test at a level of significance detects with a power of 0.8.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def read_list(file: str | Path) -> tuple[NDArray, NDArray[np.bool_] | None]:
         if array.ndim != 1:
             raise ProtocolError(f"{file}: expected row numbers or ids, shape (n,), got shape {array.shape}.")
         if array.dtype == bool:
-            raise ProtocolError(f"{file}: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.")
+            raise ProtocolError(f"{file}: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.")
         if array.dtype.kind == "S":
             array = _decoded(array, str(file))
         return (array if array.dtype.kind == "U" else as_integers(array, str(file))), None

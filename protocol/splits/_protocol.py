@@ -204,8 +204,8 @@ class SplitProtocol:
                 raise ProtocolError(f"expected a dataset with {expected:,} {unit}, got {found:,}.")
         for part in self._of(Official).values():
             if official is not None and official.get(part.part) != part.size:
-                found = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
-                raise ProtocolError(f"expected an official part {part.part!r} with {part.size:,} items, got {found}.")
+                got = ", ".join(f"{name} {size:,}" for name, size in official.items()) or "none"
+                raise ProtocolError(f"expected an official part {part.part!r} with {part.size:,} items, got {got}.")
         if n_items is not None:
             self._check_sizes(sizes, n_items, needed)
 

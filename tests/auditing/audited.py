@@ -1,4 +1,4 @@
-"""A clean split by any protocol, made from its declaration alone, so that a new protocol is held to it; and changes."""
+"""Clean splits by any protocol, constructed from its declaration, and splits with changes."""
 
 import functools
 
@@ -13,7 +13,7 @@ SEED = 3
 
 
 def _official(protocol, n_items):
-    """Return rows for the official parts: one after another, those that may overlap the database within it."""
+    """Return rows for the official parts: one after another, and inside the database for those that may overlap it."""
     sizes = {part.part: part.size for part in protocol.partitions.values() if isinstance(part, Official)}
     held = getattr(protocol.partitions["database"], "part", None)
     found, free = {}, 0
@@ -59,7 +59,7 @@ def drawn(name, *, seed=SEED):
 
 
 def clean(name, *, seed=SEED):
-    """Return a run without a fault, with all that is known of it."""
+    """Return a run without problems, with all its known properties."""
     sizes = SIZES if registry.get("split", name).open else {}
     return Run(f"{name}-{seed}.h5", Split(drawn(name, seed=seed), dataset(name)), name, seed, sizes)
 
@@ -71,7 +71,7 @@ def changed(run, *, sizes=None, flags=None, known=None, **parts):
 
 
 def inherent(name, *, n_items_known=True):
-    """Return the warnings that a protocol's own declaration carries.
+    """Return the warnings that follow from a protocol's own declaration.
 
     They are about partitions that may be learned from and are ranked, and about items that are in no partition.
     """

@@ -1,4 +1,4 @@
-"""Known distortions of images: what near-duplicates of known originals are made by."""
+"""Distortions of images, for near-duplicates of known originals."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def mirrored(image: Image, rng: np.random.Generator) -> Image:
 
 
 def shifted(image: Image, rng: np.random.Generator, share: float = 1 / 16) -> Image:
-    """Move the image by up to a share of its width, and by as much in height; the border pixels go on."""
+    """Shift the image by up to a share of its width and height, and repeat its border pixels."""
     most = round(image.shape[1] * share)
     down, right = rng.choice([-most, most]), rng.integers(-most, most + 1)
     move = np.float32([[1, 0, right], [0, 1, down]])

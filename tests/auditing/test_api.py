@@ -1,4 +1,4 @@
-"""`protocol.audit`: arrays and files give the same findings, and the command prints the same."""
+"""`protocol.audit`: arrays, files and the command have the same findings."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def found(audited):
-    """Return the findings that are not for information only, without the name of the split."""
+    """Return errors and warnings, without the name of the split."""
     (made,) = audited.findings.values()
     return [one for one in made if one.severity != "information"]
 
@@ -53,7 +53,7 @@ def briefly(audited):
     return [(one.name, one.severity, one.count) for one in found(audited)]
 
 
-def test_it_is_a_public_name_that_is_loaded_when_it_is_used():
+def test_it_is_a_public_name_that_is_loaded_on_first_use():
     assert "audit" in dir(hp)
     code = "import sys, protocol; before = 'protocol.auditing' in sys.modules; protocol.audit; print(before)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
@@ -122,7 +122,7 @@ class Foreign:
 
 
 @pytest.mark.parametrize("query", [[1, 2], (1, 2), np.array([1, 2], dtype=np.uint8), pd.Series([1, 2]), Foreign()])
-def test_row_numbers_come_in_any_array(query):
+def test_row_numbers_may_be_any_array(query):
     assert briefly(hp.audit(query=query, database=range(2, 9))) == [("query-in-database", "error", 1)]
 
 
@@ -166,7 +166,7 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
 
 
-def test_a_partition_without_items_is_as_one_that_was_not_given():
+def test_an_empty_partition_counts_as_missing():
     assert found(hp.audit(query=["a"], database=["b"], train=[])) == found(hp.audit(query=["a"], database=["b"]))
 
 
@@ -245,7 +245,7 @@ BAD = {
     "mask": (
         (),
         LISTS | {"query": [True, False]},
-        "query: expected row numbers, got a mask; numpy.flatnonzero returns its row numbers.",
+        "query: expected row numbers, got a mask. Use numpy.flatnonzero to convert it.",
     ),
     "matrix": (
         (),
@@ -264,7 +264,11 @@ BAD = {
         LISTS | {"query": ["a"]},
         "lists: expected ids in every list, or row numbers in every list, got ids in query and row numbers in data",
     ),
-    "unknown id": ((), LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]}, "query: 1 of 1 items .* 'a'"),
+    "unknown id": (
+        (),
+        LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]},
+        "query: expected ids .*, got 1 of 1 others, the first is 'a'",
+    ),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
     "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
     "labels": ((), LISTS | {"labels": [0, 1, 2]}, "database: expected row numbers from 0 to 2, got 2 to 3."),
@@ -306,7 +310,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_can_not_be_used_is_refused_in_one_line(case):
+def test_unusable_arguments_are_refused_in_one_line(case):
     splits, given, message = BAD[case]
     with pytest.raises(ProtocolError, match=f"^{message}") as error:
         hp.audit(*splits, **given)

@@ -1,4 +1,4 @@
-"""Every kind of finding has a split that fires it and nothing else, and every protocol one on which nothing fires."""
+"""Each kind of finding is caused by a split without other findings, and each protocol has a clean split."""
 
 import csv
 import dataclasses
@@ -66,7 +66,7 @@ def test_a_clean_split_with_several_labels_is_clean():
         assert kinds(audit_split(run)) == inherent(name)
 
 
-def test_the_warnings_of_the_standard_protocol_are_those_it_is_known_for():
+def test_the_known_warnings_of_the_standard_protocol():
     assert inherent("standard") == {("train-in-database", "warning"), ("validation-in-database", "warning")}
     assert inherent("cifar10_5k") == {("train-in-database", "warning"), ("unused-items", "warning")}
     assert inherent("improved") == inherent("sift1m") == inherent("cifar10_54k") == set()
@@ -81,7 +81,7 @@ QUERY, TRAIN = PARTS["query"], PARTS["train"]
 
 
 def swapped(part, items):
-    """Return a partition in which items took the places of as many of its own, of the same classes."""
+    """Return a partition in which some items are replaced by others of the same classes."""
     own = PARTS[part].copy()
     for item in items:
         own[np.flatnonzero((Y[own] == Y[item]) & ~np.isin(own, items))[0]] = item
@@ -89,7 +89,7 @@ def swapped(part, items):
 
 
 def with_counts(part, counts):
-    """Return a partition with so many items of each class, its own and then the database's."""
+    """Return a partition with the given number of items of each class, its own and then the database's."""
     pool = np.concatenate([PARTS[part], PARTS["database"]])
     own = np.concatenate([pool[Y[pool] == label][:count] for label, count in enumerate(counts)])
     return {part: own, "database": np.setdiff1d(PARTS["database"], own)}
@@ -151,7 +151,7 @@ def test_examples_are_the_ids_that_the_user_wrote_or_row_numbers_where_there_are
     assert [(one.count, len(one.examples)) for one in audit_split(many)] == [(9, 5)]
 
 
-def test_what_the_standard_protocol_allows_is_an_error_under_improved():
+def test_overlaps_of_the_standard_protocol_are_errors_under_improved():
     for name, severity in (("standard", "warning"), ("improved", "error"), ("from_lists", "warning")):
         run = Run("x", STANDARD.split, name)
         made = kinds(audit_split(run))
@@ -161,7 +161,7 @@ def test_what_the_standard_protocol_allows_is_an_error_under_improved():
         }
 
 
-def test_a_training_set_outside_the_database_is_no_fault_where_nothing_says_it_should_be_inside():
+def test_a_training_set_outside_the_database_is_allowed_if_nothing_is_declared():
     parts = {"query": np.arange(5), "train": np.arange(5, 10), "database": np.arange(10, 20)}
     assert kinds(audit_split(Run("x", Split(parts, Dataset())))) == {("train-not-in-database", "information")}
     assert audit_split(Run("x", Split(parts, Dataset()), "cifar10_54k"))[0].name == "size-mismatch"
@@ -172,7 +172,7 @@ def test_a_training_set_outside_the_database_is_no_fault_where_nothing_says_it_s
     }
 
 
-def test_sizes_are_named_with_those_declared_and_unknown_ones_are_not_judged():
+def test_wrong_sizes_are_listed_with_the_declared_ones_and_unknown_ones_are_not_compared():
     parts = {"query": np.arange(999), "train": np.arange(1_000, 6_000), "database": np.arange(1_000, 60_000)}
     findings = audit_split(Run("x", Split(parts, Dataset()), "cifar10_s1"))
     named = {one.name: one.examples for one in findings}
@@ -236,7 +236,7 @@ def test_a_concept_with_fewer_images_than_are_drawn_for_it_is_out_of_balance():
 # Relevance
 
 
-def test_queries_without_a_relevant_item_are_named_with_what_each_convention_does_with_them():
+def test_queries_without_relevant_items_are_listed_with_their_treatment_by_each_convention():
     y = np.array([0, 1, 2, 0, 1, 1])
     split = Split({"query": np.arange(3), "database": np.arange(3, 6)}, Dataset(ids=np.array(list("abcdef")), y=y))
     (finding,) = audit_relevance(split)
@@ -298,7 +298,7 @@ def test_the_two_zeros_are_equal_and_nan_is_refused():
         first_equal(np.array([[np.nan]]), "X.npy")
 
 
-def test_rows_are_told_apart_whatever_the_blocks(monkeypatch):
+def test_rows_are_distinguished_in_blocks_of_any_size(monkeypatch):
     from protocol.auditing import copies
 
     X = np.random.default_rng(0).integers(0, 3, (50, 4))
@@ -365,7 +365,7 @@ def test_a_large_group_of_copies_has_one_partner_an_item():
     assert partners.tolist() == [1_999 if query == 0 else 0 for query in queries]
 
 
-def test_copies_within_partitions_that_may_overlap_are_none_but_those_of_queries():
+def test_only_copies_of_queries_count_in_partitions_that_may_overlap():
     X = np.arange(2_000)
     X[TRAIN[0]] = X[PARTS["database"][0]]
     copied = {"alike": equal_content(first_equal(X[:, None]))}
@@ -383,7 +383,7 @@ def test_copies_within_partitions_that_may_overlap_are_none_but_those_of_queries
     ]
 
 
-def test_where_nothing_is_declared_partitions_that_share_no_item_are_to_have_no_copies():
+def test_without_a_declaration_disjoint_partitions_must_have_no_copies():
     X = np.arange(2_000)
     X[TRAIN[0]] = X[PARTS["database"][0]]
     copied = {"alike": equal_content(first_equal(X[:, None]))}
@@ -486,7 +486,7 @@ VECTORS = {name: np.full((2, 3), i) for i, name in enumerate(PARTITIONS)}
 READ = {name: storage.array_digest(VECTORS[name]) for name in LEARNING}
 
 
-def test_a_choice_on_what_may_be_learned_from_is_none():
+def test_choosing_on_learning_partitions_is_allowed():
     assert audit_selection({"read": READ}, VECTORS) == []
 
 
@@ -557,7 +557,7 @@ def test_mixed_libraries_are_rows_after_the_other_findings(made_with, tmp_path):
 # The kinds
 
 
-def test_every_kind_is_fired_by_a_test_above_and_says_what_it_is():
+def test_every_kind_is_covered_by_a_test_above_and_has_texts():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
     others |= {"known-near-duplicate"}  # in test_known_pairs
     others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}

@@ -52,12 +52,12 @@ def test_it_is_that_of_loops_over_sets(a, b):
     assert {pattern: list(items) for pattern, items in found.moved.items()} == moved
     assert found.not_given == {p: "here" if p in a else "there" for p in PARTITIONS if (p in a) != (p in b)}
     assert found.reordered == tuple(p for p in parts if set(a[p]) == set(b[p]) and a[p] != b[p])
-    # Turned round, it says the same.
+    # The difference is symmetric.
     back = difference(*(Split({p: np.array(own) for p, own in side.items()}, Dataset()) for side in (b, a)))
     assert {(there, here): items for (here, there), items in back.moved.items()} == found.moved
 
 
-def test_items_that_moved_are_named_with_where_they_were_and_are():
+def test_items_that_moved_are_listed_with_their_partitions():
     found = difference(Split(HERE, Dataset(ids=IDS)), Split(THERE, Dataset(ids=IDS)), there="other")
     assert found.by == "ids"
     assert found.moved == {
@@ -162,11 +162,11 @@ def test_a_split_is_compared_with_files_lists_and_mappings_alike(files):
     assert "in both" in audited.to_markdown()
 
 
-def test_lists_without_a_training_set_are_compared_in_what_they_have(files):
+def test_lists_without_a_training_set_are_compared_in_the_other_partitions(files):
     audited = audit(query=HERE["query"], database=HERE["database"], against=files / "b.npz")
     (found,) = audited.differences.values()
     assert found.not_given == {"train": "there"}
-    assert "train: only there, so it is not compared." in audited.to_text()
+    assert "train: exists only there, so it is not compared." in audited.to_text()
 
 
 def test_a_split_is_compared_with_a_protocol():
@@ -206,7 +206,7 @@ def test_a_split_is_compared_with_a_protocol():
         (7, "against: expected the name of a protocol, a file or a mapping of partition names, got int."),
     ],
 )
-def test_what_can_not_be_compared_is_refused_in_one_line(against, message):
+def test_incomparable_splits_are_refused_in_one_line(against, message):
     with pytest.raises(ProtocolError, match=message) as error:
         audit(HERE, against=against)
     assert "\n" not in str(error.value)
@@ -215,7 +215,7 @@ def test_what_can_not_be_compared_is_refused_in_one_line(against, message):
 # Expected sizes
 
 
-def test_expected_sizes_are_held_against_the_split_without_a_protocol():
+def test_expected_sizes_are_compared_without_a_protocol():
     mismatch = [one for one in audit(HERE, sizes={"query": 3, "train": 2}).findings["split"] if "size" in one.name]
     assert [(one.severity, one.items) for one in mismatch] == [("error", ("query 2 (expected 3)",))]
     assert "not those expected, so" in mismatch[0].consequence
@@ -224,7 +224,7 @@ def test_expected_sizes_are_held_against_the_split_without_a_protocol():
     assert [one.items for one in lists if one.name == "size-mismatch"] == [("train 0 (expected 5)",)]
 
 
-def test_expected_sizes_take_the_place_of_declared_ones_in_one_finding():
+def test_expected_sizes_replace_declared_ones_in_one_finding():
     parts = {"query": np.arange(999), "train": np.arange(1_000, 5_500), "database": np.arange(1_000, 60_000)}
 
     def told(**sizes):
@@ -246,7 +246,7 @@ def test_expected_sizes_take_the_place_of_declared_ones_in_one_finding():
         ([3], "sizes: expected a mapping of partition names to sizes, got list."),
     ],
 )
-def test_sizes_that_are_none_are_refused(sizes, message):
+def test_invalid_sizes_are_refused(sizes, message):
     with pytest.raises(ProtocolError, match=message):
         sizes_from(sizes)
 

@@ -72,7 +72,7 @@ class TestDescriptors:
     def test_other_sizes_and_grey_images_become_the_same_small_image(self):
         images = pictures(2)
         large = np.repeat(np.repeat(images, 3, axis=1), 3, axis=2)
-        wide = np.pad(large, ((0, 0), (0, 0), (10, 10), (0, 0)))  # the central square is what it was
+        wide = np.pad(large, ((0, 0), (0, 0), (10, 10), (0, 0)))  # the central square is unchanged
         assert np.abs(small_images(wide, n_channels=3).astype(int) - small_images(images, n_channels=3)).max() < 40
         grey = small_images(images[..., 0], n_channels=3)
         assert (grey == grey[:, :1]).all()
@@ -312,7 +312,7 @@ EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
 def test_judged_pairs_are_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
-    """From images to the queries that an evaluation leaves out, with the ids of the user's own lists."""
+    """From images to the queries that an evaluation excludes, with the ids of the user's own lists."""
     monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
@@ -437,7 +437,7 @@ X = np.eye(4)
         ((X.astype(str),), {"kind": "vectors"}, r"^query: expected numbers of up to 64 bits, got dtype <U32\.$"),
     ],
 )
-def test_what_can_not_be_compared_is_refused(arguments, options, message):
+def test_incomparable_inputs_are_refused(arguments, options, message):
     with pytest.raises(ProtocolError, match=message):
         find_duplicates(*arguments, **options)
 
@@ -489,7 +489,7 @@ class TestCommand:
         assert main(["find-duplicates", "--query", "content.h5", "--csv", "items.h5"]) == 2
         assert "--csv: expected a file that is not an input, got items.h5" in capsys.readouterr().err
 
-    def test_one_of_a_kind_is_in_the_singular(self, files, sets, capsys):
+    def test_counts_of_one_are_in_the_singular(self, files, sets, capsys):
         np.save("one.npy", sets[0][:1])
         assert main(["find-duplicates", "--query", "one.npy", "--database", "d.npy", "--most", "1"]) == 0
         out = capsys.readouterr().out

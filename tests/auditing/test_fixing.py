@@ -1,4 +1,4 @@
-"""What `--write-fixed` writes: the lists as they were without the items in the wrong place, which then audit clean."""
+"""The output of `--write-fixed`: the original lists without misplaced items, on which the audit is clean."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.splits import PARTITIONS, read_list, read_parts, write_split
 
-# Kinds that removing items does not mend: the numbers of items, or of classes, and what nothing was removed for.
+# Kinds that removing items does not fix: those about numbers of items or classes, and those without removals.
 LEFT = {"size-mismatch", "class-missing", "class-imbalance", "query-without-relevant", "unused-items", "label-conflict"}
 LEFT |= {"train-in-database", "validation-in-database", "validation-overlap", "train-not-in-database"}
 
@@ -35,7 +35,7 @@ def rows(folder):
     return [tuple(row[key] for key in keys) for row in log_of(folder)["removed"]]
 
 
-def test_text_keeps_its_lines_but_those_removed(folder, capsys):
+def test_text_keeps_its_lines_except_the_removed_ones(folder, capsys):
     Path("q.txt").write_bytes(b"q1 1 0\nq2 0 1\n")
     Path("d.txt").write_bytes(b"\xef\xbb\xbfd1 1 0\r\n\r\nq2   0 1\r\nd2\t0 1 \r\nd1 1 0")
     Path("t.csv").write_bytes(b'id,a,b\n"d 3",1,0\nq1,1,0\n"d\n4",0,1\n')
@@ -64,8 +64,8 @@ def test_arrays_keep_their_files_keys_and_types(folder):
     pytest.importorskip("h5py")
     np.save("q.npy", np.array([1, 2], dtype=np.uint8))
     np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
-    mended = hp.audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
-    assert (mended.n_removed, mended.audit.n_errors) == (2, 0)
+    fixed = hp.audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
+    assert (fixed.n_removed, fixed.audit.n_errors) == (2, 0)
     assert sorted(path.name for path in Path("fixed").iterdir()) == ["lists.npz", LOG, "q.npy"]
     with np.load("fixed/lists.npz") as arrays:
         assert {key: own.tolist() for key, own in arrays.items()} == {"base": [9.0, 3.0], "learn": [4]}
@@ -91,8 +91,8 @@ def test_complete_splits_keep_their_format(folder, suffix):
     for run in (0, 1):
         Path(f"run{run}").mkdir()
         write_split(f"run{run}/split{suffix}", parts, ids)
-    mended = hp.audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
-    assert [len(own) for own in mended.removed] == [2, 2]
+    fixed = hp.audit(f"run0/split{suffix}", f"run1/split{suffix}").write_fixed("fixed")
+    assert [len(own) for own in fixed.removed] == [2, 2]
     for run in (0, 1):
         name = f"fixed/run{run}/split{suffix}"
         found = read_parts(name)
@@ -102,7 +102,7 @@ def test_complete_splits_keep_their_format(folder, suffix):
             ["3", "4", "5"],
         ]
         assert hp.audit(name).n_errors == 0
-    assert len(mended.sentences) == 2
+    assert len(fixed.sentences) == 2
 
 
 def test_arrays_in_memory_become_lists(folder):
@@ -124,13 +124,13 @@ def test_a_file_that_is_given_twice_becomes_two(folder):
     assert Path("fixed/all.txt").read_text() == Path("fixed/train-all.txt").read_text() == "b\nc\n"
 
 
-def test_warnings_are_mended_on_request_and_copies_always(folder):
+def test_warnings_are_fixed_on_request_and_copies_always(folder):
     X = np.eye(6)[[0, 1, 2, 2, 3, 0]]  # 3 is a copy of 2, 5 of 0
     split = {"query": [0], "train": [2], "database": [2, 3, 5, 4]}
     audited = hp.audit(split, features=X)
-    mended = audited.write_fixed("fixed")
+    fixed = audited.write_fixed("fixed")
     assert np.load("fixed/database.npy").tolist() == [2, 3, 4]
-    assert {one.name for one in mended.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
+    assert {one.name for one in fixed.audit.findings["fixed/query.npy fixed/train.npy fixed/database.npy"]} == {
         "train-in-database"
     }
     assert hp.audit(split, features=X).write_fixed("more", also=["train-in-database"]).audit.n_warnings == 0
@@ -142,8 +142,8 @@ def test_warnings_are_mended_on_request_and_copies_always(folder):
 def test_the_text_of_a_query_leaves_with_its_image(folder):
     pairs = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
     split = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}
-    mended = hp.audit(split, pairs=pairs).write_fixed("fixed")
-    assert mended.audit.n_errors == 0
+    fixed = hp.audit(split, pairs=pairs).write_fixed("fixed")
+    assert fixed.audit.n_errors == 0
     assert Path("fixed/database.txt").read_text().split() == ["t1", "i1", "i2", "t2"]
     assert not Path("fixed/train.txt").exists()  # its only half was alone there
     assert ("database", 1, "t0", "pair-split", "query", "i0") in rows("fixed")
@@ -153,8 +153,8 @@ def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(fo
     groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
     split = {"query": ["a"], "train": ["b", "d"], "database": ["c", "e", "f"]}
     audited = hp.audit(split, groups=groups)
-    mended = audited.write_fixed("fixed")
-    assert (mended.audit.n_errors, mended.n_removed) == (0, 1)
+    fixed = audited.write_fixed("fixed")
+    assert (fixed.audit.n_errors, fixed.n_removed) == (0, 1)
     assert Path("fixed/train.txt").read_text() == "d\n"
     assert audited.write_fixed("more", also=["group-split"]).audit.n_warnings == 0
     assert Path("more/database.txt").read_text() == "e\nf\n"
@@ -163,10 +163,10 @@ def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(fo
 def test_judged_duplicates_leave_both_partitions_and_the_log_has_the_query(folder):
     judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
     split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
-    mended = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
+    fixed = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
     assert np.load("fixed/database.npy").tolist() == [7, 8]
     assert np.load("fixed/train.npy").tolist() == [8]
-    assert mended.audit.n_errors == 0
+    assert fixed.audit.n_errors == 0
     assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
 
 
@@ -189,9 +189,9 @@ def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
     assert np.load("empty/database.npy").tolist() == [2]
 
 
-def test_what_removing_does_not_mend_is_stated_as_left(folder):
-    mended = hp.audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
-    (sentence,) = mended.write_fixed("fixed").sentences
+def test_findings_that_removing_does_not_fix_are_reported_as_remaining(folder):
+    fixed = hp.audit(query=range(1_000), train=range(900, 5_900), protocol="cifar10_s1", database=range(999, 60_000))
+    (sentence,) = fixed.write_fixed("fixed").sentences
     assert sentence.endswith("not requested: size-mismatch (error), train-in-database (warning).")
 
 
@@ -200,17 +200,17 @@ ITEMS = st.lists(st.integers(0, 12), min_size=1, max_size=12)
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), named=st.booleans())
-def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
+def test_random_lists_are_clean_after_fixing(tmp_path_factory, data, named):
     folder = tmp_path_factory.mktemp("fix")
     optional = [part for part in PARTITIONS if part not in ("query", "database")]
     parts = ["query", "database", *data.draw(st.lists(st.sampled_from(optional), unique=True))]
-    came = {part: data.draw(ITEMS, label=part) for part in parts}
-    came["database"] = [*came["database"], 14]  # never to be removed
-    lists = {part: [f"i{row}" for row in own] for part, own in came.items()} if named else came
+    original = {part: data.draw(ITEMS, label=part) for part in parts}
+    original["database"] = [*original["database"], 14]  # never to be removed
+    lists = {part: [f"i{row}" for row in own] for part, own in original.items()} if named else original
     known = {} if named else {"features": np.arange(15)[:, None] // data.draw(st.sampled_from([1, 2]))}
     protocol = data.draw(st.sampled_from([None, "improved", "standard"]))
-    mended = hp.audit(**lists, protocol=protocol, **known).write_fixed(folder / "fixed")
-    left = {(one.name, one.severity) for made in mended.audit.findings.values() for one in made}
+    fixed = hp.audit(**lists, protocol=protocol, **known).write_fixed(folder / "fixed")
+    left = {(one.name, one.severity) for made in fixed.audit.findings.values() for one in made}
     assert {name for name, severity in left} <= LEFT
     assert not {name for name, severity in left if severity == "error"} & {"train-in-database", "validation-overlap"}
     written = {part: folder / "fixed" / f"{part}{'.txt' if named else '.npy'}" for part in parts}
@@ -226,7 +226,7 @@ def test_random_lists_audit_clean_once_mended(tmp_path_factory, data, named):
 
 
 @pytest.mark.parametrize("kind", ["U", "S"])
-def test_ids_in_an_array_are_read_and_mended(tmp_path, monkeypatch, kind):
+def test_ids_in_an_array_are_read_and_fixed(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     np.save("q.npy", np.array(["a.avi", "b.avi"], dtype=kind))
     np.savez("d.npz", ids=np.array(["c.avi", "b.avi", "d.avi"], dtype=kind))

@@ -35,12 +35,12 @@ def test_forms_of_one_id_are_found_in_both_directions(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), DIFFERENT)
-def test_different_ids_are_left_alone(a, b):
+def test_different_ids_cause_no_finding(a, b):
     assert audited([a, "x1"], [b, "y1"]) == []
     assert one_form(a) != one_form(b)
 
 
-def test_a_line_end_in_an_id_is_no_end_of_the_id():
+def test_a_line_break_in_an_id_does_not_end_it():
     assert audited(["a\nb", "c"], ["b", "d"]) == []
     assert audited(["a\nB", "c"], ["d", "A\nb"]) == [("ids-differ-in-form", "warning", ("a\nB ~ A\nb",))]
 

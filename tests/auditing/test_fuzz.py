@@ -1,4 +1,4 @@
-"""Any bytes in any option: an exit status and at most one line of error, and never clean where an item is shared."""
+"""Random bytes in any option: an exit status, at most one line of error, and never clean with shared items."""
 
 import contextlib
 import io
@@ -70,7 +70,7 @@ OPTIONS = (*LISTS, "ids", "labels", "features", "pairs")
 @pytest.mark.parametrize("option", OPTIONS)
 @settings(FUZZ, max_examples=12)
 @given(file=FILES, by_row=st.booleans())
-def test_an_odd_file_in_any_option_ends_in_a_status(tmp_path_factory, option, file, by_row):
+def test_an_odd_file_in_any_option_ends_with_a_status(tmp_path_factory, option, file, by_row):
     folder = tmp_path_factory.getbasetemp() / "fuzz"
     folder.mkdir(exist_ok=True)
     np.save(folder / "query.npy", [0, 1])
@@ -86,7 +86,7 @@ def test_an_odd_file_in_any_option_ends_in_a_status(tmp_path_factory, option, fi
 
 @FUZZ
 @given(file=FILES, kind=st.sampled_from([".csv", ".npz", ".h5"]))
-def test_an_odd_complete_split_ends_in_a_status(tmp_path_factory, file, kind):
+def test_an_odd_complete_split_ends_with_a_status(tmp_path_factory, file, kind):
     path = tmp_path_factory.getbasetemp() / f"split{kind}"
     path.write_bytes(file[1])
     run([path])
@@ -97,7 +97,7 @@ WORDED = ("--protocol", "--distance", "--fail-on", "--fix-also", "--json", "--wr
 
 @FUZZ
 @given(option=st.sampled_from(WORDED), value=st.text(max_size=12).filter(lambda text: not {"/", "\0"} & set(text)))
-def test_odd_values_end_in_a_status(tmp_path_factory, option, value):
+def test_odd_values_end_with_a_status(tmp_path_factory, option, value):
     folder = tmp_path_factory.mktemp("values")
     for part in ("query", "database"):
         (folder / f"{part}.txt").write_text(f"{part}.jpg\n")
@@ -130,7 +130,7 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 @settings(FUZZ, max_examples=80)
 @given(data=st.data(), suffix=st.sampled_from([".txt", ".csv"]), protocol=st.sampled_from([None, "improved"]))
-def test_no_list_is_clean_of_items_that_it_shares(tmp_path_factory, data, suffix, protocol):
+def test_lists_with_shared_items_are_never_clean(tmp_path_factory, data, suffix, protocol):
     folder = tmp_path_factory.mktemp("oracle")
     lists = {}
     for part in PARTS:
@@ -152,7 +152,7 @@ def test_no_list_is_clean_of_items_that_it_shares(tmp_path_factory, data, suffix
 
 
 def oracle(lists):
-    """Return the findings that there have to be, by plain comparison of the ids."""
+    """Return the required findings, by plain comparison of the ids."""
     found = []
     for a, b, name in (("query", "database", "query-in-database"), ("query", "train", "query-in-train")):
         if any(item in lists[b] for item in lists[a]):
@@ -165,7 +165,7 @@ def oracle(lists):
 
 
 def plain(name):
-    """Return the form of an id that all its forms share."""
+    """Return the normal form of an id."""
     name = unicodedata.normalize("NFC", name).casefold().removeprefix("./").removesuffix("/")
     name = name.removeprefix("/data/images/").removeprefix("./")
     for extension in (".jpg", ".png"):

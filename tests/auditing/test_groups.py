@@ -1,4 +1,4 @@
-"""Groups: those that are divided between partitions are found, from files and arrays, and guessed from file names."""
+"""Groups divided between partitions are found, with groups from files and arrays, or guessed from file names."""
 
 import contextlib
 import itertools
@@ -31,7 +31,7 @@ def splits_of(audited):
     return [(one.severity, one.count, one.items) for one in found(audited)]
 
 
-def told(audited):
+def sentence_about(audited):
     return next(line for lines in audited.about.values() for line in lines if line.startswith("Groups"))
 
 
@@ -41,7 +41,7 @@ def told(audited):
 def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warning():
     audited = hp.audit(**LISTS, groups=GROUPS)
     assert splits_of(audited) == EXPECTED
-    assert told(audited) == "Groups (groups): 5 groups of 10 items."
+    assert sentence_about(audited) == "Groups (groups): 5 groups of 10 items."
     finding = found(audited)[0]
     assert finding.consequence == (
         "The query partition has 1 item of these groups and the train partition has 1 item, so items that belong "
@@ -72,7 +72,7 @@ def test_training_items_in_the_database_are_not_found_twice():
     assert [severity for severity, *_ in both] == ["error", "warning"]
 
 
-def test_validation_partitions_are_compared_with_what_they_should_not_know():
+def test_validation_partitions_are_compared_with_the_others():
     lists = LISTS | {"validation_query": [10], "validation_database": [11]}
     assert splits_of(hp.audit(**lists, groups=[*"abcdefghij", "a", "b"])) == [
         ("warning", 1, ("a (query 1, validation_query 1)",)),
@@ -85,7 +85,7 @@ def test_validation_partitions_are_compared_with_what_they_should_not_know():
 
 
 def slow_straddling(parts, codes, a, b):
-    """Return by loops the groups that two partitions divide."""
+    """Return the groups that two partitions divide, by loops."""
     found = []
     for group in range(max(codes) + 1):
         in_a, in_b = ([item for item in parts[part] if codes[item] == group] for part in (a, b))
@@ -97,7 +97,7 @@ def slow_straddling(parts, codes, a, b):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_what_is_found_is_what_two_loops_find(data):
+def test_the_findings_are_those_of_two_loops(data):
     n_items = 12
     items = st.lists(st.integers(0, n_items - 1), max_size=6, unique=True).map(sorted)
     parts = {part: data.draw(items) for part in PARTITIONS}
@@ -142,7 +142,7 @@ GIVEN = ("by_row.csv", "one.csv", "one.txt", "names.npy")
 def test_files_by_row_number_are_as_the_array(folder, file):
     audited = hp.audit(**LISTS, groups=file)
     assert splits_of(audited) == EXPECTED
-    assert told(audited) == f"Groups ({file}): 5 groups of 10 items."
+    assert sentence_about(audited) == f"Groups ({file}): 5 groups of 10 items."
 
 
 def test_ids_numbers_and_mappings_are_groups_too(folder):
@@ -162,11 +162,13 @@ def test_the_command_prints_them_and_fails(folder, capsys):
     assert capsys.readouterr().out == f"{hp.audit(**{part: f'{part}.npy' for part in LISTS}, groups='one.txt')!r}\n"
 
 
-def test_items_without_a_group_are_stated():
+def test_items_without_a_group_are_counted():
     audited = hp.audit(**LISTS, groups=["a", "", None, "a", "d", float("nan"), "b", "b", "e", "e"])
-    assert told(audited) == ("Groups (groups): 4 groups of 7 items; 3 of 10 items without a group, so not checked.")
+    assert sentence_about(audited) == (
+        "Groups (groups): 4 groups of 7 items; 3 of 10 items without a group, so not checked."
+    )
     audited = hp.audit(**LISTS, groups={0: "a", 3: "a"})
-    assert told(audited).endswith("8 of 10 items without a group, so not checked.")
+    assert sentence_about(audited).endswith("8 of 10 items without a group, so not checked.")
 
 
 BAD = {
@@ -185,7 +187,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_are_no_groups_is_refused_in_one_line(case):
+def test_invalid_groups_are_refused_in_one_line(case):
     groups, message = BAD[case]
     with pytest.raises(ProtocolError) as error:
         hp.audit(**LISTS, groups=groups)
@@ -195,7 +197,7 @@ def test_what_are_no_groups_is_refused_in_one_line(case):
     assert "\n" not in str(error.value)
 
 
-def test_tables_that_are_none_are_refused(folder):
+def test_invalid_tables_are_refused(folder):
     for text, message in {
         "": "bad.csv: expected lines `id,group`, got none.",
         "id,group\n": "bad.csv: expected lines `id,group`, got none.",
@@ -254,7 +256,7 @@ GUESSED = {
 
 
 @pytest.mark.parametrize("case", GUESSED)
-def test_groups_are_proposed_from_names(case):
+def test_groups_are_derived_from_names(case):
     names, expected = GUESSED[case]
     groups = guessed_groups(dataset(*names))
     assert groups.guessed
@@ -277,25 +279,25 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_names_that_suggest_no_groups_are_refused(case):
+def test_names_without_groups_are_refused(case):
     with pytest.raises(ProtocolError, match=r"groups: expected ids that contain groups, .* Give a file") as error:
         groups_from("auto", dataset(*REFUSED[case]), 9)
     assert repr(REFUSED[case][0]) in str(error.value)
 
 
-def test_groups_that_are_the_classes_are_no_groups():
+def test_groups_that_coincide_with_classes_are_not_used():
     names = [f"class{row % 3}_{row}.png" for row in range(9)]
     assert guessed_groups(dataset(*names)).names == ["class0", "class1", "class2"]
-    with pytest.raises(ProtocolError, match="suggest groups"):
+    with pytest.raises(ProtocolError, match="ids that contain groups"):
         guessed_groups(dataset(*names, y=[row % 3 for row in range(9)]))
 
 
-def test_a_guess_is_a_warning_and_says_so():
+def test_guessed_groups_cause_warnings_with_a_remark():
     lists = {"query": ["s1_frame1", "s2_frame1"], "train": ["s1_frame2", "s3_frame1"], "database": ["s4_frame1"]}
     audited = hp.audit(**lists, groups="auto")
     assert splits_of(audited) == [("warning", 1, ("s1 (query 1, train 1)",))]
     assert audited.n_errors == 0
-    assert told(audited) == (
+    assert sentence_about(audited) == (
         "Groups (names that end with the number of a frame or slice, `scene12_frame0045`: 1 group with 2 or more "
         "items, 2 items at most, for example `s1_frame1` is in the group s1): 4 groups of 5 items. They are guessed "
         "from file names."
@@ -317,7 +319,7 @@ def test_ucf101_is_clean_by_design_and_a_leak_is_found(shared):
     query, database = (np.load(folder / f"{part}_path.npy") for part in ("test", "database"))
     audited = hp.audit(query=query, database=database, train=database, groups="auto")
     assert splits_of(audited) == []
-    assert "2,525 groups with 2 or more items, 7 items at most" in told(audited)
+    assert "2,525 groups with 2 or more items, 7 items at most" in sentence_about(audited)
     moved = np.flatnonzero(np.char.find(query, "v_YoYo_g07_c03") >= 0)
     leaking = np.append(database, query[moved])
     audited = hp.audit(query=np.delete(query, moved), database=leaking, train=leaking, groups="auto")

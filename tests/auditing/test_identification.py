@@ -1,4 +1,4 @@
-"""Which split it is: every protocol recognises itself, changes are named, and nothing unknown is claimed."""
+"""Identification of splits: each protocol is recognised, changes are described, and nothing unknown is claimed."""
 
 import gzip
 
@@ -32,7 +32,7 @@ def description(made, declared=None):
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_a_clean_split_of_a_protocol_is_that_protocol(name):
+def test_a_clean_split_matches_its_protocol(name):
     made = clean(name).split
     assert description(made).startswith((f"matches {name}", f"matches cifar10_10k or {name}"))
     assert identify(made, declared=name) == ""
@@ -43,7 +43,7 @@ def test_a_clean_split_of_a_protocol_is_that_protocol(name):
     assert "official parts" not in description(bare)
 
 
-def test_all_are_ordered_by_distance_and_always_alike():
+def test_matches_are_ordered_by_distance_and_deterministic():
     matches = nearest(split())
     assert matches[0].distance == 0
     order = [(not one.is_near, one.distance) for one in matches]
@@ -118,14 +118,14 @@ def test_classes_are_compared_where_labels_are_known():
 def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y = np.random.default_rng(0).random((195_834, 21)) < 0.2
     parts = registry.get("split", "nuswide_21").split(195_834, y, seed=0)
-    assert description(Split(parts, Dataset(y=y))) == "nuswide_21 in sizes, classes and overlaps"
+    assert description(Split(parts, Dataset(y=y))) == "matches nuswide_21 in sizes, classes and overlaps"
     y[parts["query"], 4] = False
     few = description(Split(parts, Dataset(y=y)))
     assert few.startswith("resembles nuswide_21 in sizes, classes and overlaps, but the query partition has 0 to ")
     assert few.endswith(" items of a class (declared at least 100)")
 
 
-def test_official_parts_tell_protocols_of_equal_sizes_apart():
+def test_official_parts_distinguish_protocols_of_equal_sizes():
     official = {"train": np.arange(50_000), "test": np.arange(50_000, 60_000)}
     parts = {"query": official["test"], "train": official["train"], "database": official["train"]}
     assert (
@@ -144,7 +144,7 @@ def test_official_parts_tell_protocols_of_equal_sizes_apart():
     assert description(Split(parts, dataset)) == "matches cifar10_10k in sizes and overlaps"
 
 
-def test_the_size_of_a_database_is_told_where_no_training_set_explains_it():
+def test_the_size_of_a_database_is_reported_unless_the_training_set_explains_it():
     parts = {"query": np.arange(1_000), "database": np.arange(1_000, 25_000)}
     assert description(Split(parts, Dataset())) == (
         "resembles mirflickr_1k in sizes and overlaps, but the database has 24,000 items (declared 20,000); "
@@ -154,7 +154,7 @@ def test_the_size_of_a_database_is_told_where_no_training_set_explains_it():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([(1_000, 5_000, 59_000), (1_000, 4_000, 6_540), (700, 2_000, 2_866)]))
-def test_whatever_is_not_equal_has_a_difference_in_words(seed, sizes):
+def test_every_inequality_has_a_difference_in_words(seed, sizes):
     rng = np.random.default_rng(seed)
     n_items = sum(sizes) - rng.integers(0, 3) * sizes[1]
     parts = {
@@ -168,7 +168,7 @@ def test_whatever_is_not_equal_has_a_difference_in_words(seed, sizes):
         assert not (match.is_exact and match.differences)
 
 
-def test_a_declared_protocol_is_only_told_of_a_nearer_one():
+def test_with_a_declared_protocol_only_a_nearer_one_is_named():
     left_out = split(database=np.arange(6_000, 60_000))
     assert description(left_out, "cifar10_s1") == "matches cifar10_54k in sizes and overlaps; cifar10_s1 was declared"
     assert identify(split(query=np.arange(999)), "cifar10_s1") == ""
@@ -178,7 +178,7 @@ def test_a_declared_protocol_is_only_told_of_a_nearer_one():
     assert description(large, "cifar10_s1") == f"{named}; cifar10_s1 was declared"
 
 
-def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open():
+def test_a_size_that_the_protocol_does_not_fix_is_reported_as_such():
     parts = {"query": np.arange(5_000), "train": np.arange(5_000, 15_000), "database": np.arange(5_000, 173_692)}
     assert description(Split(parts, Dataset())) == (
         "resembles nuswide_81 in sizes and overlaps (which does not fix the size of the database)"
@@ -186,7 +186,7 @@ def test_a_database_of_a_size_that_the_protocol_leaves_open_is_said_to_be_open()
     query_alone = Split({"query": parts["query"], "database": parts["train"]}, Dataset())
     assert description(query_alone).startswith("resembles none of")
     known = Dataset(n_items=173_692, y=np.ones((173_692, 81), dtype=bool))
-    assert description(Split(parts, known)) == "nuswide_81 in sizes, classes and overlaps"
+    assert description(Split(parts, known)) == "matches nuswide_81 in sizes, classes and overlaps"
 
 
 def test_hashnets_lists_of_coco_are_recognised_by_their_sizes_and_the_queries_in_the_database():

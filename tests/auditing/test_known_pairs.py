@@ -1,4 +1,4 @@
-"""Judged pairs: the shipped tables, how they and files become items, and which queries of a split they concern."""
+"""Judged pairs: the shipped tables, pairs from files, and the affected queries of a split."""
 
 import csv
 import json
@@ -213,7 +213,7 @@ WRONG = {
         ),
     )
 )
-def test_whatever_a_file_holds_it_is_read_or_refused_in_one_line(tmp_path, content):
+def test_any_file_is_read_or_refused_in_one_line(tmp_path, content):
     (tmp_path / "pairs.csv").write_bytes(content)
     messages = []
     for read in (
@@ -248,7 +248,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
         (
             "cifar100",
             Dataset(n_items=60_000, official=OFFICIAL, name="cifar10"),
-            r"^known_pairs: expected pairs of cifar10, the dataset of the split, got 'cifar100'\.$",
+            r"^known_pairs: expected pairs for cifar10, the dataset of the split, got 'cifar100'\.$",
         ),
         (np.zeros((0, 3)), Dataset(), r"^known_pairs: expected one judged pair per row, got none\.$"),
         ([[1, 2]], Dataset(), r"^known_pairs: expected row numbers of two items and a judgement, shape \(n, 3\)"),
@@ -264,7 +264,7 @@ def test_wrong_names_and_arrays(values, dataset, message):
 ASSUMED = "row numbers are assumed to count the 50,000 training images, then the 10,000 test images"
 
 
-def test_the_audit_says_how_row_numbers_are_taken_and_how_many_pairs_are_in_the_split(tmp_path):
+def test_the_audit_reports_the_meaning_of_row_numbers_and_the_number_of_pairs_in_the_split(tmp_path):
     found = hp.audit(query=np.arange(50_000, 60_000), database=np.arange(50_000), known_pairs="cifar10")
     (about,) = found.about.values()
     assert (
@@ -297,7 +297,7 @@ def test_a_table_is_read_once_for_a_split(tmp_path, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder as the pipeline leaves it, with a split of CIFAR-10's items whose images nobody needs."""
+    """A folder of the pipeline with a split of CIFAR-10's items, without the images."""
     monkeypatch.chdir(tmp_path)
     made = storage.provenance("dataset cifar10", parameters={}, inputs={})
     arrays = {"ids": IDS.astype("S"), "class_names": np.array([b"a"]), "labels": np.zeros(60_000, dtype=np.int64)}
@@ -328,7 +328,7 @@ def test_the_command_finds_them_in_a_split_of_the_pipeline_and_by_name_in_lists(
     assert hp.audit("splits.h5").affected["splits.h5"].tolist() == [1]
 
 
-def test_what_can_t_be_written_is_refused(folder, capsys):
+def test_an_unwritable_output_is_refused(folder, capsys):
     assert main(["audit", *LISTS, "--write-affected", "affected.txt"]) == 2
     assert capsys.readouterr().err == (
         "protocol: --write-affected: expected judged pairs of the dataset (--known-pairs), or label issues "
@@ -342,7 +342,7 @@ def test_what_can_t_be_written_is_refused(folder, capsys):
     assert not Path("affected.txt").exists()
 
 
-def test_what_the_audit_writes_is_what_the_evaluation_leaves_out(folder):
+def test_the_evaluation_excludes_the_queries_that_the_audit_writes(folder):
     main(["audit", "splits.h5", "--write-affected", "affected.txt"])
     codes = np.random.default_rng(0).integers(0, 2, (13, 8))
     found = hp.evaluate(

@@ -27,7 +27,7 @@ IDS = np.array([f"i{row}.png" for row in range(N)])
 
 
 def annotators(rows, *, total=50, doubted=(), unsure=()):
-    """Return how many annotators gave each class: nearly all the given one, except to doubted and unsure items."""
+    """Return the number of annotators per class: nearly all gave the label, except for doubtful and unsure items."""
     counts = np.zeros((len(rows), 5), dtype=np.int64)
     for place, row in enumerate(rows):
         share = 0.3 if row in doubted else 0.45 if row in unsure else 0.9
@@ -43,8 +43,8 @@ def found(audited):
     return [(one.severity, one.count, one.items) for one in made if one.name == "doubtful-label"]
 
 
-def told(audited):
-    return next(line for lines in audited.about.values() for line in lines if line.startswith("Labels doubted"))
+def sentence_about(audited):
+    return next(line for lines in audited.about.values() for line in lines if line.startswith("Doubtful labels"))
 
 
 TABLE = annotators(range(N), doubted=(41, 3), unsure=(44,))
@@ -58,7 +58,7 @@ EXPECTED = [("warning", 2, ("41", "44"))]
 def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_it(table):
     audited = hp.audit(**LISTS, labels=Y, label_issues=table)
     assert found(audited) == EXPECTED
-    assert told(audited) == "Doubtful labels from label_issues, which covers 10 of 10 queries."
+    assert sentence_about(audited) == "Doubtful labels from label_issues, which covers 10 of 10 queries."
     (finding,) = (one for one in audited.findings["query database"] if one.name == "doubtful-label")
     assert "annotators gave another one more often, or fewer than 50% of them gave this one" in finding.consequence
     assert finding.fix
@@ -66,7 +66,7 @@ def test_a_label_is_doubtful_if_another_is_more_frequent_or_less_than_half_give_
     assert "doubtful-label (needs label issues)" in str(hp.audit(**LISTS))
 
 
-def test_the_places_of_doubtful_queries_are_those_of_their_codes():
+def test_the_positions_of_doubtful_queries_are_those_of_their_codes():
     issues = label_issues_from(TABLE, Dataset(n_items=N, y=Y), N)
     split = Split({"query": np.array([44, 40, 41, 44]), "database": np.arange(40)}, Dataset(n_items=N, y=Y))
     assert doubtful_places(split, issues).tolist() == [0, 2, 3]
@@ -87,15 +87,15 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     labels = np.where(np.arange(N) < 40, (Y + 1) % 5, Y)
     audited = hp.audit(**LISTS, labels=labels, label_issues=last)
     assert found(audited) == EXPECTED
-    assert told(audited).startswith(
+    assert sentence_about(audited).startswith(
         "Doubtful labels from label_issues (its rows are assumed to be the last 20 items), which covers 10 of"
     )
-    y = np.sort(Y)  # so that the places can be told apart
+    y = np.sort(Y)  # so that the positions are distinguishable
     order = np.argsort(Y, kind="stable")
     part = hp.audit(query=[50, 51], database=[0, 1], labels=y, label_issues=TABLE[order][:N_TEST])
     assert (
         "(its rows are assumed to be the first 20 items), which covers 0 of 2 queries; the others were not checked"
-        in told(part)
+        in sentence_about(part)
     )
     assert found(part) == []
     with pytest.raises(
@@ -116,7 +116,7 @@ def test_a_table_of_the_last_or_first_items_or_of_an_official_part_finds_its_row
     np.save(tmp_path / "probs.npy", last / last.sum(axis=1, keepdims=True))
     audited = hp.audit(file, label_issues=tmp_path / "probs.npy")
     assert found(audited) == [("warning", 2, ("i41.png", "i44.png"))]
-    assert "its rows are assumed to be the part 'test'" in told(audited)
+    assert "its rows are assumed to be the part 'test'" in sentence_about(audited)
 
 
 def test_an_item_without_annotators_was_not_checked():
@@ -125,7 +125,8 @@ def test_an_item_without_annotators_was_not_checked():
     audited = hp.audit(**LISTS, labels=Y, label_issues=table)
     assert found(audited) == [("warning", 1, ("44",))]
     assert (
-        told(audited) == "Doubtful labels from label_issues, which covers 8 of 10 queries; the others were not checked."
+        sentence_about(audited)
+        == "Doubtful labels from label_issues, which covers 8 of 10 queries; the others were not checked."
     )
 
 
@@ -177,13 +178,13 @@ BAD = {
     ),
     "ids": ({}, ["a", "b"], "expected row numbers >= 0, as in the lists, got 'a'."),
     "large rows": ({"labels": Y}, [7, 99], "expected row numbers from 0 to 59, got 99."),
-    "no rows": ({}, [77, 99], "expected items of the split, got none among 2."),
+    "no rows": ({}, [77, 99], "expected items of the split, got none among 2 items."),
     "ragged": ({}, [[0], [1, 2]], "expected an array, got list"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_does_not_fit_the_dataset_is_refused_in_one_line(case):
+def test_issues_that_do_not_match_the_dataset_are_refused_in_one_line(case):
     known, issues, message = BAD[case]
     with pytest.raises(ProtocolError) as error:
         hp.audit(**LISTS, **known, label_issues=issues)
@@ -216,7 +217,7 @@ def test_tables_of_items(tmp_path, case):
     audited = audited_table(TABLES[case], tmp_path, labels=Y)
     assert found(audited) == EXPECTED
     checked = "which lists only doubtful items." if "list" in case else "of 10 queries; the others were not checked."
-    assert told(audited).endswith(checked)
+    assert sentence_about(audited).endswith(checked)
 
 
 def test_items_are_named_by_id_too(tmp_path):
@@ -250,7 +251,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
-def test_tables_that_are_none_are_refused(tmp_path, case):
+def test_invalid_tables_are_refused(tmp_path, case):
     text, message = BAD_TABLES[case]
     with pytest.raises(ProtocolError) as error:
         audited_table(text, tmp_path)
@@ -277,7 +278,7 @@ def test_answers_of_workers_name_the_doubtful_test_images(tmp_path):
     file.write_text(json.dumps(answers(), indent=2))
     audited = hp.audit(**LISTS, labels=Y, label_issues=file)
     assert found(audited) == EXPECTED
-    assert told(audited).endswith("which covers 4 of 10 queries; the others were not checked.")
+    assert sentence_about(audited).endswith("which covers 4 of 10 queries; the others were not checked.")
     file.write_text(json.dumps(answers(of=40)))
     official = Dataset(n_items=N, ids=IDS, y=Y, official={"test": np.arange(40, 60)})
     issues = label_issues_from(file, official, N)
@@ -314,7 +315,7 @@ BAD_ANSWERS = {
 
 
 @pytest.mark.parametrize("case", BAD_ANSWERS)
-def test_answers_that_do_not_fit_are_refused(tmp_path, case):
+def test_mismatched_answers_are_refused(tmp_path, case):
     text, message = BAD_ANSWERS[case]
     file = tmp_path / "mturk.json"
     file.write_text(text)
@@ -348,14 +349,14 @@ def test_the_command_warns_and_writes_all_queries(tmp_path, monkeypatch, capsys)
     assert "argument --label-agreement: label agreement: expected a share from 0 to 1" in capsys.readouterr().err
 
 
-def test_the_places_of_doubtful_queries_are_written(tmp_path, monkeypatch, capsys):
+def test_the_positions_of_doubtful_queries_are_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("issues.csv").write_text("41\n44\n3\n")
     np.savez("split.npz", query=[44, 40, 41], database=np.arange(40))
     np.savez("other.npz", query=[42], database=np.arange(40))
     arguments = ["audit", "split.npz", "--label-issues", "issues.csv", "--write-affected", "doubtful.txt"]
     assert main(arguments) == 0
-    assert Path("doubtful.txt").read_text() == "0\n2\n"  # in the order of the queries as they came
+    assert Path("doubtful.txt").read_text() == "0\n2\n"  # in the original order of the queries
     assert hp.audit("split.npz", label_issues="issues.csv").affected["split.npz"].tolist() == [0, 2]
     assert hp.audit("split.npz").affected == {}
     capsys.readouterr()
@@ -387,12 +388,12 @@ def test_any_bytes_are_doubts_or_refused(tmp_path_factory, content, suffix, labe
     file.write_bytes(content)
     with contextlib.suppress(ProtocolError):
         audited = hp.audit(**LISTS, **({"labels": Y} if labelled else {}), label_issues=str(file))
-        assert told(audited)
+        assert sentence_about(audited)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_what_is_found_is_what_a_loop_over_the_queries_finds(data):
+def test_the_findings_are_those_of_a_loop_over_the_queries(data):
     shape = {"min_size": 5, "max_size": 5}
     drawn = st.lists(st.lists(st.integers(0, 9), **shape), min_size=10, max_size=10)
     counts = annotators(range(N)).tolist()

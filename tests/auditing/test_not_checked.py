@@ -1,4 +1,4 @@
-"""What a split is clean of: the sentence names just the checks that were not made, whatever the options."""
+"""The sentence about a clean split lists exactly the checks that were not possible, for all options."""
 
 import itertools
 
@@ -9,7 +9,7 @@ import protocol as hp
 from protocol.auditing.all_checks import NOT_CHECKED
 
 N = 60_000
-# Each with a fault: what makes the check possible, and the words for it where it is not.
+# Splits with a problem: the argument that makes the check possible, and the words if it is missing.
 FAULTS = {
     "query-in-train": ({"train"}, "overlaps with missing partitions"),
     "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
@@ -30,7 +30,7 @@ OPTIONS = [chosen for size in range(len(GIVEN) + 1) for chosen in itertools.comb
 
 
 @pytest.mark.parametrize("chosen", OPTIONS, ids="+".join)
-def test_a_fault_is_found_or_its_check_is_named_as_not_made(chosen):
+def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
     given = {name: GIVEN[name] for name in chosen}
     audited = hp.audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **given)
     (made,), ((_, *_, unseen),) = audited.findings.values(), audited.about.values()
@@ -49,10 +49,10 @@ def test_a_fault_is_found_or_its_check_is_named_as_not_made(chosen):
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):
     (tmp_path / "q.txt").write_text("a 1 0\nb 0 1\n")
     audited = hp.audit(query=tmp_path / "q.txt", database=["c", "d"])
-    assert "classes and relevance of database (needs labels)" in audited.to_text().replace("\n  ", " ")
+    assert "classes and relevance for database (needs labels)" in audited.to_text().replace("\n  ", " ")
 
 
-def test_clean_and_what_was_not_checked_are_one_statement():
+def test_clean_and_not_checked_are_one_statement():
     audited = hp.audit(query=["a"], database=["b"])
     for text in (audited.to_text(), audited.to_markdown(), audited._repr_html_()):
         assert text.count("clean; not checked: overlaps with") == 1

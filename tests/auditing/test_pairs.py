@@ -12,7 +12,7 @@ from protocol.cli import main
 PAIRS = np.array([[0, 10], [1, 11], [2, 12], [3, 13]])
 
 
-def test_halves_in_different_partitions_are_torn():
+def test_halves_in_different_partitions_are_divided():
     parts = {"query": np.array([0, 10, 1]), "train": np.array([11, 2, 12]), "database": np.array([2, 11, 3])}
     assert divided_pairs(parts, PAIRS).tolist() == [
         1,
@@ -20,12 +20,12 @@ def test_halves_in_different_partitions_are_torn():
     ]  # text 11 is trained on and ranked; image 2 is ranked, 12 is not
 
 
-def test_a_half_in_no_partition_tears_nothing():
+def test_a_half_in_no_partition_does_not_count():
     assert not divided_pairs({"query": np.array([0, 1]), "database": np.array([12, 13])}, PAIRS).size
 
 
-@given(seed=st.integers(0, 2**32 - 1), tear=st.sets(st.integers(0, 99), max_size=5))
-def test_pairs_that_a_protocol_draws_together_are_whole_but_for_those_torn_by_hand(seed, tear):
+@given(seed=st.integers(0, 2**32 - 1), divided=st.sets(st.integers(0, 99), max_size=5))
+def test_pairs_drawn_together_are_not_divided_except_by_hand(seed, divided):
     drawn = registry.get("split", "improved").split(
         100,
         np.arange(100) % 4,
@@ -36,11 +36,11 @@ def test_pairs_that_a_protocol_draws_together_are_whole_but_for_those_torn_by_ha
     parts = {name: np.concatenate([rows, rows + 100]) for name, rows in drawn.items()}
     assert not divided_pairs(parts, pairs).size
     place = {item: name for name, rows in parts.items() for item in rows.tolist()}
-    for item in tear:  # the text moves, its image stays
+    for item in divided:  # the text moves, its image stays
         new = "query" if place[item] != "query" else "database"
         parts[place[item]] = np.setdiff1d(parts[place[item]], [item + 100])
         parts[new] = np.union1d(parts[new], [item + 100])
-    assert divided_pairs(parts, pairs).tolist() == sorted(tear)
+    assert divided_pairs(parts, pairs).tolist() == sorted(divided)
 
 
 IDS = np.array(["i0", "i1", "t0", "t1"])
@@ -64,7 +64,7 @@ def test_divided_pairs_are_a_finding_by_their_first_halves(tmp_path):
         (None, "", "expected pairs of row numbers >= 0, got no pair"),
     ],
 )
-def test_lines_that_are_no_pair_are_named(tmp_path, ids, text, message):
+def test_lines_without_a_pair_are_reported(tmp_path, ids, text, message):
     (tmp_path / "pairs.txt").write_text(text)
     with pytest.raises(ProtocolError, match=message):
         pairs_from(tmp_path / "pairs.txt", Dataset(ids=ids))

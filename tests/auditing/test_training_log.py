@@ -1,4 +1,4 @@
-"""Training logs: the best of several test evaluations is told from the last one, in every format."""
+"""Training logs: the best of several test evaluations is distinguished from the last one, in every format."""
 
 import contextlib
 import gzip
@@ -81,7 +81,7 @@ def written(folder, text, name="log.csv"):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_best_of_several_is_told_from_the_last_in_every_format(tmp_path, name):
+def test_the_best_of_several_is_distinguished_from_the_last_in_every_format(tmp_path, name):
     file = written(tmp_path, FORMATS[name], name)
     (series,) = [one for one in read_log(file).series if one.role == "test"]
     assert (list(series.steps), list(series.values), series.n_missing) == (STEPS, SCORES, 0)
@@ -95,7 +95,7 @@ def test_the_best_of_several_is_told_from_the_last_in_every_format(tmp_path, nam
     assert severities(file) == severities(file, 0.75) == severities(file, 0.701) == ["warning"]
 
 
-def test_a_packed_log_is_as_one_that_is_not(tmp_path):
+def test_a_compressed_log_has_the_same_findings(tmp_path):
     file = tmp_path / "table.csv.gz"
     file.write_bytes(gzip.compress(FORMATS["table.csv"].encode()))
     assert severities(file, 0.797) == ["error"]
@@ -122,12 +122,12 @@ def test_the_best_alone_is_a_warning_whatever_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize("reported", [None, 0.7, 0.1])
-def test_one_evaluation_is_no_choice(tmp_path, reported):
+def test_a_single_evaluation_is_not_a_choice(tmp_path, reported):
     file = written(tmp_path, "epoch,val_map,test_map\n1,0.1,\n2,0.2,\n3,0.3,0.7\n")
     assert severities(file, reported) == []
 
 
-def test_a_reported_score_that_the_log_does_not_have_is_stated(tmp_path):
+def test_a_reported_score_that_is_missing_in_the_log_is_mentioned(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.7\n")
     line = "clean; not checked: the origin of the reported 0.8, which is not in this log"
     assert line in " ".join(str(hp.audit(training_log=str(file), reported=0.8)).split())
@@ -139,7 +139,7 @@ def test_a_validation_set_chooses_within_its_run(tmp_path):
     assert severities(written(tmp_path, text), 0.8) == ["error"]
 
 
-def test_where_the_last_is_the_best_nothing_was_chosen(tmp_path):
+def test_if_the_last_is_the_best_nothing_was_chosen(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.1\n2,0.2\n3,0.3\n")
     assert severities(file) == severities(file, 0.3) == []
     assert severities(file, 0.2) == ["warning"]
@@ -169,7 +169,7 @@ def test_several_code_lengths_are_several_scores(tmp_path):
     assert severities(file, 0.5) == severities(file, 0.7) == []
 
 
-def test_a_score_that_is_the_best_of_one_and_the_last_of_another_is_not_told(tmp_path):
+def test_the_best_of_one_score_and_the_last_of_another_is_ambiguous(tmp_path):
     file = written(tmp_path, "epoch,test_map,test_precision\n1,0.8,0.3\n2,0.7,0.8\n")
     ((severity, consequence),) = judged(file, 0.8)
     assert severity == "warning"
@@ -242,7 +242,7 @@ def test_a_score_with_too_few_decimals_is_a_warning(tmp_path, scores, reported, 
     assert verdict in consequence
 
 
-def test_more_decimals_tell_the_best_from_the_last(tmp_path):
+def test_more_decimals_distinguish_the_best_from_the_last(tmp_path):
     file = written(tmp_path, table(("epoch", "map"), *enumerate([0.5, 0.7, 0.65])))
     assert severities(file, "0.70") == ["error"]
     assert severities(file, "0.65") == []
@@ -282,7 +282,7 @@ ROLES = {
 
 
 @pytest.mark.parametrize(("name", "role"), [(name, role) for role, names in ROLES.items() for name in names])
-def test_columns_are_told_by_their_names(name, role):
+def test_columns_are_recognised_by_their_names(name, role):
     assert role_of(name) == role
 
 
@@ -307,7 +307,7 @@ def test_a_log_without_steps_keeps_its_order(tmp_path):
     assert severities(file, 0.71) == ["error"]
 
 
-def test_a_step_of_which_none_is_stated_is_that_of_the_row_before(tmp_path):
+def test_a_missing_step_is_that_of_the_previous_row(tmp_path):
     file = written(tmp_path, "epoch,map\n10,0.5\n,0.7\n20,0.6\n")
     assert read_log(file).series[0].steps.tolist() == [10, 10, 20]
 
@@ -345,7 +345,7 @@ OWNED = [(16, "a", 1, 0.6), (32, "a", 1, 0.8), (16, "a", 2, 0.5), (32, "a", 2, 0
 
 @pytest.mark.parametrize("name", ["bit", "bits", "n_bits", "Dataset", "method", "seed", "run"])
 @pytest.mark.parametrize("is_table", [True, False])
-def test_columns_that_state_what_a_score_belongs_to_make_several_scores(tmp_path, name, is_table):
+def test_columns_with_the_owner_of_a_score_separate_scores(tmp_path, name, is_table):
     header = (name, "x", "epoch", "map")
     records = [dict(zip(header, row, strict=True)) for row in OWNED]
     text = table(header, *OWNED) if is_table else json.dumps(records)
@@ -364,7 +364,7 @@ def test_a_validation_set_chooses_for_its_own_code_length(tmp_path):
 
 
 @pytest.mark.parametrize("column", ["loss", "test_loss", "error", "val-loss", "train_map"])
-def test_a_named_column_of_which_less_is_better_is_refused(tmp_path, column):
+def test_a_named_column_in_which_lower_is_better_is_refused(tmp_path, column):
     file = written(tmp_path, f"epoch,{column},map\n1,0.5,0.1\n2,0.4,0.2\n")
     message = f"{file}: expected a column of test scores that are better if higher, got '{column}'."
     with pytest.raises(ProtocolError) as error:
@@ -415,7 +415,7 @@ def test_options_are_not_scores(tmp_path):
 # What is not there
 
 
-def test_scores_that_are_no_number_are_left_out_and_stated(tmp_path):
+def test_scores_that_are_not_numbers_are_omitted_and_reported(tmp_path):
     file = written(tmp_path, "epoch,map\n1,0.5\n2,NaN\n3,inf\n4,0.4\n5,nan\n")
     audited = hp.audit(training_log=str(file))
     assert "map, 2 evaluations (epoch 1 to 4), 3 without a finite score omitted" in str(audited)
@@ -452,7 +452,7 @@ BAD = {
     "empty.csv": ("", "expected a header and rows of scores, got an empty file."),
     "none.csv": (
         "epoch,loss\n1,2\n",
-        "expected a column of scores such as test_map or map, got epoch, loss. Name it: none.csv:COLUMN",
+        "expected a column of scores such as test_map or map, got epoch, loss. Name the column: none.csv:COLUMN.",
     ),
     "word.csv": ("epoch,map\n1,high\n", "line 2: map: expected a number, got 'high'."),
     "step.csv": ("epoch,map\nfirst,0.5\n", "line 2: epoch: expected a number, got 'first'."),
@@ -493,7 +493,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_log_is_refused_in_one_line(tmp_path, name):
+def test_an_invalid_log_is_refused_in_one_line(tmp_path, name):
     text, message = BAD[name]
     file = written(tmp_path, text, name)
     with pytest.raises(ProtocolError) as error:

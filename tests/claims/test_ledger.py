@@ -31,6 +31,7 @@ WITH_REFERENCE_RESULTS: dict[str, str] = {
     "S0-11": PARTLY,
     "S0-12": PARTLY,
     "S0-14": PARTLY,
+    "S0-15": PARTLY,
     "S2-02": PARTLY,
     "S2-04": PARTLY,
     "S2-08-runs": PARTLY,

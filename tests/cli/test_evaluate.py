@@ -463,7 +463,7 @@ def test_there_are_thirty_bad_inputs():
 def test_a_file_without_read_permission(folder, capsys):
     Path("q.npy").chmod(0)
     assert main(command()) == 2
-    assert "q.npy: expected an .npy file, got one that can't be read: Permission denied" in capsys.readouterr().err
+    assert "q.npy: expected an .npy file, got one that can't be read (Permission denied)." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["p.npy", "p.npz", "p.csv", "p.mat", "p.h5"])

@@ -42,7 +42,10 @@ def check_others_refused(feature):
         wanted, wrong = r"images: expected uint8 \(n, height, width\)", [images[:0], images / 255, images[0, 0]]
         wrong += [images[..., :2], images.tolist()]
     else:
-        wanted, wrong = r"vectors: wanted numbers \(n, d\)", [images, images[:0, 0, 0], images[:, 0, 0, 0], [[1.0]]]
+        wanted, wrong = (
+            r"vectors: expected numbers of shape \(n, d\)",
+            [images, images[:0, 0, 0], images[:, 0, 0, 0], [[1.0]]],
+        )
         wrong += [images[:, 0, 0].astype(str), images[:, 0, 0] > 100]
     for other in wrong:
         with pytest.raises(ProtocolError, match=wanted):

@@ -161,7 +161,7 @@ def test_facts(name):
 def test_the_metric_of_the_guide(shown):
     record = shown("how-to/add-a-metric", "metrics")
     metric = functools.partial(record.plugin, radius=2)
-    says_what_it_is(record)
+    declares_its_facts(record)
     for check in CHECKS:
         check(metric)
     declares_what_it_needs(metric, record.needs)

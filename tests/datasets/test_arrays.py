@@ -94,9 +94,9 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "name the file of the features"),
+        ({}, "features: expected a file, {features: FILE}, got none."),
         ({"features": "x.npz"}, "expected x.npz:KEY, got no key; it has: train, y"),
-        ({"features": "x.npz:y"}, "expected features (n, d), got shape (6,)"),
+        ({"features": "x.npz:y"}, "expected features of shape (n, d), got shape (6,)"),
         ({"features": "x.npy", "labels": "short.txt"}, "short.txt: expected 6, one per item, got 2"),
         ({"features": "x.npy", "labels": "half.txt"}, "half.txt: expected integers, got 0.5"),
         ({"features": "x.npy", "ids": "short.txt"}, "n = 2, got float32 of shape (6, 4)"),

@@ -4,7 +4,7 @@ Python blocks of a page share one namespace. A block of `protocol` commands runs
 function. The `text` block that follows is the output; a line ``...`` in it stands for any lines. A comment
 ``<!-- not run: REASON -->`` above a block means that it is not run.
 
-python tests/docs/page_blocks.py PAGE ... rewrites the outputs that are no longer right.
+python tests/docs/page_blocks.py PAGE ... rewrites the outputs that are no longer right, and prints those with ``...``.
 """
 
 import contextlib
@@ -88,7 +88,11 @@ def rewrite(page: Path) -> None:
         for block in list(blocks(text)):
             if block.runs:
                 printed = block.printed(namespace)
-                if not block.shows(printed):
+                if block.shows(printed):
+                    continue
+                if "\n...\n" in f"\n{block.output}":
+                    sys.stderr.write(f"{page}: edit the output with ... by hand. It is now:\n{printed}")
+                else:
                     text = text.replace(f"```text\n{block.output}```", f"```text\n{printed}```", 1)
     page.write_text(text)
 

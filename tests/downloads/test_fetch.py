@@ -189,7 +189,7 @@ def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted
         fetch(file, place, patience=patience)
     assert str(caught.value).endswith(
         "The expected checksum was recorded at the first download; to accept the new file, delete the line of "
-        f"set/data.bin in {place.lock}"
+        f"set/data.bin in {place.lock}."
     )
     assert not place.path(file).exists()
     place.lock.write_text("")

@@ -1,4 +1,4 @@
-"""What a feature gives block by block, in one piece."""
+"""The complete result of a feature's extraction in blocks."""
 
 import numpy as np
 

@@ -14,7 +14,7 @@ STEPS = {"": ["l2", "centre"], "database/": ["centre"]}
 
 
 def left(folder, feature):
-    """Leave the files of a run as the pipeline does: what was extracted, what was fitted."""
+    """Write the files of a run like the pipeline: extracted descriptors and fitted preprocessing."""
     arrays, learned = {}, {}
     for place, modality in feature.modalities.items():
         raw = VECTORS[modality.name]
@@ -71,8 +71,8 @@ def test_each_modality_is_found_in_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"name": 3}, "name: expected the name of vectors of the dataset, got 3"),
-        ({"database_name": ""}, "name: expected the name of vectors of the dataset, got ''"),
+        ({"name": 3}, "name: expected the name of vectors in the dataset, got 3"),
+        ({"database_name": ""}, "name: expected the name of vectors in the dataset, got ''"),
         ({"n_components": 0}, "n_components: expected an integer >= 1, got 0"),
         ({"database_n_components": "9"}, "n_components: expected an integer >= 1, got '9'"),
     ],
@@ -103,6 +103,6 @@ def test_more_components_than_rows_or_features_are_refused(n_rows, n_components)
     with pytest.raises(ProtocolError) as error:
         Precomputed(name="image", n_components=n_components).fit(VECTORS["image"][:n_rows], seed=0)
     assert str(error.value) == (
-        f"n_components: expected at most {min(n_rows, 12)} for {n_rows} training rows with 12 features of "
-        f"vectors/image, got {n_components}."
+        f"n_components: expected at least {n_components} training rows and features in vectors/image, one for each "
+        f"component, got {n_rows} rows with 12 features."
     )

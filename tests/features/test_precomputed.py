@@ -21,7 +21,7 @@ def test_vectors_pass_as_they_are(dtype):
 def test_what_it_reads():
     assert Precomputed().reads == "vectors"
     assert Precomputed(name="text").reads == "vectors/text"
-    with pytest.raises(ProtocolError, match="name: expected the name of vectors of the dataset, got 3"):
+    with pytest.raises(ProtocolError, match="name: expected the name of vectors in the dataset, got 3"):
         Precomputed(name=3)
 
 
@@ -39,4 +39,4 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
 def test_what_is_no_matrix_of_numbers_is_refused():
     with pytest.raises(ProtocolError) as error:
         whole(Precomputed(), np.zeros(3))
-    assert str(error.value) == "vectors: expected numbers (n, d), not empty, got shape (3,) of float64."
+    assert str(error.value) == "vectors: expected numbers of shape (n, d), not empty, got float64 of shape (3,)."

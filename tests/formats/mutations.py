@@ -1,4 +1,4 @@
-"""Files of every format, what is done to them, and what the readers make of the result.
+"""Files of every format, their mutations, and the results of the readers.
 
 A mutated file is refused in one line, or accepted. An accepted one is a wrong answer if it gives other numbers although
 
@@ -75,7 +75,7 @@ def originals(kind, folder):
 
 
 def mutated(content, rng):
-    """Return bytes with one of nine things done to them."""
+    """Return bytes with one of nine mutations."""
     changed = bytearray(content)
     at, size = int(rng.integers(len(changed))), int(rng.integers(1, 17))
     match int(rng.integers(9)):
@@ -109,7 +109,7 @@ def same(found, right):
 
 
 def independent(path, content):
-    """Return what another reader makes of the bytes of an accepted file; None if there is none for the format."""
+    """Return the result of another reader for an accepted file; None if there is none for the format."""
     match path.suffix:
         case ".npy":
             return np.load(io.BytesIO(content), allow_pickle=False)
@@ -143,7 +143,7 @@ def _plain_mat(content):
 
 
 class Fuzz:
-    """Counts of what became of mutated files of one format."""
+    """Counts of the outcomes for mutated files of one format."""
 
     def __init__(self, kind, folder, *, seed=0):
         self.kind, self.folder, self.counts, self.findings = kind, Path(folder), Counter(), []

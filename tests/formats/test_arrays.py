@@ -1,4 +1,4 @@
-"""Arrays from files: every format gives the same array, and the statements in a file are not trusted."""
+"""Arrays from files: all formats have the same content, and declarations in files are verified."""
 
 import io
 import pickle
@@ -149,9 +149,12 @@ def test_no_pickle_is_ever_loaded(tmp_path):
         (header((0, 3)), r"expected an array of numbers, got an empty one, shape \(0, 3\)"),
         (header((1,), "<c8") + bytes(8), "expected an array of numbers, got dtype complex64"),
         (header((1,), "<U2") + bytes(8), "expected an array of numbers, got dtype <U2"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "got one that can't be read: EOF: reading array header"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", r"got one that can't be read \(EOF: reading array header"),
         (b"\x93NUMPY\x01\x00\x04\x00(((\n", "got one that can't be read"),
-        (b"PK\x03\x04 and more", "expected an .npy file, got one that can't be read: the magic string is not correct"),
+        (
+            b"PK\x03\x04 and more",
+            r"expected an .npy file, got one that can't be read \(the magic string is not correct",
+        ),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -259,7 +262,7 @@ def test_what_is_no_array_of_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1,2\n3\n", "got one that can't be read: the number of columns changed from 2 to 1"),
+        ("1,2\n3\n", r"got one that can't be read \(the number of columns changed from 2 to 1"),
         ("a,b\n1,2\n", "could not convert string 'a' to float64"),
         ("\n\n", "expected numbers as text, got blank lines"),
         ("1,,2\n", "could not convert string ''"),
@@ -281,7 +284,7 @@ def test_names_that_are_no_files(tmp_path):
         ("loop.npy", "expected a file, got no such file"),
         ("folder.npy", "expected a file, got a folder"),
         ("empty.npy", "expected an array, got an empty file"),
-        ("x" * 300 + ".npy", "expected a file, got one that can't be read: File name too long"),
+        ("x" * 300 + ".npy", r"expected a file, got one that can't be read \(File name too long"),
         ("codes.pt", "expected a file F.npy, F.npz:key, .*got the extension '.pt'"),
         ("codes", "got the extension ''"),
         ("a.npy:B", "got the extension '.npy:B'"),
@@ -352,7 +355,7 @@ def test_a_damaged_type_in_a_matlab_file_is_refused(tmp_path):
     for damage, message in (((9, 0x4E, 0, 0), "numbers of unknown type 19977"), ((7, 0, 0, 0), "cannot reshape array")):
         content[at : at + 4] = bytes(damage)
         path.write_bytes(content)
-        with pytest.raises(ProtocolError, match=f"expected a .mat file, got one that can't be read: {message}"):
+        with pytest.raises(ProtocolError, match=rf"expected a .mat file, got one that can't be read \({message}"):
             read_array(path)
 
 

@@ -1,4 +1,4 @@
-"""Vectors with their dimension in front: read by blocks, equal to a loop over records, damage told by record."""
+"""Vectors with their dimension in front: blocks equal a loop over records, and errors name the record."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""HDF5 files of others: nothing outside the file is read, and a crash or a hang is one line."""
+"""Untrusted HDF5 files: nothing outside the file is read, and a crash or a hang is an error of one line."""
 
 import os
 import subprocess
@@ -106,7 +106,7 @@ def test_storage_that_was_never_written_is_refused(tmp_path, options, rows):
 
 
 def child(tmp_path, monkeypatch, code):
-    """Put other code in the place of the process that reads."""
+    """Replace the code of the reading process."""
     path = tmp_path / "child.py"
     path.write_text(code)
     monkeypatch.setattr(hdf5, "_CHILD", path)

@@ -13,7 +13,7 @@ LOSSY = {".jpg", ".jpeg", ".webp"}
 
 
 def encoded(extension, image=COLOUR):
-    """Return an image, red first, in a format; .pgm has its red channel alone."""
+    """Return an RGB image in a format; .pgm has only the red channel."""
     return cv2.imencode(extension, image[..., 0] if extension == ".pgm" else image[..., ::-1])[1].tobytes()
 
 

@@ -1,4 +1,4 @@
-"""Mutated files of every format: each is refused in one line, or read as it is."""
+"""Mutated files of every format: each is refused in one line, or read correctly."""
 
 import mutations
 import pytest

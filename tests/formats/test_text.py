@@ -1,4 +1,4 @@
-"""Lines of text: limits for what a small file can unpack to, pipes and devices."""
+"""Lines of text: limits on decompressed sizes, pipes and devices."""
 
 import gzip
 import os
@@ -17,7 +17,7 @@ def test_lines_end_as_on_any_system(tmp_path):
 
 
 def test_a_packed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
-    """A megabyte can unpack to 495 million lines; here a kilobyte to 120,000."""
+    """A megabyte can decompress to 495 million lines; here, a kilobyte to 120,000."""
     assert text.LINES == 10_000_000
     monkeypatch.setattr(text, "LINES", 100_000)
     with gzip.open(tmp_path / "a.txt.gz", "wb") as stream:

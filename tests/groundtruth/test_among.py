@@ -1,4 +1,4 @@
-"""A ground truth of one set that is written in blocks is the one that is made at once, in less memory."""
+"""A ground truth among one set, written in blocks, equals the one computed at once, and needs less memory."""
 
 import tracemalloc
 

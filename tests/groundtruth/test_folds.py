@@ -1,4 +1,4 @@
-"""The product of folded vectors is off from the key, in exact arithmetic, by no more than the bound of its error."""
+"""The product of folded vectors differs from the key, in exact arithmetic, by no more than its error bound."""
 
 from fractions import Fraction
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from protocol import configuration, storage, tables
-from protocol.report.reading import neighbour_scores
+from protocol.report.reading import run_scores
 from protocol.report.results import Results
 from protocol.report.sections import loss
 
@@ -83,7 +83,7 @@ def results_of(name: str, folder: Path) -> Results:
         items={},
         images=None,
         summary=pd.read_csv(folder / name / "summary.csv"),
-        neighbour_scores=neighbour_scores(folder / name / "metrics.csv", experiment.config),
+        run_scores=run_scores(folder / name / "metrics.csv", experiment.config),
         dimensions={feature: experiment.dimensions(feature)[0] for feature in experiment.features},
         findings=pd.DataFrame(),
         selection=None,

@@ -18,7 +18,9 @@ FLAGS = (
 # Everything that a figure of the page must have drawn: marks in an SVG that the script made.
 DRAWN = """() => Object.fromEntries([...document.querySelectorAll("[data-figure]")].map((figure) =>
     [figure.id, figure.querySelectorAll(".vega-embed svg.marks path").length]))"""
-READY = """() => [...document.querySelectorAll("[data-figure] .drawn")].every((said) => said.textContent)"""
+READY = """() => [...document.querySelectorAll("[data-figure]")].every((figure) =>
+    !figure.clientWidth || figure.querySelector(".drawn").textContent)"""
+ALL_DRAWN = """() => [...document.querySelectorAll("[data-figure] .drawn")].every((drawn) => drawn.textContent)"""
 
 
 @contextlib.contextmanager

@@ -65,6 +65,20 @@ def test_other_lengths_and_hashers_have_no_extension_rows():
         assert {row["metric"] for row in rows} == {"precision_micro", "recall_micro", "empty"}
 
 
+def test_curves_are_the_metrics_and_queries_without_relevant_items_are_counted():
+    rows = list(display.curve_rows(arrays(("none", 0), ("same", 1)), empty="zero"))
+    counts = count(PAIR["query"], PAIR["database"], N_BITS, TRUTHS)["class_label"]
+    found = {(row["metric"], row["at"]): row["value"] for row in rows}
+    assert len(found) == len(rows)
+    for kind, name in (("precision", "P@{}"), ("recall", "R@{}"), ("precision_in_ball", "precision@r{}")):
+        at = [place for metric, place in found if metric == kind]
+        names = [name.format(place) for place in at]
+        expected = metrics.evaluate(counts, names)
+        assert [found[kind, place] for place in at] == pytest.approx([metrics.mean(expected[own]) for own in names])
+    assert max(place for metric, place in found if metric == "precision") == 31
+    assert found["without_relevant", 0] == (counts.n_relevant == 0).mean()
+
+
 def test_means_over_runs_do_not_depend_on_the_order_of_the_cells():
     cell = {"ground_truth": "t", "hasher": "h", "n_bits": 8, "extension": "none", "extension_bits": 0, "metric": "m"}
     rows = [cell | {"radius": r, "value": v} for r, v in ((1, 0.2), (0, 0.1), (1, 0.4), (0, 0.3))]

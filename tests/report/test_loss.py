@@ -10,7 +10,7 @@ from scipy import stats
 
 from protocol import metrics
 from protocol.ranking import HammingCounts
-from protocol.report.reading import neighbour_scores
+from protocol.report.reading import run_scores
 from protocol.report.results import nearest_truths
 from protocol.report.sections import loss
 from protocol.tables import write_csv
@@ -25,7 +25,7 @@ def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), *
         for run, own in enumerate(values)
         for hasher, value in zip(hashers, own, strict=True)
     ]
-    return dataclasses.replace(results, neighbour_scores=pd.DataFrame(rows))
+    return dataclasses.replace(results, run_scores=pd.DataFrame(rows))
 
 
 def test_the_truths_of_nearest_neighbours_have_their_k():
@@ -60,7 +60,7 @@ def test_the_shares_are_those_of_the_metrics(results):
     assert (shares["k"] == 5).all()
     row = shares.iloc[3]
     names = {1: "P@5", 2: "R@10", 4: "R@20"}
-    own = results.neighbour_scores.assign(run=results.neighbour_scores["run"])
+    own = results.run_scores.assign(run=results.run_scores["run"])
     keys = [*PLACE, "n_bits", "hasher", "run"]
     same = own[(own[keys] == row[keys]).all(axis=1) & (own["metric"] == names[row["c"]])]
     assert same["value"].tolist() == [row["value"]]
@@ -68,9 +68,9 @@ def test_the_shares_are_those_of_the_metrics(results):
 
 def test_p_and_neighbours_are_one_share(results):
     both = pd.concat(
-        [scored(results, [[0.5, 0.6]], metric=name).neighbour_scores for name in ("P@5", "neighbours@5", "P@10")]
+        [scored(results, [[0.5, 0.6]], metric=name).run_scores for name in ("P@5", "neighbours@5", "P@10")]
     )
-    shares = loss.shares(dataclasses.replace(results, neighbour_scores=both))
+    shares = loss.shares(dataclasses.replace(results, run_scores=both))
     assert shares[["hasher", "c", "value"]].to_numpy().tolist() == [["lsh", 1, 0.5], ["itq", 1, 0.6]]
 
 
@@ -113,10 +113,10 @@ def test_the_table_has_the_bytes_and_the_intervals(results):
 
 def test_the_smallest_factor_that_reaches_the_target(results):
     parts = [
-        scored(results, [values], metric=metric).neighbour_scores
+        scored(results, [values], metric=metric).run_scores
         for metric, values in (("P@5", (0.3, 0.4)), ("R@10", (0.8, 0.94)), ("R@20", (0.9, 0.96)))
     ]
-    made = loss.section(dataclasses.replace(results, neighbour_scores=pd.concat(parts, ignore_index=True)))
+    made = loss.section(dataclasses.replace(results, run_scores=pd.concat(parts, ignore_index=True)))
     assert made.tables[0].header[-1] == "c for 95%, K = 5"
     assert [row[-1] for row in made.tables[0].rows] == ["more than 4", "4"]
     assert made.figures[0].shows == (
@@ -138,17 +138,19 @@ def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results
     assert loss.section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
 
 
-def test_the_scores_are_read_where_there_is_such_a_truth_alone(tmp_path):
+def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neighbours(tmp_path):
     setting = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
-    path = tmp_path / "metrics.csv"  # without a checksum: reading it would fail
-    path.write_text("nothing")
-    assert neighbour_scores(path, setting).empty
-    cell = ["digits", "gist", "near", "standard", 0, "itq", 8]
-    rows = [[*cell, "none", 0, "P@1", 0.5], [*cell, "same", 1, "P@1", 0.5]]
-    rows.append(["digits", "gist", "other", *cell[3:], "none", 0, "P@1", 0.5])
+    setting |= {"metrics": ["mAP", "P@1"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    path = tmp_path / "metrics.csv"
+    rows = [
+        ["digits", "gist", truth, "standard", 0, "itq", 8, extension, s, metric, 0.5]
+        for truth in ("near", "other")
+        for extension, s in (("none", 0), ("same", 1))
+        for metric in ("mAP", "P@1")
+    ]
     write_csv(path, metrics.COLUMNS, rows, checksum=True)
-    found = neighbour_scores(path, setting | {"ground_truth_uses": {"near": "nearest_neighbours"}})
-    assert found[["ground_truth", "extension"]].to_numpy().tolist() == [["near", "none"]]
+    found = run_scores(path, setting)[["ground_truth", "extension", "metric"]]
+    assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]
 
 
 def test_a_factor_is_a_multiple():

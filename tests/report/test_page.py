@@ -7,30 +7,29 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from browser import DRAWN, opened
+from browser import ALL_DRAWN, DRAWN, opened
 
 from protocol.report import page
-from protocol.report.figure import COLOURS
-from protocol.report.sections import ORDER, sections
+from protocol.report.sections import ORDER, experiment_line, sections
+from protocol.report.styles import COLOURS
 
 FIGURES = {
     "by-length",
     "rescoring",
+    "precision-at-n",
+    "recall-at-n",
     "pr-curves",
+    "precision-in-ball",
     "ties",
-    "conventions",
     "splits-compared",
     "extensions",
     "empty-balls",
-    "lookup-times",
-    "classes-improved",
-    "classes-standard",
-    "code-histogram",
+    "bucket-sizes",
     "layout-improved",
     "layout-standard",
-    "bucket-sizes",
-    "time",
 }
+FOLDED = {"one-number", "lookup-times", "time"}
+UNFOLD = "for (const box of document.querySelectorAll('details')) box.open = true"
 DEFAULT_THEMES = ("light", "dark")
 
 
@@ -51,21 +50,105 @@ def of(results, name):
     return section
 
 
-def test_every_section_has_a_figure_a_table_or_a_reason(results, bare):
+def words_of(html):
+    """Return the words that a reader of the opened page can see, without the folded parts."""
+    body = html[html.index("<body>") :].partition("<script>window")[0]
+    for hidden in (r"<script.*?</script>", r"<svg.*?</svg>", r"<form.*?</form>"):
+        body = re.sub(hidden, " ", body, flags=re.DOTALL)
+    inside = r"(?:(?!<details).)*?"
+    innermost = rf"<details[^>]*>(<summary>{inside}</summary>){inside}</details>"
+    while "<details" in body:
+        body = re.sub(innermost, r"\1", body, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", " ", body).split()
+
+
+def test_the_page_is_short(results, html):
+    """As it opens; the test of the default workflow counts the words and sections of the whole default experiment."""
+    assert len(words_of(html)) < 2500
+    shown = [section for section in sections(results) if not section.folded]
+    assert len(shown) <= 12
+
+
+def test_no_section_is_empty(results, bare):
     for made in (results, bare):
         for section in sections(made):
-            assert section.figures or section.tables or section.template or section.text, section.name
+            assert section.figures or section.tables or section.template, section.name
     names = [section.name for section in sections(results)]
     assert len(names) == len(set(names)) == len(ORDER) - 4  # no options searched, claims, judged pairs, paper's hashers
-    assert names[0] == "headline"
+    assert names[0] == "answer"
 
 
-def test_the_sentence_of_a_figure_follows_the_data(results):
-    (figure,) = of(results, "by-length").figures
-    assert figure.shows.startswith("itq has the best mAP")
-    turned = results.summary.assign(hasher=results.summary["hasher"].map({"itq": "lsh", "lsh": "itq"}))
-    (figure,) = of(dataclasses.replace(results, summary=turned), "by-length").figures
-    assert figure.shows.startswith("lsh has the best mAP")
+def test_the_answer_follows_the_data(results):
+    answer = of(results, "answer").text[0]
+    assert re.fullmatch(
+        r"itq is best at every code length: mAP 0\.\d{3} at 8 bits, \+0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over lsh "
+        r"\(paired over 2 runs\)\.",
+        answer,
+    )
+    turned = results.run_scores.assign(hasher=results.run_scores["hasher"].map({"itq": "lsh", "lsh": "itq"}))
+    assert of(dataclasses.replace(results, run_scores=turned), "answer").text[0].startswith("lsh is best at every")
+
+
+def scored(results, values, metric="mAP"):
+    """Return the results with these scores of the main metric, by hasher and code length, in every run."""
+    scores = results.run_scores[results.run_scores["metric"] == metric]
+    found = [values.get((hasher, n_bits)) for hasher, n_bits in zip(scores["hasher"], scores["n_bits"], strict=True)]
+    return dataclasses.replace(results, run_scores=scores.assign(value=found).dropna(subset="value"))
+
+
+def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, bare):
+    values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
+    differ = of(scored(results, values), "answer").text[0]
+    assert differ == (
+        "The best hasher depends on the code length: lsh at 4 bits, itq at 8 bits. itq has mAP 0.500 at 8 bits, "
+        "+0.100 [0.100, 0.100] over lsh (paired over 2 runs)."
+    )
+    same = of(scored(results, dict.fromkeys(values, 0.5)), "answer").text[0]
+    assert same.endswith("+0.000 [0.000, 0.000] over lsh (paired over 2 runs), which is not significant.")
+    one_run = scored(results, values)
+    one_run = dataclasses.replace(one_run, run_scores=one_run.run_scores[one_run.run_scores["run"] == 0])
+    assert of(one_run, "answer").text[0].endswith("+0.100 over lsh (one run, so there is no interval).")
+    alone = {key: value for key, value in values.items() if key[0] == "itq"}
+    assert of(scored(results, alone), "answer").text[0] == (
+        "itq: mAP 0.200 at 4 bits and mAP 0.500 at 8 bits (mean over 2 runs)."
+    )
+    assert of(scored(results, {}), "answer").text == [
+        "mAP is undefined for every hasher (gist, class_label, standard split)."
+    ]
+
+
+def test_the_answer_counts_the_other_places(results):
+    values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
+    assert of(scored(results, values), "answer").text[1] == (
+        "This is with gist, class_label, standard split. In the other 6 combinations of ground truth, split and code "
+        "length, itq is best in 3, lsh in 3."
+    )
+
+
+def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
+    assert not any("no relevant item" in text for text in of(results, "answer").text)
+    curves = results.displayed["curves"]
+    lowered = curves["value"].mask(curves["metric"] == "without_relevant", 0.2)
+    told = dataclasses.replace(results, displayed=results.displayed | {"curves": curves.assign(value=lowered)})
+    assert "2 of the 10 queries have no relevant item and lower every mean: they count 0." in of(told, "answer").text
+
+
+def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
+    names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
+    names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
+    told = dataclasses.replace(results, setting=results.setting | {"names": names})
+    answer = of(told, "answer")
+    assert answer.text[0].startswith("ITQ is best at every code length")
+    assert "GIST, class labels, Standard split" in answer.text[1]
+    assert {table.name for table in answer.tables} == {table.name for table in of(results, "answer").tables}
+    (hashers,) = [table for table in of(told, "meanings").tables if table.name == "hashers"]
+    assert [row[0] for row in hashers.rows] == ["LSH (lsh)", "ITQ (itq)"]
+    scales = [of(made, "answer").figures[0].spec["layer"][0]["encoding"]["color"]["scale"] for made in (told, results)]
+    assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
+    assert scales[0]["range"] == scales[1]["range"]
+    assert "<h1>Digits: retrieval with binary codes</h1>" in page(told)
+    titled = dataclasses.replace(told, setting=told.setting | {"title": "Our codes"})
+    assert "<h1>Our codes</h1>" in page(titled)
 
 
 @pytest.fixture
@@ -85,14 +168,14 @@ def uneven(results):
 
 
 def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
-    what = of(uneven, "headline").text[0]
-    assert "described by gist (2 hashers, runs: 10) and bow (1 hasher, runs: 3). Relevance" in what
-    assert "over 3 to 10 runs." in what
-    assert "over 3 to 10 runs, the best" in of(uneven, "headline").tables[0].caption
-    assert "a point is the mean over its runs, 3 to 10 in number." in of(uneven, "pr-curves").text[0]
-    even = of(results, "headline").text[0]
-    assert "described by gist. Relevance" in even
-    assert "over 2 runs." in even
+    assert "The features differ in their part of the experiment: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs." in (
+        of(uneven, "partitions").text
+    )
+    assert not any("differ in their part" in text for text in of(results, "partitions").text)
+    assert "over 3 to 10 runs. Bold" in of(uneven, "answer").tables[1].caption
+    assert "gist and bow · 2 hashers · 4 to 8 bits · 10 queries · database of 60 · 3 to 10 runs" in experiment_line(
+        uneven
+    )
 
 
 @pytest.fixture(params=[4, 8], ids=lambda n_bits: f"{n_bits} bits")
@@ -115,14 +198,12 @@ def finished(results, request):
 
 
 def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(finished, results):
-    assert finished.hashers == ["lsh", "mine"]
-    what = of(finished, "headline").text[0]
-    assert "2 hashers (lsh and mine) with codes of 4 to 8 bits" in what
-    assert what.endswith(
-        "The codes of mine were made outside this pipeline, and the audit can't check how they were learned."
-    )
-    assert "made outside" not in of(results, "headline").text[0]
-    improved = next(table for table in of(finished, "headline").tables if "improved" in table.name)
+    assert list(finished.hashers) == ["lsh", "mine"]
+    assert "2 hashers" in experiment_line(finished)
+    statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
+    assert statement in of(finished, "answer").text
+    assert statement not in of(results, "answer").text
+    improved = next(table for table in of(finished, "answer").tables if "improved" in table.name)
     assert [row[0] for row in improved.rows] == ["lsh", "mine"]
     hashers = next(table for table in of(finished, "meanings").tables if table.name == "hashers")
     assert [row[:2] for row in hashers.rows][1] == (
@@ -139,8 +220,8 @@ def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(fin
 def test_splits_of_other_numbers_of_queries_are_told_apart(results):
     fewer = {name: rows[:7] if name == "query" else rows for name, rows in results.splits["improved"].items()}
     told = dataclasses.replace(results, splits=results.splits | {"improved": fewer})
-    assert "standard and improved splits, 7 to 10 queries;" in of(told, "headline").text[0]
-    assert "standard and improved splits, 10 queries;" in of(results, "headline").text[0]
+    assert "· 7 to 10 queries ·" in experiment_line(told)
+    assert "· 10 queries ·" in experiment_line(results)
 
 
 def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(results):
@@ -148,19 +229,18 @@ def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(re
     n_outside, n_trained = len(improved["database"]), len(improved["train"])
     standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
     told = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
-    _, said = of(told, "splits-compared").text
+    (said,) = of(told, "splits-compared").text
     assert f"standard ranks {n_outside + n_trained:,} items, {n_trained:,} of them training items; " in said
     assert f"improved ranks {n_outside:,} items, 0 of them training items (run 0)." in said
     assert "differ in size and composition" in said
-    assert "not a leak of training items alone" in said
-    assert "results/reference/leak/" in said
+    assert "not the effect of training items alone" in said
 
 
 def test_official_parts_are_told_and_not_who_takes_them(results):
     """A split may take them as they are, or draw its own: the layout of each shows which."""
     parts = {"partitions/train": np.arange(2000), "partitions/test": np.arange(3)}
     told = dataclasses.replace(results, items=results.items | parts)
-    assert of(told, "loaded").text == ["Official parts: train 2,000, test 3."]
+    assert "Official parts of the data set: train 2,000, test 3." in of(told, "partitions").text
 
 
 def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
@@ -169,25 +249,26 @@ def test_the_fewest_empty_balls_are_those_of_their_hasher(results):
     empty = (radii["metric"] == "empty") & (radii["radius"] == 2)
     told = radii.assign(value=radii["value"].mask(empty, radii["hasher"].map({"lsh": 0.25, "itq": 0.5})))
     figure = of(dataclasses.replace(results, displayed=results.displayed | {"radii": told}), "lookups").figures[0]
-    assert "50.0% of the queries find nothing with 8-bit codes of itq, and 25.0% with lsh, the fewest (" in figure.shows
+    assert "from 25.0% of the queries (lsh) to 50.0% (itq) find nothing (gist, standard split, 8 bits;" in figure.shows
 
 
 def test_items_at_a_distance_are_said_to_be_shown(html):
     assert re.search(r"<small>distance \d+: \d+ of \d+ shown</small>", html)
 
 
-def test_the_headline_marks_the_best_of_each_length(results):
-    table = of(results, "headline").tables[0]
+def test_the_answer_marks_the_best_of_each_length(results):
+    table = of(results, "answer").tables[0]
     for down, across in table.strong:
         column = [float(row[across].split()[0]) for row in table.rows]
         assert column[down] == max(column)
     assert {across for _, across in table.strong} == {1, 2}
 
 
-def test_the_headline_answers_for_every_feature(results, uneven):
-    tables = of(uneven, "headline").tables
-    assert [table.name for table in tables] == [table.name for table in of(results, "headline").tables]
-    for table, alone in zip(tables, of(results, "headline").tables, strict=True):
+def test_folded_tables_have_every_feature(results, uneven):
+    tables = of(uneven, "answer").tables
+    assert [table.name for table in tables] == [table.name for table in of(results, "answer").tables]
+    for table, alone in zip(tables[1:], of(results, "answer").tables[1:], strict=True):
+        assert table.folded
         assert table.header == ["feature", *alone.header]
         assert [row[:2] for row in table.rows] == [["gist", "lsh"], ["gist", "itq"], ["bow", "lsh"]]
         assert [row[2:] for row in table.rows] == [row[1:] for row in (*alone.rows, alone.rows[0])]
@@ -210,18 +291,28 @@ def test_the_extension_tables_have_the_shape_of_ramap(results):
     assert by_radius.rows[1][-1] != "\N{EN DASH}"
 
 
-def test_a_bare_setting_says_what_it_lacks(bare):
+def test_a_bare_experiment_has_no_section_that_it_lacks(bare):
+    assert [section.name for section in sections(bare)] == [
+        "answer",
+        "curves",
+        "conventions",
+        "lookups",
+        "partitions",
+        "meanings",
+        "provenance",
+    ]
     text = page(bare)
-    for reason in (
-        "lack one of mAP",
-        "Nothing to compare",
-        "plain codes alone",
-        "without images",
-        "no benchmark files",
-    ):
-        assert reason in text
-    assert "The audit found nothing." in text
+    assert "The audit of the splits and models found nothing." in text
     assert "\N{PLUS-MINUS SIGN} nan" not in text
+    assert not of(bare, "answer").tables[1:]
+
+
+def test_the_papers_are_part_of_a_reproduction_alone(results):
+    alone = dataclasses.replace(results, setting=results.setting | {"reproduction": False}, published=None, claims=[])
+    alone = dataclasses.replace(alone, published_losses=None)
+    assert not {"published", "claims", "figures-of-papers"} & {section.name for section in sections(alone)}
+    assert "loss-published" not in {table.name for table in of(alone, "loss").tables}
+    assert "loss-published" in {table.name for table in of(results, "loss").tables}
 
 
 def test_claims_that_do_not_hold_come_first_and_open(results):
@@ -233,8 +324,10 @@ def test_claims_that_do_not_hold_come_first_and_open(results):
         claim | {"id": "c3", "status": "not run", "ours": "", "note": "Needs: data."},
     ]
     made = dataclasses.replace(results, claims=claims)
-    said = "3 claims; those that can be decided here are computed with this project's own code: "
-    said += "1 refuted, 1 proved, 1 not run."
+    said = (
+        "3 claims: 1 refuted, 1 proved, 1 not run. They are judged on this experiment's scores, and otherwise on the "
+    )
+    said += "stored reference results."
     assert of(made, "claims").text == [said]
     html = page(made)
     places = [
@@ -294,11 +387,14 @@ def test_text_and_marks_stand_out(html, theme):
 def test_every_figure_is_drawn_in_both_themes_and_on_a_phone(browser, path, theme, width):
     with opened(browser, path, theme=theme, width=width) as (tab, wrong):
         assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES
+        tab.evaluate(UNFOLD)
+        tab.wait_for_function(ALL_DRAWN)
+        assert {name for name, marks in tab.evaluate(DRAWN).items() if marks > 2} == FIGURES | FOLDED
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
         widths = tab.evaluate(
             "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().width)"
         )
-        assert min(widths) > width / 2
+        assert min(widths) > min(width, 800) / 2
         heights = tab.evaluate(
             "[...document.querySelectorAll('.chart svg.marks')].map((svg) => svg.getBoundingClientRect().height)"
         )
@@ -333,15 +429,18 @@ def test_choosing_something_else_draws_something_else(browser, path):
         assert chart.inner_html() != before
         assert "recall@r2" in table.inner_text()
         assert table.inner_text() != numbers
-        tab.focus("#ties select[name=n_bits]")
+        drawn = tab.locator("#ties .drawn")
+        assert drawn.inner_text() == "gist, class_label, standard split, 8 bits"
+        tab.focus("#shared select[name=n_bits]")
         tab.keyboard.press("ArrowUp")
-        assert tab.input_value("#ties select[name=n_bits]") == "4"
+        tab.wait_for_function("document.querySelector('#ties .drawn').textContent.includes(' 4 bits')")
         assert wrong == []
 
 
 def test_the_table_that_follows_shows_the_summary(browser, path, results):
     with opened(browser, path) as (tab, _):
-        tab.select_option("#by-length select[name=split]", "improved")
+        tab.select_option("#shared select[name=split]", "improved")
+        tab.wait_for_function("document.querySelector('[data-follows] .caption').textContent.includes('improved')")
         shown = tab.locator("[data-follows=by-length] tbody tr").nth(1).inner_text().split("\t")
     rows = results.at(results.plain, metric="mAP", ground_truth="class_label", split="improved", hasher="itq")
     assert shown == ["itq", *(f"{row.mean:.4f} \N{PLUS-MINUS SIGN} {row.std:.4f}" for row in rows.itertuples())]
@@ -371,6 +470,7 @@ def test_on_paper_there_are_no_controls(browser, path):
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert not tab.locator("#by-length form.choices").is_visible()
         assert tab.locator("#by-length .chart svg.marks").is_visible()
+        assert not tab.locator("#meanings").is_visible()
         assert len(tab.pdf()) > 20000
         assert wrong == []
 
@@ -385,7 +485,7 @@ def test_headings_nest_and_every_picture_has_words(browser, path):
         assert tab.evaluate("[...document.querySelectorAll('[role=img]')].every((chart) => chart.ariaLabel)")
         assert tab.evaluate("[...document.querySelectorAll('select')].every((select) => select.labels.length)")
         ids = tab.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
-        links = tab.evaluate("[...document.querySelectorAll('nav a')].map((link) => link.hash.slice(1))")
+        links = tab.evaluate("[...document.querySelectorAll('nav a, .run a')].map((link) => link.hash.slice(1))")
         assert set(links) <= set(ids)
         tab.keyboard.press("Tab")
         assert tab.evaluate("document.activeElement.className") == "skip"

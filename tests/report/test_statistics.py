@@ -3,10 +3,11 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from protocol.report.statistics import detectable_effect, effect, holm, runs_needed
+from protocol.report.statistics import detectable_effect, effect, holm, lead, runs_needed
 
 X = np.random.default_rng(3).normal(0.4, 1.0, 12)
 
@@ -70,3 +71,25 @@ def test_the_detectable_effect_is_seen_four_times_in_five(n, level):
 def test_runs_needed_is_the_first_number_that_is_enough(std):
     first = next(n for n in itertools.count(3) if detectable_effect(std, n, level=0.001) <= 0.001)
     assert runs_needed(0.001, std, level=0.001) == first
+
+
+def test_a_lead_is_the_paired_difference_of_the_two_best_with_the_interval_of_all_pairs():
+    scores = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": [0.5, 0.7, 0.6], "c": [0.4, 0.5, 0.6]})
+    found = lead(scores)
+    assert (found.best, found.second, found.n_runs) == ("b", "c", 3)
+    assert found.mean == pytest.approx(0.6)
+    assert found.difference == pytest.approx(0.1)
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 2) * 0.1 / 3**0.5
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half))
+    lowest = lead(scores, better="lower")
+    assert (lowest.best, lowest.second, lowest.difference) == ("a", "c", pytest.approx(-0.3))
+
+
+def test_a_lead_leaves_out_what_is_undefined():
+    nan = float("nan")
+    scores = pd.DataFrame({"a": [0.1, 0.2], "b": [nan, nan], "c": [0.4, nan]})
+    found = lead(scores)
+    assert (found.best, found.second, found.n_runs) == ("c", "a", 1)
+    assert np.isnan(found.low)
+    assert lead(scores[["c"]]).second is None
+    assert lead(scores[["b"]]) is None

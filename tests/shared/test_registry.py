@@ -152,7 +152,7 @@ WRONG_FIELDS = {
     "source='x', deviatons='', bits_within_features=False, random=True": "unknown field 'deviatons'. Did you mean "
     "'deviations'?",
     "source='x', deviations='', bits_within_features=False, random=True, paper=1": "unknown field 'paper'. Known "
-    "fields: bits_within_features, deviations, extra, iterations, name, random, source, summary.",
+    "fields: bits_within_features, deviations, extra, iterations, name, printed, random, source, summary.",
     "'x', deviations=''": "expected one argument without a keyword, the name, got 2",
     "source='x', deviations='', bits_within_features=False, random=True, module='x'": "unknown field 'module'",
 }

@@ -12,6 +12,7 @@ PARTS = ("Snakefile", "workflow", "protocol", "envs")
 SMALL = {
     "experiment": "small",
     "dataset": "digits",
+    "reproduction": True,
     "features": {"gist": {}},
     "ground_truths": ["class_label", "epsilon_ball"],
     "splits": ["standard", "improved"],

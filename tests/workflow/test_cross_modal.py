@@ -153,10 +153,10 @@ def test_both_directions_are_in_the_tables_and_the_report_and_beat_chance(nuswid
     assert sorted(scores.index) == [(direction, hasher) for direction in DIRECTIONS for hasher in ("cca_itq", "cvh")]
     assert (scores > 0.25).all()  # the share of relevant items is about 0.12
     page = (folder / "report.html").read_text()
-    answer = page[page.index('<section id="headline"') : page.index('<section id="by-length"')]
+    answer = page[page.index('<section id="answer"') : page.index('<section id="curves"')]
     for direction in DIRECTIONS:
-        assert f">{direction}</option>" in page
-        assert f">{direction}</th>" in answer
+        assert f">{direction.replace('_', ' ').capitalize()}</option>" in page
+        assert f">{direction.replace('_', ' ').capitalize()}</th>" in answer
     assert set(pd.read_csv(folder / "selection.csv")["feature"]) == set(DIRECTIONS)
 
 

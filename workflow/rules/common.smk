@@ -572,9 +572,10 @@ def extended_hasher(wildcards):
 
 # The report
 
-# What the figures are drawn from besides the summary, by feature and split.
+# The tables from which the figures are drawn besides the summary, by feature and split.
 DISPLAYED = [
     "<results>/{feature}/display/{split}/radii.csv",
+    "<results>/{feature}/display/{split}/curves.csv",
     "<results>/{feature}/display/{split}/conventions.csv",
     "<results>/{feature}/display/{split}/buckets.csv",
     "<results>/{feature}/display/{split}/histogram.csv",

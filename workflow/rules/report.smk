@@ -1,5 +1,12 @@
-PUBLISHED = ("workflow/published/cifar10_gist.csv",)
-PUBLISHED_LOSSES = ("workflow/published/quantisation.csv",)
+# Only the report of a reproduction compares with the papers.
+if CONFIG["reproduction"]:
+    PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
+    PUBLISHED_LOSSES = [source("workflow/published/quantisation.csv")]
+    CLAIMS = ["<results>/claims.json"]
+else:
+    PUBLISHED = []
+    PUBLISHED_LOSSES = []
+    CLAIMS = []
 # The files whose provenance the report prints: those of run 0.
 SHOWN = [
     "<data>/content.h5",
@@ -28,29 +35,29 @@ TIMED = [
     *counting_times(),
     *each("<benchmarks>/{feature}/{hasher}/score.tsv"),
 ]
-# What the page and the paper read of CSV and JSON that stages wrote.
+# The CSV and JSON files of other stages that the page reads.
 TABLES = [
     "<results>/metrics.csv",
     "<results>/summary.csv",
     "<results>/audit.csv",
-    "<results>/claims.json",
+    *CLAIMS,
     *SELECTION_TABLE,
     *DUPLICATES,
     *displayed(),
 ]
-# What the page and the paper are made from.
+# The inputs of the page.
 REPORTED = {
     "content": "<data>/content.h5",
     "labels": "<data>/items.h5",
     "metrics": "<results>/metrics.csv",
     "summary": "<results>/summary.csv",
     "audit": "<results>/audit.csv",
-    "claims": "<results>/claims.json",
+    "claims": CLAIMS,
     "selection": SELECTION_TABLE,
     "duplicates": DUPLICATES,
     "splits": each("<results>/splits/{split}/run0/splits.h5"),
-    "published": [source(path) for path in PUBLISHED],
-    "published_losses": [source(path) for path in PUBLISHED_LOSSES],
+    "published": PUBLISHED,
+    "published_losses": PUBLISHED_LOSSES,
     "displayed": displayed(),
     "provenance": SHOWN,
     "models": each(
@@ -59,11 +66,11 @@ REPORTED = {
     "times": TIMED,
     "checksums": checksums(*TABLES),
 }
-# Where files come from and how jobs are divided make no result.
+# Where files come from and how jobs are divided make no result, and the choice for a paper is not that of the page.
 REPORTED_CONFIG = {
     key: value
     for key, value in CONFIG.items()
-    if key not in ("mirror", "offline", "count_shards")
+    if key not in ("mirror", "offline", "count_shards", "paper")
 }
 DIMENSIONS = {name: known_dimension(name) for name in EXPERIMENT.features}
 # The page prints the records of all plug-ins in use.
@@ -78,7 +85,7 @@ REPORT_PLUGINS = {
 
 
 rule display:
-    """Work out what the figures of one feature and split show beyond the summary."""
+    """Compute the numbers that the figures of one feature and split show beyond the summary."""
     input:
         counts=counts_of_split,
         codes=codes_of_run0,
@@ -86,6 +93,7 @@ rule display:
         splits="<results>/splits/{split}/run0/splits.h5",
     output:
         radii="<results>/{feature}/display/{split}/radii.csv",
+        curves="<results>/{feature}/display/{split}/curves.csv",
         conventions="<results>/{feature}/display/{split}/conventions.csv",
         buckets="<results>/{feature}/display/{split}/buckets.csv",
         histogram="<results>/{feature}/display/{split}/histogram.csv",
@@ -147,9 +155,11 @@ rule report:
 
 
 rule paper:
-    """Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
+    """Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
     input:
-        **REPORTED,
+        metrics="<results>/metrics.csv",
+        displayed=displayed(),
+        checksums=checksums("<results>/metrics.csv", *displayed()),
     output:
         figures=report(
             directory("<results>/figures"),
@@ -170,9 +180,8 @@ rule paper:
         mem_mb=memory("paper"),
         runtime=minutes("paper"),
     params:
-        config=REPORTED_CONFIG,
-        dimensions=DIMENSIONS,
-        code=code("paper.py", **REPORT_PLUGINS),
+        config={key: CONFIG[key] for key in ("dataset", "names", "empty", "paper")},
+        code=code("paper.py", metric=tuple(CONFIG["paper"]["metrics"])),
     message:
         "figures and tables for a paper: {output.figures}, {output.tables}"
     script:

@@ -1,4 +1,4 @@
-"""Work out what the figures show beyond the summary: at every radius over all runs, and of the codes of run 0."""
+"""Compute the numbers that the figures show beyond the summary: curves over all runs, and tables of run 0."""
 
 from pathlib import Path
 
@@ -9,11 +9,12 @@ from protocol.report import display, write_table
 
 def main(job):
     """Write a table for each figure; times go to a table of their own, from which no result is read."""
-    p, split, radii = job.params, job.wildcards.split, []
+    p, split, radii, curves = job.params, job.wildcards.split, [], []
     for path in map(Path, job.input.counts):
         hasher, counts = path.parent.name, storage.read_group(path, split)
         rows = display.radius_rows(counts, lengths=p.n_bits, empty=p.empty, extended=hasher == p.extended)
         radii += [{"hasher": hasher} | row for row in rows]
+        curves += [{"hasher": hasher} | row for row in display.curve_rows(counts, empty=p.empty)]
     parts = storage.read(job.input.splits)
     codes_of = {
         Path(path).parent.name: codes.of_split(storage.read(path), parts["database"], split) for path in job.input.codes
@@ -21,7 +22,8 @@ def main(job):
     rules = storage.grouped(storage.read_group(job.input.ground_truth, split))
     truths = {name: relevance_from_arrays(rule, len(parts["database"])) for name, rule in rules.items()}
     tables = display.of_run(codes_of, truths, parts, p.n_bits)
-    for name, table in (tables | {"radii": display.mean_over_runs(radii)}).items():
+    tables |= {"radii": display.mean_over_runs(radii), "curves": display.mean_over_runs(curves)}
+    for name, table in tables.items():
         write_table(job.output[name], table)
 
 

@@ -1,17 +1,13 @@
-"""Write the report's figures and tables as a paper takes them: PDF, PNG, SVG and CSV; LaTeX and Markdown."""
+"""Write figures and tables for a paper: PDF, SVG, PNG and CSV; LaTeX and Markdown."""
 
-from protocol.claims import printed
-from protocol.report import reading, write_figures, write_tables
-from protocol.report.sections import sections
+from protocol.report.paper import paper_figures, paper_tables, read_chosen, write_figures, write_tables
 
 
 def main(job):
-    """Gather the experiment's results and write both folders."""
-    files, params = dict(job.input.items()), job.params
-    with reading(files, config=params.config, dimensions=params.dimensions, printed=printed()) as results:
-        parts = sections(results)
-        write_figures(job.output.figures, [figure for part in parts for figure in part.figures])
-        write_tables(job.output.tables, [table for part in parts for table in part.tables])
+    """Read what the paper shows of the experiment's results, and write both folders."""
+    chosen = read_chosen(job.input.metrics, job.input.displayed, job.params.config)
+    write_figures(job.output.figures, paper_figures(chosen))
+    write_tables(job.output.tables, paper_tables(chosen))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "cca_itq",
+    printed="CCA-ITQ",
     source="Gong, Lazebnik, Gordo, Perronnin, Iterative Quantization, TPAMI 2013, section 3.2; directions scaled by "
     "their correlations as in the authors' code",
     deviations="The second modality takes the place of the paper's labels. Both modalities share one rotation, learned "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "buffer_zone",
+    printed="DSH (buffer zones)",
     source="Mean Local Group Average Precision, eq. 20-24 (one level of labels) and eq. 25-31 (two)",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 24 and 31 print ||b_1 - 1|| "
     "twice. The margin is by default m = 2k as printed, which under the L1 norm requires dissimilar pairs to differ in "

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "csq",
+    printed="CSQ",
     source="Yuan et al., Central Similarity Quantization for Efficient Image and Video Retrieval, CVPR 2020, section 3",
     deviations=f"{NO_PRETRAINING}lambda_1 is 0.0001; the paper searches a grid and prints no value.",
     bits_within_features=False,

@@ -17,6 +17,7 @@ DEVIATIONS = (
 
 @HasherRecord(
     "deep_squared",
+    printed="DSH (squared)",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, eq. 4",
     deviations=DEVIATIONS,
     bits_within_features=False,

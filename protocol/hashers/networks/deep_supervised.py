@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "deep_supervised",
+    printed="DSH (deep)",
     source="Mean Local Group Average Precision, eq. 16-19; Liu, Wang, Shan, Chen, Deep Supervised Hashing, CVPR 2016",
     deviations=f"{NO_PRETRAINING}The regulariser is || |b| - 1 || of both items, where eq. 19 prints ||b_1 - 1|| "
     "twice. The loss is the mean over pairs instead of the sum. alpha = 0.01, which the paper does not state.",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "dpsh",
+    printed="DPSH",
     source="Li, Wang, Kang, Feature Learning based Deep Supervised Hashing with Pairwise Labels, IJCAI 2016, section 3",
     deviations=f"{NO_PRETRAINING}Pairs are those of a minibatch; the paper pairs its rows with the last outputs of all "
     "training rows. The loss is the mean over pairs instead of the sum. On this scale, the weight 10 of the "

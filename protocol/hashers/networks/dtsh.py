@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "dtsh",
+    printed="DTSH",
     source="Wang, Shi, Kitani, Deep Supervised Hashing with Triplet Labels, ACCV 2016, section 3",
     deviations=f"{NO_PRETRAINING}All triplets of a minibatch are used; the authors' code draws 22,500 triplets per row "
     "from the last outputs of all training rows. The loss is the mean over triplets instead of the sum, so the "

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "hashnet",
+    printed="HashNet",
     source="Cao, Long, Wang, Yu, HashNet: Deep Learning to Hash by Continuation, ICCV 2017, eq. 1-5 and Algorithm 1",
     deviations=f"{NO_PRETRAINING}Similar and dissimilar pairs are weighted by their shares of the minibatch, not of "
     "the training set. beta grows with the epoch and ends at 7.14, as in the authors' code after its 10,000 "

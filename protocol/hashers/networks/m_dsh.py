@@ -9,6 +9,7 @@ from protocol.registry import HasherRecord
 
 @HasherRecord(
     "m_dsh",
+    printed="m-DSH",
     source="Jiang, Li, Li, On the Evaluation Metric for Hashing, section 4.2, J(H; m)",
     deviations=DEVIATIONS,
     bits_within_features=False,

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 @HasherRecord(
     "mihash",
+    printed="MIHash",
     source="Cakir, He, Bargal, Sclaroff, MIHash: Online Hashing with Mutual Information, ICCV 2017, section 3; Hashing "
     "with Mutual Information, TPAMI 2019, section 3",
     deviations=f"{NO_PRETRAINING}The learning rate is constant, and minibatches have 128 rows, not 256 as in the "

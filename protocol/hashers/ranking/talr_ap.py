@@ -7,6 +7,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "talr_ap",
+    printed="TALR-AP",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 11 and 62",
     deviations="The first bin and bins of one item are finite, because integrals have the limits of the midpoint rule. "
     "The paper's functions are linear or the last layer of a deep network; here they are linear in given features, "

@@ -7,6 +7,7 @@ from protocol.registry import HasherRecord, Iterations
 
 @HasherRecord(
     "talr_ndcg",
+    printed="TALR-NDCG",
     source="He, Cakir, Bargal and Sclaroff 2018, Hashing as Tie-Aware Learning to Rank, section 4, eq. 12 and 66",
     deviations="Those of talr_ap; in addition, functions use 32 principal components, gains are not truncated to 8 "
     "bits, and a query without relevant rows is left out of the mean.",

@@ -16,6 +16,7 @@ _MAX_ITER = 1000  # of L-BFGS, which takes about 100
 
 @HasherRecord(
     "classifier",
+    printed="Classifier",
     source="Not a published method, but the baseline that supervised hashers should beat, after Sablayrolles, Douze, "
     "Usunier, Jegou, How should we evaluate supervised hashing?, ICASSP 2017",
     deviations="That paper stores the predicted class or the probabilities. Here, the code of a class is a row of a "

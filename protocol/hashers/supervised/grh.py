@@ -23,6 +23,7 @@ Floats = NDArray[np.floating]
 
 @HasherRecord(
     "grh",
+    printed="GRH",
     source="Moran and Lavrenko, Graph Regularised Hashing, ECIR 2015, section 3; Moran, thesis 2016, chapter 6: "
     "GRH-LIN",
     deviations="Written from memory of the method, because neither text was available: the new bit of a row is the "

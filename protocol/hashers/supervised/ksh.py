@@ -19,6 +19,7 @@ Vectors = NDArray[np.floating]
 
 @HasherRecord(
     "ksh",
+    printed="KSH",
     source="Liu, Wang, Ji, Jiang, Chang, Supervised Hashing with Kernels, CVPR 2012, eq. 4-17 and Algorithm 1",
     deviations="L-BFGS instead of Nesterov's gradient method maximises the smooth objective of a bit, with n_iter = 50 "
     "iterations; the released code makes 500. Up to n_labelled = 5,000 of the training rows, which all have labels, "

@@ -18,6 +18,7 @@ Floats = NDArray[np.floating]
 
 @HasherRecord(
     "sdh",
+    printed="SDH",
     source="Shen, Shen, Liu, Tao Shen, Supervised Discrete Hashing, CVPR 2015, eq. 4-11 and Algorithm 1, L2 loss",
     deviations="The kernel map is centred and has an intercept, and its width is in units of the distances of rows; "
     "the released code uses 0.4 for rows of norm 1. The regression of the functions has a ridge of 0.01, and a step of "

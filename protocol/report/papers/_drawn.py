@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from protocol import registry
-from protocol.report.figure import ABSENT, COLOURS, SHAPES, Figure, Table, listed
+from protocol.report.figure import ABSENT, COLOURS, Figure, Table, listed
+from protocol.report.styles import SHAPES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,23 +17,6 @@ PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
 
 PRINTED = "printed"
 """The source of a number that a paper prints."""
-_NAMES = {
-    "buffer_zone": "DSH (buffer zones)",
-    "classifier": "classifier",
-    "deep_squared": "DSH (squared)",
-    "deep_supervised": "DSH (deep)",
-    "dpsh": "DPSH",
-    "dsh": "DSH (density)",
-    "dtsh": "DTSH",
-    "grh": "GRH",
-    "hashnet": "HashNet",
-    "itq": "ITQ",
-    "mihash": "MIHash",
-    "pca_rr": "PCA-RR",
-    "sph": "SpH",
-    "talr_ap": "TALR-AP",
-    "talr_ndcg": "TALR-NDCG",
-}
 
 
 @dataclass(frozen=True)
@@ -61,12 +45,12 @@ def printed_name(hasher: str, plugin: str) -> str:
     >>> printed_name("pca_rr", "pca_rr"), printed_name("lsh", "lsh"), printed_name("talr_ap_40", "talr_ap")
     ('PCA-RR', 'LSH', 'TALR-AP 40')
     >>> printed_name("m_dsh_4", "m_dsh"), printed_name("mine", "itq")
-    ('4-DSH', 'ITQ mine')
+    ('4-DSH', 'mine')
     """
     rest = variant_of(hasher, plugin)
-    if plugin == "m_dsh":
-        return f"{rest or 'm'}-DSH"
-    return f"{_NAMES.get(plugin, plugin.upper())} {rest}".strip()
+    if plugin == "m_dsh" and rest:
+        return f"{rest}-DSH"
+    return registry.printed_name("hasher", plugin, hasher) if plugin in registry.names("hasher") else hasher
 
 
 def variant_of(hasher: str, plugin: str) -> str:

@@ -1,23 +1,20 @@
 """The sections of the report, a file for each."""
 
 from protocol.report.figure import Section
+from protocol.report.naming import named
 from protocol.report.results import Results
 from protocol.report.sections import (
-    by_length,
+    answer,
     claims,
-    code_use,
-    conventions,
+    curves,
     duplicates,
     extensions,
     figures_of_papers,
-    headline,
-    loaded,
     lookups,
     loss,
     meanings,
     options,
     partitions,
-    pr_curves,
     provenance,
     published,
     retrieved,
@@ -25,33 +22,34 @@ from protocol.report.sections import (
     ties,
     time_spent,
 )
+from protocol.report.sections.answer import experiment_line
 
 ORDER = (
-    headline,
+    answer,
     loss,
-    by_length,
-    pr_curves,
-    ties,
-    conventions,
+    curves,
     splits_compared,
-    extensions,
+    ties,
     lookups,
-    code_use,
     retrieved,
-    loaded,
-    partitions,
-    duplicates,
-    options,
+    extensions,
     figures_of_papers,
     published,
     claims,
+    options,
+    duplicates,
+    partitions,
     time_spent,
     meanings,
     provenance,
 )
+_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # which need the names of the config file
+
+__all__ = ["ORDER", "experiment_line", "sections"]
 
 
 def sections(results: Results) -> list[Section]:
-    """Return every section in the order of the page; one that an experiment can't have is left out, or states why."""
-    made = (module.section(results) for module in ORDER)
+    """Return the sections that concern the experiment, in the order of the page."""
+    shown = named(results)
+    made = (module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER)
     return [section for section in made if section is not None]

@@ -1,4 +1,4 @@
-"""What the papers claim, and what became of it here."""
+"""The claims of the papers and their outcomes, in a reproduction."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _OPEN = ("refuted", "not replicated")
 
 
 def section(results: Results) -> Section | None:
-    """Return the ledger of claims by status, those that do not hold first and open; None where none was checked."""
+    """Return the claims by status, those that do not hold first and open; None where none was checked."""
     if not results.claims:
         return None
     by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
@@ -18,8 +18,8 @@ def section(results: Results) -> Section | None:
         by_status.setdefault(claim["status"], []).append(claim)
     totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items() if claims)
     text = (
-        f"{len(results.claims)} claims; those that can be decided here are computed with this project's own code: "
-        f"{totals}."
+        f"{len(results.claims)} claims: {totals}. They are judged on this experiment's scores, and otherwise on the "
+        "stored reference results."
     )
     return Section(
         "claims",
@@ -30,4 +30,5 @@ def section(results: Results) -> Section | None:
             "by_status": {status: claims for status, claims in by_status.items() if claims},
             "open": _OPEN,
         },
+        folded=True,
     )

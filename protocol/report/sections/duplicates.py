@@ -1,4 +1,4 @@
-"""Whether queries that have a near-duplicate in the database or the training set move a score or a rank."""
+"""The effect on scores and ranks of queries that have a near-duplicate in the database or the training set."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ _TITLE = "Without the queries that have a near-duplicate"
 
 
 def section(results: Results) -> Section | None:
-    """Return the largest change of a score and every change of a rank; None where no judged pairs are known."""
+    """Return the largest change of a score and every change of a rank; None where no judged pair concerns it."""
     if results.duplicates is None:
         return None
     table = results.ordered(results.duplicates)
     own = table[table["metric"] == results.metric]
     if own.empty:
-        return Section("duplicates", _TITLE, ["No run has a query without a judged near-duplicate."])
+        return None
     groups = own.groupby(list(PLACE), sort=False)
     rows = [[*key, *_row(of_place)] for key, of_place in groups]
     header = [*(name.replace("_", " ") for name in PLACE), "queries left out", "largest change", "of", "ranks changed"]
@@ -63,7 +63,7 @@ def _moves(own: Any) -> list[str]:
 
 
 def _answer(metric: str, own: Any) -> str:
-    """Return in words whether any hasher's score or rank moves."""
+    """Return in words whether any hasher's score or rank changes."""
     largest, n_moves = _largest(own), len(_changed(own))
     if largest is None:
         return f"{metric} is undefined for every hasher."

@@ -1,40 +1,41 @@
-"""LSH and its extensions, in the shape of RAMAP's tables 2 and 3, and the identities of its section 4.1."""
+"""LSH and its extension codes: RAMAP's tables 2 and 3, and the identities of its section 4.1."""
 
 from typing import Any
 
 import altair as alt
 
 from protocol.checks import counted
-from protocol.report.figure import ABSENT, Figure, Section, Table, number, rows_chart, tooltips
+from protocol.report.figure import ABSENT, COLOURS, Figure, Section, Table, number, rows_chart, tooltips
 from protocol.report.identities import check_identities
 from protocol.report.results import Results
 
+_LEGEND = alt.Legend(labelLimit=400, columns=1)
 _NAMES = {"none": "plain", "same": "same", "different": "different"}
 
 
-def section(results: Results) -> Section:
-    """Return RAMAP, cut mAP, precision and recall by radius for every extension."""
-    title = "Redundant bits: what mAP doesn't see and RAMAP does"
+def section(results: Results) -> Section | None:
+    """Return RAMAP, mAP of the top K, precision and recall by radius for every extension; None without extensions."""
     if results.summary["extension"].nunique() == 1:
-        return Section("extensions", title, ["Not here: the experiment evaluates the plain codes alone."])
+        return None
     rows = _rows(results)
     hasher, n_bits = rows["hasher"].iloc[0], int(rows["n_bits"].iloc[0])
     figure = Figure(
         "extensions",
         f"{hasher} with {n_bits} bits and its extensions, by radius",
         _shows(results, rows, hasher, n_bits),
-        _chart(rows),
-        rows[rows["metric"].isin(["RAMAP", "precision", "recall"])].drop(columns=["hasher", "n_bits", "n_runs"]),
+        _chart(),
+        _together(rows[rows["metric"].isin(["RAMAP", "precision", "recall"])]),
         choices={"metric": "RAMAP"} | results.place,
     )
     here = results.at(rows, **results.place)
     where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension; mean over {_runs(here)}"
     text = (
-        "“same” appends s bits that are equal in queries and database, “different” s bits that differ: no ranking "
-        "changes, but the cost of looking codes up does. Undefined values (an empty ball) count as configured."
+        "“same” appends s bits that are equal in all codes, “different” s bits in which queries and database differ. "
+        "Neither changes a ranking, so mAP is the same, but “different” moves every item s bits away from the query, "
+        "which RAMAP measures. Curves that coincide are drawn as one."
     )
     tables = [_cut_table(here, where), _radius_table(here, where), _identities(results)]
-    return Section("extensions", title, [text], [figure], tables)
+    return Section("extensions", "Redundant bits", [text], [figure], tables)
 
 
 def _rows(results: Results) -> Any:
@@ -49,23 +50,40 @@ def _rows(results: Results) -> Any:
     return results.ordered(results.at(rows, hasher=first["hasher"])[columns])
 
 
+def _together(rows: Any) -> Any:
+    """Return the rows with codes of equal values under one name, such as ``plain = same +1``."""
+    import pandas as pd
+
+    parts = []
+    for _, own in rows.groupby(["metric", "feature", "ground_truth", "split"], sort=False):
+        wide = own.pivot_table(index="codes", columns="radius", values="value", sort=False).round(9)
+        names: dict[tuple[float, ...], list[str]] = {}
+        for codes, *values in wide.itertuples(name=None):
+            same = next((key for key in names if _equal(key, tuple(values))), tuple(values))
+            names.setdefault(same, []).append(codes)
+        first = {codes[0]: " = ".join(codes) for codes in names.values()}
+        parts.append(own[own["codes"].isin(first)].assign(codes=own["codes"].map(first)))
+    together = pd.concat(parts, ignore_index=True)
+    return together.drop(columns=["hasher", "n_bits", "n_runs"])
+
+
+def _equal(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Return whether two curves have the same values at all radii that both have."""
+    return all(a == b or a != a or b != b for a, b in zip(one, other, strict=True))
+
+
 def _runs(rows: Any) -> str:
     return counted(int(rows["n_runs"].max()), "run")
 
 
-def _chart(rows: Any) -> Any:
-    codes = list(dict.fromkeys(rows["codes"]))
+def _chart() -> Any:
     base = rows_chart().encode(
         x=alt.X("radius:O", title="Hamming radius R", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("value:Q", title="{metric} at radius R"),
-        color=alt.Color(
-            "codes:N",
-            title="codes",
-            scale=alt.Scale(domain=codes, range=["#2f7fd1", "#2e9a57", "#168f9b", "#d2660f", "#d9534a"][: len(codes)]),
-        ),
+        color=alt.Color("codes:N", title="codes", sort=None, scale=alt.Scale(range=list(COLOURS)), legend=_LEGEND),
         tooltip=tooltips("codes:N", "radius:O", "value:Q"),
     )
-    shape = alt.Shape("codes:N", title="codes", scale=alt.Scale(domain=codes))
+    shape = alt.Shape("codes:N", title="codes", sort=None, legend=_LEGEND)
     points = base.mark_point(filled=True, size=60, opacity=1).encode(shape=shape)
     return alt.layer(base.mark_line(), points).properties(width="container", height=280)
 
@@ -78,25 +96,25 @@ def _shows(results: Results, rows: Any, hasher: str, n_bits: int) -> str:
     if len(means):
         differ = means.max() - means.min()
         of_map = "; their mAP is the same" if differ < 1e-9 else f"; their mAP differs by {number(differ)}"
-    return f"RAMAP at radius {min(2, n_bits)} tells the codes apart, {values}{of_map} ({results.where(n_bits=False)})."
+    return f"RAMAP at radius {min(2, n_bits)}: {values}{of_map} ({results.where(n_bits=False)})."
 
 
 def _cut_table(here: Any, where: str) -> Table:
-    """Return the shape of RAMAP's table 2: mAP of the top K beside RAMAP at R."""
+    """Return RAMAP's table 2: mAP of the top K and RAMAP at R."""
     cut = here[here["metric"].str.startswith("mAP@")]
     radii = sorted(here["radius"].unique())
     cutoff = {row.radius: row.metric.removeprefix("mAP@").removesuffix("[retrieved]") for row in cut.itertuples()}
     header = ["metric", "codes", *(f"{cutoff.get(radius, ABSENT)} / {radius}" for radius in radii)]
     rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", here[here["metric"] == "RAMAP"], radii)
     caption = (
-        f"mAP of the top K and RAMAP at radius R, a column for each K / R ({where}). mAP: ties expected, denominator "
-        "the relevant items among the top K. RAMAP: no ties; an empty ball counts as the configuration states."
+        f"mAP of the top K and RAMAP at radius R, one column per K / R ({where}). mAP: ties expected, denominator "
+        "the relevant items among the top K. RAMAP: no ties; an empty ball counts as configured."
     )
     return Table("ramap-table-2", caption, header, rows, n_labels=2)
 
 
 def _radius_table(here: Any, where: str) -> Table:
-    """Return the shape of RAMAP's table 3: precision, recall and RAMAP by radius."""
+    """Return RAMAP's table 3: precision, recall and RAMAP by radius."""
     radii = sorted(here["radius"].unique())
     rows = [
         row for name in ("precision", "recall", "RAMAP") for row in _by_codes(name, here[here["metric"] == name], radii)
@@ -124,5 +142,8 @@ def _identities(results: Results) -> Table:
         ]
         for check in check_identities(results.summary)
     ]
-    caption = "What RAMAP section 4.1 c, d, f says of extension codes, on every cell; a violation is one beyond 2e-9."
+    caption = (
+        "The statements of RAMAP section 4.1 c, d, f on extension codes, checked on every combination; a violation "
+        "is a difference beyond 2e-9."
+    )
     return Table("identities", caption, ["statement", "pairs of values", "violations", "largest"], rows)

@@ -1,4 +1,4 @@
-"""The figures and tables of a paper, in an experiment with the hashers that are the paper's own."""
+"""The figures and tables of a paper, in a reproduction with the paper's own hashers."""
 
 from protocol.report.figure import Section
 from protocol.report.papers import DRAWINGS, OWN_HASHERS, Evidence
@@ -6,7 +6,9 @@ from protocol.report.results import Results
 
 
 def section(results: Results) -> Section | None:
-    """Return what can be drawn of the papers that the experiment is about; None if it is about none."""
+    """Return figures and tables of the papers whose hashers a reproduction has; None where there are none."""
+    if not results.setting["reproduction"]:
+        return None
     evidence = Evidence.of_experiment(results)
     there = set(evidence.summary["plugin"])
     papers = {paper for paper, hashers in OWN_HASHERS.items() if there & set(hashers)}
@@ -16,7 +18,7 @@ def section(results: Results) -> Section | None:
     if not figures and not tables:
         return None
     text = (
-        "Figures and tables of the papers, from the results of this experiment. A figure of several experiments, and "
-        "what each figure lacks: protocol paper-figures."
+        "Figures and tables of the papers, drawn from the results of this experiment. The command `protocol "
+        "paper-figures` draws figures from several experiments, and lists missing results."
     )
     return Section("figures-of-papers", "Figures of the papers", [text], figures, tables)

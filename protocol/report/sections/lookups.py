@@ -1,71 +1,100 @@
-"""Searching by buckets: queries that find nothing, and the time it takes, by radius (RAMAP, figures 5 and 7)."""
+"""Hash-table lookup: queries with an empty ball, bucket sizes, and the time of a search (RAMAP, figures 5 and 7)."""
 
 from typing import Any
 
 import altair as alt
 
 from protocol.checks import counted
-from protocol.report.display import LOOKUP_QUERIES
-from protocol.report.figure import Figure, Section, hasher_colour, hasher_shape, rows_chart, tooltips
+from protocol.report.display import BALL, LOOKUP_QUERIES
+from protocol.report.figure import Figure, Section, hasher_colour, hasher_dash, hasher_shape, rows_chart, tooltips
 from protocol.report.results import Results
 
 _FEW = alt.Axis(tickCount=4, format="~g")
+_LOG, _COUNTS = alt.Scale(type="log"), alt.Axis(tickCount=4, format="~s")
 
 
 def section(results: Results) -> Section:
-    """Return the share of empty balls, and the time of an inverted index."""
+    """Return the share of empty balls, the bucket sizes, and the time of an inverted index."""
     text = (
-        "A bucket search probes every code within the radius of the query's: with too small a radius it finds nothing, "
-        "with a large one it takes as many probes as there are codes in the ball, most of them empty."
+        "A lookup in a hash table probes every code within a Hamming radius of the query's code. A small radius often "
+        "finds nothing; a large one needs many probes. Few large buckets make a lookup return much of the database."
     )
-    return Section("lookups", "Searching by buckets", [text], [_empty(results), _times(results)])
+    figures = [_empty(results), _sizes(results), _times(results)]
+    return Section("lookups", "Hash-table lookup", [text], figures)
+
+
+def _place(results: Results) -> dict[str, Any]:
+    """Return the place that stands for all without the ground truth, on which no ball and no bucket depends."""
+    return {column: value for column, value in results.place.items() if column != "ground_truth"}
 
 
 def _empty(results: Results) -> Figure:
-    columns = ["feature", "ground_truth", "split", "n_bits", "hasher", "radius", "value"]
-    rows = results.at(results.table["radii"], metric="empty", extension="none")[columns]
-    truth = results.place["ground_truth"]  # no ball depends on it
-    rows = results.at(rows, ground_truth=truth).drop(columns="ground_truth")
-    place = {column: value for column, value in results.place.items() if column != "ground_truth"}
-    here = results.at(rows, **place, n_bits=results.n_bits, radius=2)
+    columns = ["feature", "split", "n_bits", "hasher", "radius", "value"]
+    table = results.at(results.table["radii"], metric="empty", extension="none")
+    rows = results.at(table, ground_truth=results.place["ground_truth"])[columns]
+    place = _place(results)
+    here = results.at(rows, **place, n_bits=results.n_bits, radius=BALL)
     most, fewest = here.loc[here["value"].idxmax()], here.loc[here["value"].idxmin()]
+    shares = f"{most['value']:.1%} of the queries find nothing with {most['hasher']}"
+    if len(here) > 1:
+        shares = f"from {fewest['value']:.1%} of the queries ({fewest['hasher']}) to {most['value']:.1%} "
+        shares += f"({most['hasher']}) find nothing"
     shows = (
-        f"Within radius 2, {most['value']:.1%} of the queries find nothing with {results.n_bits}-bit codes of "
-        f"{most['hasher']}, and {fewest['value']:.1%} with {fewest['hasher']}, the fewest ({place['feature']}, "
-        f"{place['split']} split; mean over {counted(results.n_runs, 'run')})."
+        f"Within radius {BALL}, {shares} ({place['feature']}, {place['split']} split, {results.n_bits} bits; mean over "
+        f"{counted(results.n_runs, 'run')})."
     )
     base = _base(results).encode(
-        y=alt.Y("value:Q", title="queries without an item in the ball", axis=alt.Axis(format="%")),
+        y=alt.Y("value:Q", title="queries with an empty ball", axis=alt.Axis(format="%")),
         tooltip=tooltips("hasher:N", "radius:O", "value:Q"),
     )
-    return Figure(
-        "empty-balls",
-        "Queries with an empty ball",
-        shows,
-        _lines(results, base),
-        rows,
-        place | {"n_bits": results.n_bits},
+    choices = place | {"n_bits": results.n_bits}
+    return Figure("empty-balls", "Queries with an empty ball", shows, _lines(results, base), rows, choices)
+
+
+def _sizes(results: Results) -> Figure:
+    columns = ["feature", "split", "n_bits", "hasher", "rank", "items", "n_buckets"]
+    rows, place = results.table["buckets"][columns], _place(results)
+    here = results.at(rows, **place, n_bits=results.n_bits).drop_duplicates("hasher")
+    most, least = here.loc[here["n_buckets"].idxmax()], here.loc[here["n_buckets"].idxmin()]
+    fullest = here.loc[here["items"].idxmax()]
+    shows = (
+        f"{most['hasher']} spreads the database over {most['n_buckets']:,} buckets, {least['hasher']} over "
+        f"{least['n_buckets']:,}; the largest bucket, of {fullest['hasher']}, holds {fullest['items']:,} items "
+        f"({place['feature']}, {place['split']} split, {results.n_bits} bits, run 0)."
     )
+    chart = (
+        rows_chart()
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("rank:Q", title="bucket, in order of size (log scale)", scale=_LOG, axis=_COUNTS),
+            y=alt.Y("items:Q", title="items in the bucket (log scale)", scale=_LOG, axis=_COUNTS),
+            color=hasher_colour(results.hashers),
+            strokeDash=hasher_dash(results.hashers),
+            tooltip=tooltips("hasher:N", "rank:Q", "items:Q", "n_buckets:Q"),
+        )
+        .properties(width="container", height=230)
+    )
+    return Figure("bucket-sizes", "Bucket sizes", shows, chart, rows, place | {"n_bits": results.n_bits})
 
 
 def _times(results: Results) -> Figure:
     columns = ["feature", "split", "n_bits", "hasher", "radius", "codes", "milliseconds"]
-    rows = results.table["lookups"][columns]
-    place = {column: value for column, value in results.place.items() if column != "ground_truth"}
+    rows, place = results.table["lookups"][columns], _place(results)
     here = results.at(rows, **place, n_bits=results.n_bits)
     mean = here.groupby("radius")[["codes", "milliseconds"]].mean()
     last = mean.index.max()
     shows = (
-        f"From radius 0 to {last} the ball grows from 1 to {mean.loc[last, 'codes']:,.0f} codes and the mean time a "
-        f"query from {mean.loc[0, 'milliseconds']:.2g} to {mean.loc[last, 'milliseconds']:.2g} ms ({place['feature']}, "
-        f"{place['split']} split, {results.n_bits} bits)."
+        f"From radius 0 to {last} the ball grows from 1 to {mean.loc[last, 'codes']:,.0f} codes, and the mean time of "
+        f"a query from {mean.loc[0, 'milliseconds']:.2g} to {mean.loc[last, 'milliseconds']:.2g} ms "
+        f"({place['feature']}, {place['split']} split, {results.n_bits} bits; run 0, at most {LOOKUP_QUERIES} "
+        "queries). These times depend on the machine; they are not results."
     )
     base = _base(results).encode(
-        y=alt.Y("milliseconds:Q", title="ms a query (log scale)", scale=alt.Scale(type="log"), axis=_FEW),
+        y=alt.Y("milliseconds:Q", title="ms per query (log scale)", scale=_LOG, axis=_FEW),
         tooltip=tooltips("hasher:N", "radius:O", "codes:Q", "milliseconds:Q"),
     )
-    title = f"Time of a bucket search: run 0, {LOOKUP_QUERIES} queries at the most; a time of this machine, no result"
-    return Figure("lookup-times", title, shows, _lines(results, base), rows, place | {"n_bits": results.n_bits})
+    choices = place | {"n_bits": results.n_bits}
+    return Figure("lookup-times", "Time of a lookup", shows, _lines(results, base), rows, choices, folded=True)
 
 
 def _base(results: Results) -> alt.Chart:
@@ -75,4 +104,6 @@ def _base(results: Results) -> alt.Chart:
 
 def _lines(results: Results, base: alt.Chart) -> Any:
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=hasher_shape(results.hashers))
-    return alt.layer(base.mark_line(), points).properties(width="container", height=260)
+    return alt.layer(base.mark_line().encode(strokeDash=hasher_dash(results.hashers)), points).properties(
+        width="container", height=230
+    )

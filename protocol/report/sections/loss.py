@@ -1,4 +1,4 @@
-"""What binary codes lose of the vectors they were made from, where the truth is the nearest neighbours by these."""
+"""The loss of binary codes against the vectors they were made from, with nearest neighbours as the ground truth."""
 
 import math
 import re
@@ -14,20 +14,24 @@ from protocol.report.figure import (
     Section,
     Table,
     hasher_colour,
+    hasher_dash,
     hasher_shape,
     listed,
     rows_chart,
     tooltips,
 )
 from protocol.report.results import PLACE, Results, nearest_truths
-from protocol.report.statistics import CONFIDENCE, half_width
+from protocol.report.statistics import CONFIDENCE, Lead, half_width, lead
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
-_TITLE = "What the code loses"
+_TITLE = "Loss of binary codes against the vectors"
+_CONTEXT = (
+    "The published losses in the last table are of other data, so they can't be compared with these number for number."
+)
 _GROUP = [*PLACE, "n_bits", "hasher", "k", "c"]
 _FLOAT_BYTES = 4
 _INTERVAL = f"{CONFIDENCE:.0%} interval"
@@ -41,17 +45,16 @@ def section(results: Results) -> Section | None:
     means, best = with_intervals(runs), equal_bytes(runs)
     place = _place(results, means)
     meaning = (
-        "K: the number of true nearest neighbours, by the vectors, of each query. A code finds the share of them that "
-        "is among the K items nearest by Hamming distance, expected over ties. Rescoring by c takes the c K items that "
-        "are nearest by code and ranks them by the vectors, so it finds every true neighbour among them. "
+        "Each query has K true nearest neighbours by the vectors. A code finds those of them that are among the K "
+        "items nearest by Hamming distance, in expectation over ties. Rescoring by c takes the c K items that are "
+        "nearest by code and ranks them by the vectors, so it finds every true neighbour among them. "
     )
-    context = (
-        "The published figures in the last table are context: they are of other data, so they can't be compared with "
-        "ours number for number."
-    )
-    text = [answer(best, place), meaning + _intervals(means), context]
+    text = [answer(best, place), meaning + _intervals(means)]
     tables = [_table(results, own, place) for _, own in _of_features(means, place)]
-    tables += [_equal_bytes(best, means, place), _published(results)]
+    tables += [_equal_bytes(best, means, place)]
+    if results.published_losses is not None:
+        text.append(_CONTEXT)
+        tables.append(_published(results.published_losses))
     return Section("loss", _TITLE, text, [_figure(results, means, place)], tables)
 
 
@@ -61,7 +64,7 @@ def shares(results: Results) -> "pd.DataFrame":
     A row is P@K or neighbours@K (c = 1), or R@N, with N a multiple of K (c = N / K), or 1-recall@N where K is 1; the
     relevant items are the K nearest neighbours.
     """
-    scores = results.neighbour_scores
+    scores = results.run_scores
     k = scores["ground_truth"].map(nearest_truths(results.setting))
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
     found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
@@ -98,27 +101,17 @@ def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
 def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
     """Return, by place and code length, the hasher that loses least and its paired difference from the second.
 
-    The pair was chosen by its means, so its interval is that of all pairs of hashers there together (Bonferroni).
-    Columns: those of the place, ``n_bits``, ``k``, ``best``, ``share``, ``second``, ``difference``, ``low``, ``high``
-    and ``n_runs``; ``second`` is None of a single hasher, ``low`` and ``high`` are NaN of a single run.
+    Columns: those of the place, ``n_bits``, ``k``, and those of `protocol.report.statistics.lead`, with ``share`` in
+    place of ``mean``.
     """
     import pandas as pd
 
-    rows = []
-    for key, own in runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False):
-        wide = own.pivot_table(index="run", columns="hasher", values="value", sort=False).dropna()
-        ranked = wide.mean().sort_values(ascending=False, kind="stable")
-        best, second = ranked.index[0], (ranked.index[1] if len(ranked) > 1 else None)
-        difference = half = math.nan
-        if second is not None:
-            paired = wide[best] - wide[second]
-            confidence = 1 - (1 - CONFIDENCE) / math.comb(len(ranked), 2)
-            difference = float(paired.mean())
-            half = float(half_width(paired.std(), len(paired), confidence=confidence))
-        interval = (difference - half, difference + half)
-        rows.append((*key, best, float(ranked.iloc[0]), second, difference, *interval, len(wide)))
-    names = ["best", "share", "second", "difference", "low", "high", "n_runs"]
-    return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *names])
+    groups = runs[runs["c"] == 1].groupby([*PLACE, "n_bits", "k"], sort=False)
+    found = {
+        key: lead(own.pivot_table(index="run", columns="hasher", values="value", sort=False)) for key, own in groups
+    }
+    rows = [(*key, *own) for key, own in found.items() if own is not None]
+    return pd.DataFrame(rows, columns=[*PLACE, "n_bits", "k", *Lead._fields]).rename(columns={"mean": "share"})
 
 
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
@@ -196,7 +189,7 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
-    name = f"loss-{feature}-{split}".replace("_", "-")
+    name = f"loss-{results.config_name('feature', feature)}-{results.config_name('split', split)}".replace("_", "-")
     return Table(name, caption, header, rows, n_labels=1, strong=frozenset(strong))
 
 
@@ -245,12 +238,12 @@ def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str
     return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
 
 
-def _published(results: Results) -> Table:
-    """Return what others have published about the loss of binary codes."""
+def _published(losses: "pd.DataFrame") -> Table:
+    """Return the losses of binary codes that others have published."""
     words, numbers = ["source", "data", "vectors", "method", "metric"], ["dimensions", "n_bits", "rescoring"]
     rows = [
         [*(getattr(row, name) for name in words), *(str(getattr(row, name)) for name in numbers), f"{row.value:.4f}"]
-        for row in results.published_losses.itertuples()
+        for row in losses.itertuples()
     ]
     header = [*words, "dimensions", "bits", "c", "value"]
     caption = "Published losses of binary codes, on other data; not comparable with ours number for number."
@@ -293,5 +286,9 @@ def _chart(results: Results, *, intervals: bool) -> Any:
         y=y, shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "c:O", "mean:Q", "low:Q", "high:Q")
     )
     bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title=""), y2="high:Q")
-    layers = [*([bars] if intervals else []), base.mark_line().encode(y=y), points]
+    layers = [
+        *([bars] if intervals else []),
+        base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)),
+        points,
+    ]
     return alt.layer(*layers).properties(width="container", height=300)

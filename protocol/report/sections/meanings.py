@@ -1,4 +1,4 @@
-"""What the words mean: conventions, metrics, and every plug-in that was used."""
+"""Definitions: metrics, conventions, and every plug-in that was used."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def section(results: Results) -> Section:
         Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),
         Table(
             "named-conventions",
-            "Named conventions: who calls what mAP.",
+            "Named conventions, with the values that each calls mAP.",
             ["convention", "meaning", "calls mAP", "source"],
             [[rules.name, rules.summary, ", ".join(rules.called_map), rules.source] for rules in CONVENTIONS],
             4,
@@ -33,15 +33,16 @@ def section(results: Results) -> Section:
         *(_plugins(results, kind) for kind in _KINDS),
     ]
     text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {setting['empty']})."
-    return Section("meanings", "What the words mean", [text], tables=tables)
+    return Section("meanings", "Definitions", [text], tables=tables, folded=True)
 
 
 def _plugins(results: Results, kind: str) -> Table:
     finished = _finished(results) if kind == "hasher" else {}
     names = [name for name in dict.fromkeys(results.plain[kind]) if name not in finished]
     entries = [registry.entry(kind, _plugin(results, kind, name)) for name in names]
+    config_names = [results.config_name(kind, name) for name in names]
     columns = {
-        "name": [entry.name for entry in entries],
+        "name": [name if name == own else f"{name} ({own})" for name, own in zip(names, config_names, strict=True)],
         "meaning": [entry.summary for entry in entries],
         "source": [entry.source for entry in entries],
         "deviations": [getattr(entry, "deviations", "") for entry in entries],
@@ -57,7 +58,7 @@ def _plugins(results: Results, kind: str) -> Table:
 
 
 def _finished(results: Results) -> dict[str, dict[str, str]]:
-    """Return what there is to say of each method with finished codes, by column."""
+    """Return the row of each method with finished codes, by column."""
     return {
         name: {
             "name": name,
@@ -80,8 +81,8 @@ def _options(results: Results, kind: str, name: str) -> dict[str, Any]:
         own = results.setting["features"][name]
         steps = own["preprocessing"]
         of = steps if isinstance(steps, Mapping) else {"": steps}
-        told = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in of.items()]
-        return own["options"] | {"preprocessing": "; ".join(told)}
+        texts = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in of.items()]
+        return own["options"] | {"preprocessing": "; ".join(texts)}
     grid = results.setting.get(f"{kind}_grids", {}).get(name, {})
     searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
     return results.setting.get(f"{kind}_options", {}).get(name, {}) | searched

@@ -1,4 +1,4 @@
-"""The options that were chosen from grids on the validation partitions."""
+"""The options that were selected from grids on the validation partitions."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def section(results: Results) -> Section | None:
-    """Return what was chosen, how often and what it gained; None where nothing was searched."""
+    """Return the selected options, how often and with which gain; None where nothing was searched."""
     if results.selection is None:
         return None
     found = choices(results.selection)
@@ -38,23 +38,26 @@ def section(results: Results) -> Section | None:
         "draw",
         "hasher",
         "bits",
-        "chosen, in how many runs",
+        "selected (number of runs)",
         "best",
         "defaults",
         "difference",
     ]
     text = (
-        f"In every run, each hasher with a grid was trained with every combination of its values and scored by "
-        f"{found[0]['metric']} on the validation queries and the validation database; the best was taken. Test queries "
-        "had no part in it; nor had the rest of the database, of which the validation items are a part under the "
-        "standard split. The largest of several is flattered by being picked: what a choice is worth, the test queries "
-        "say. Split protocols that differ only in their database share a draw, and so the choice. Every score stands "
-        "in selection.csv."
+        f"In every run, each hasher with a grid was trained with every combination of its options and scored by "
+        f"{found[0]['metric']} on the validation queries and the validation database; the best was selected. "
+        "The test queries were not used. The best of several validation scores is biased upwards, so only the test "
+        "scores measure the gain. Split protocols that differ only in their database share the selection. The file "
+        "selection.csv contains every score."
     )
     table = Table(
-        "options", "Validation scores, means over the runs: of the best, and of the defaults.", header, rows, n_labels=6
+        "options",
+        "Validation scores of the best options and of the defaults, means over the runs.",
+        header,
+        rows,
+        n_labels=6,
     )
-    return Section("options", "Chosen options", [text], tables=[table])
+    return Section("options", "Selected options", [text], tables=[table])
 
 
 def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -1,14 +1,14 @@
-"""Where everything comes from: the configuration, the versions, and what made each file of run 0."""
+"""Provenance: the configuration, the versions, and the record of each file of run 0."""
 
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
 
 def section(results: Results) -> Section:
-    """Return the provenance of the files of run 0 and the whole configuration."""
+    """Return the provenance records of the files of run 0 and the complete configuration."""
     text = (
-        "Every file records what made it, from which inputs and with which seed. These are the files of run 0; those "
-        "of the other runs have the same records."
+        "Every file has a record of the code, the inputs and the seed that it was made with. These are the records of "
+        "run 0."
     )
     files = [
         {"path": path, "digest": provenance["digest"][:16]}
@@ -21,6 +21,7 @@ def section(results: Results) -> Section:
         [text, *_mixed(results)],
         template="provenance.html.j2",
         context={"files": files, "setting": results.setting, "versions": results.provenance["versions"]},
+        folded=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""Our figures beside published ones of the same cell."""
+"""The scores next to published ones of the same combination, in a reproduction."""
 
 from protocol.checks import counted
 from protocol.report.figure import Section, Table, spread
@@ -7,12 +7,13 @@ from protocol.report.results import Results
 _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bits"]
 
 
-def section(results: Results) -> Section:
-    """Return the published figures whose cell was run, and the difference."""
-    title = "Beside published figures"
+def section(results: Results) -> Section | None:
+    """Return the published scores whose combination was run, with the difference; None where there is none."""
+    if results.published is None:
+        return None
     both = results.published.merge(results.plain, on=_ON)
     if both.empty:
-        return Section("published", title, ["No published figure is on file for a cell of this setting."])
+        return None
     difference = both["mean"] - both["value"]
     rows = [
         [
@@ -28,15 +29,11 @@ def section(results: Results) -> Section:
         for row in both.itertuples()
     ]
     farthest = both.loc[difference.abs().idxmax()]
-    says = (
-        f"Of {counted(len(both), 'published figure')}, {int((difference.abs() < 0.01).sum())} are within 0.01 of ours; "
-        f"farthest off is {farthest['hasher']} with {farthest['n_bits']} bits, by {difference[farthest.name]:+.4f}. "
-        "Their protocols differ from ours as the table says, and ours are means over runs."
+    text = (
+        f"Of {counted(len(both), 'published score')}, {int((difference.abs() < 0.01).sum())} are within 0.01 of ours; "
+        f"the largest difference is {difference[farthest.name]:+.4f} ({farthest['hasher']}, {farthest['n_bits']} "
+        "bits). The table describes how their protocols differ from ours; our scores are means over the runs."
     )
     header = ["hasher", "metric", "bits", "source", "its protocol", "ours", "published", "difference"]
-    return Section(
-        "published",
-        title,
-        [says],
-        tables=[Table("published", "Ours beside published figures.", header, rows, n_labels=5)],
-    )
+    table = Table("published", "Our scores and published ones.", header, rows, n_labels=5, folded=True)
+    return Section("published", "Published scores", [text], tables=[table])

@@ -1,4 +1,4 @@
-"""The images that are nearest to sample queries, right and wrong framed, grouped by distance (mLGAP, figure 7)."""
+"""The nearest images of some queries, relevant or not, grouped by distance (mLGAP, figure 7)."""
 
 import base64
 from typing import Any
@@ -10,13 +10,13 @@ from protocol.report.contact_sheet import TILE, tile
 from protocol.report.figure import Section
 from protocol.report.results import Results
 
-_TITLE = "What some queries retrieve"
+_TITLE = "Examples of retrieved items"
 
 
-def section(results: Results) -> Section:
-    """Return the nearest items of a few queries under the best and the worst hasher."""
+def section(results: Results) -> Section | None:
+    """Return the nearest items of a few queries under the best and the worst hasher; None without images."""
     if results.images is None:
-        return Section("retrieved", _TITLE, ["Not here: the dataset's items are vectors, without images to show."])
+        return None
     rows = results.at(results.table["retrieved"], **results.place)
     shown = _extremes(results)
     searches = [
@@ -28,11 +28,11 @@ def section(results: Results) -> Section:
         for hasher, score in shown
     ]
     right = {hasher: results.at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in shown}
-    says = " and ".join(f"{share:.0%} with {hasher}" for hasher, share in right.items())
+    shares = " and ".join(f"{share:.0%} with {hasher}" for hasher, share in right.items())
     text = (
-        f"Of the items shown, {says} are relevant ({results.where()}, run 0). The hashers are those with the best and "
-        f"the worst {results.metric} here. Relevant items have a full green frame and a tick, others a dashed red "
-        "frame and a cross; items at one distance are tied and stand in the order of the database."
+        f"Of the items shown, {shares} are relevant ({results.where()}, run 0); these hashers have the best and the "
+        f"worst {results.metric}. Relevant items have a solid green frame and a tick, others a dashed red frame and a "
+        "cross. Items at one distance are tied and appear in the order of the database."
     )
     return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": searches})
 

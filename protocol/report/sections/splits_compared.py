@@ -1,6 +1,6 @@
 """The same hashers under each split, such as standard and improved."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
@@ -8,20 +8,22 @@ import numpy as np
 from protocol.report.figure import COLOURS, Figure, Section, number, rows_chart, tooltips
 from protocol.report.results import Results
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def section(results: Results) -> Section:
-    """Return a metric of every hasher, a point for each split."""
+_METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
+"""The metrics that the reader can choose from, besides the main one."""
+
+
+def section(results: Results) -> Section | None:
+    """Return a metric of every hasher, a point for each split; None where there is one split."""
     splits = list(dict.fromkeys(results.plain["split"]))
-    title = " versus ".join(splits).capitalize()
     if len(splits) == 1:
-        return Section(
-            "splits-compared", "Splits compared", [f"Nothing to compare: every run is on the {splits[0]} split."]
-        )
+        return None
     columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
     order = {metric: i for i, metric in enumerate(results.setting["metrics"])}
-    rows = results.plain[columns]
+    rows = results.plain[results.plain["metric"].isin([*_METRICS, results.metric])][columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
-    rows = rows[rows["metric"].isin(_compared(results))]
     place = {key: value for key, value in results.place.items() if key != "split"}
     figure = Figure(
         "splits-compared",
@@ -31,54 +33,44 @@ def section(results: Results) -> Section:
         rows,
         choices={"metric": results.metric} | place | {"n_bits": results.n_bits},
     )
-    text = (
-        "Protocols that draw the same partitions have the same queries and models, so the distance between two points "
-        "of a row comes from the database alone."
-    )
-    return Section("splits-compared", title, [text, _databases(results, splits)], [figure])
+    title = " versus ".join(splits).capitalize()
+    return Section("splits-compared", f"{title} split", [_databases(results, splits)], [figure])
 
 
 def _databases(results: Results, splits: list[str]) -> str:
-    """Return how the databases differ, and why the distance is not a leak of training items alone."""
+    """Return how the databases differ, and what that means for the differences of the scores."""
     databases = []
-    for split, parts in results.splits.items():
-        if split in splits:
-            n_trained = int(np.isin(parts["train"], parts["database"]).sum())
-            databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
+    for split in splits:
+        parts = results.splits[split]
+        n_trained = int(np.isin(parts["train"], parts["database"]).sum())
+        databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
     return (
-        f"The databases differ in size and composition: {'; '.join(databases)} (run 0). So the distance is not a leak "
-        "of training items alone. The target `leak` measures that leak: it trains on one of two databases of equal "
-        "size and class balance and ranks both. Its results for CIFAR-10 are in results/reference/leak/."
+        f"The databases differ in size and composition: {'; '.join(databases)} (run 0). A difference between splits is "
+        "therefore not the effect of training items alone; the target “leak” measures that effect, with two databases "
+        "of equal size and class balance."
     )
-
-
-def _compared(results: Results) -> list[str]:
-    """Return the metrics that are worth choosing: not each radius and cutoff again."""
-    wanted = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "recall@r2", "RAMAP@r2", "mLGAP@r2")
-    return [metric for metric in results.setting["metrics"] if metric in (*wanted, results.metric)]
 
 
 def _chart(results: Results, splits: list[str]) -> Any:
-    y = alt.Y("hasher:N", title=None, sort=results.hashers)
-    x = alt.X("mean:Q", title="{metric}", scale=alt.Scale(zero=False))
-    base = rows_chart().encode(y=y)
-    line = base.mark_rule(opacity=0.35, strokeWidth=3).encode(
-        x=alt.X("min(mean):Q", title="{metric}", scale=alt.Scale(zero=False)),
-        x2="max(mean):Q",
-        color=alt.value("currentColor"),
-    )
-    scale = alt.Scale(domain=splits, range=[COLOURS[i % len(COLOURS)] for i in range(len(splits))])
+    y = alt.Y("hasher:N", title=None, sort=list(results.hashers))
+    scale = alt.Scale(zero=False)
+    x = alt.X("mean:Q", title="{metric}", scale=scale)
+    colours = alt.Scale(domain=splits, range=[COLOURS[i % len(COLOURS)] for i in range(len(splits))])
     shapes = alt.Scale(domain=splits, range=["circle", "diamond", "square", "triangle-up", "cross"][: len(splits)])
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+    base = rows_chart().encode(y=y, color=alt.Color("split:N", title=None, scale=colours))
+    ends = base.transform_calculate(low="datum.mean - datum.std", high="datum.mean + datum.std")
+    bars = ends.mark_rule(strokeWidth=2, opacity=0.55).encode(
+        x=alt.X("low:Q", title="{metric}", scale=scale), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=x,
-        color=alt.Color("split:N", title=None, scale=scale),
         shape=alt.Shape("split:N", title=None, scale=shapes),
         tooltip=tooltips("hasher:N", "split:N", "mean:Q", "std:Q"),
     )
-    return alt.layer(line, points).properties(width="container", height=alt.Step(26))
+    return alt.layer(bars, points).properties(width="container", height=alt.Step(26))
 
 
-def _shows(results: Results, rows: Any, splits: list[str]) -> str:
+def _shows(results: Results, rows: "pd.DataFrame", splits: list[str]) -> str:
     place = {key: value for key, value in results.place.items() if key != "split"}
     here = results.at(rows, metric=results.metric, **place, n_bits=results.n_bits)
     wide = here.pivot_table(index="hasher", columns="split", values="mean")
@@ -89,9 +81,10 @@ def _shows(results: Results, rows: Any, splits: list[str]) -> str:
     gap = wide[first] - wide[second]
     largest = gap.abs().idxmax()
     orders = [list(wide[split].sort_values(kind="stable").index) for split in (first, second)]
-    same = "the same order" if orders[0] == orders[1] else "another order"
+    same = "the same order" if orders[0] == orders[1] else "different orders"
+    bars = "; bars: one standard deviation over the runs" if results.n_runs > 1 else ""
     return (
-        f"{results.metric} under {first} is on average {number(abs(gap.mean()))} "
-        f"{'above' if gap.mean() > 0 else 'below'} that under {second}; the largest difference is that of {largest}, "
-        f"{gap[largest]:+.4f}, and the two splits put the hashers in {same} ({results.where('split')})."
+        f"{results.metric} is on average {number(abs(gap.mean()))} {'higher' if gap.mean() > 0 else 'lower'} under "
+        f"{first} than under {second}; the largest difference is that of {largest}, {gap[largest]:+.4f}. The two "
+        f"splits put the hashers in {same} ({results.where('split')}{bars})."
     )

@@ -1,44 +1,46 @@
-"""What the order of ties alone can do to mAP, as figure 3 of TALR shows it."""
+"""The effect of the order of ties on mAP, as figure 3 of TALR shows it, and of the conventions that others use."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from protocol.report.figure import Figure, Section, hasher_colour, number, rows_chart, tooltips
 from protocol.report.results import Results
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _CELL = ["feature", "ground_truth", "split", "n_bits", "hasher"]
+_TIES = (
+    "Items at one Hamming distance are tied, and sorting puts them in some order. A bar runs from the mAP with the "
+    "relevant items last in every tie to the mAP with them first; the point is the expected value over all orders."
+)
+_CONVENTIONS = (
+    "Published programs compute mAP under different conventions: for the order of ties, the cutoff K, the denominator "
+    "and queries without relevant items. The second figure scores the same codes under all of them."
+)
 
 
 def section(results: Results) -> Section:
-    """Return the range of mAP from the worst to the best order of ties, with the expected value."""
-    title = "What the order of ties does to mAP"
-    if not set(_NAMES) <= set(results.setting["metrics"]):
-        return Section(
-            "ties", title, ["Not here: the experiment's metrics lack one of mAP, mAP[best] and mAP[worst], its bounds."]
-        )
+    """Return the range of mAP over the orders of ties, where it was computed, and mAP under every convention."""
+    figures, text = [_conventions(results)], [_CONVENTIONS]
+    if set(_NAMES) <= set(results.setting["metrics"]):
+        figures, text = [_ties(results), *figures], [_TIES, *text]
+    return Section("conventions", "Ties and conventions", text, figures)
+
+
+def _ties(results: Results) -> Figure:
     named = results.plain[results.plain["metric"].isin(_NAMES)]
     wide = named.assign(metric=named["metric"].map(_NAMES)).pivot_table(index=_CELL, columns="metric", values="mean")
     rows = results.ordered(wide.reset_index()[[*_CELL, *_NAMES.values()]])
-    figure = Figure(
-        "ties",
-        "Worst, expected and best mAP over all orders of tied items",
-        _shows(results, rows),
-        _chart(results),
-        rows,
-        choices=results.place | {"n_bits": results.n_bits},
-    )
-    text = (
-        "Items at one Hamming distance are tied, and a sort must put them in some order. The bar runs from the mAP "
-        "with every tie broken against the relevant items to that with every tie broken for them; the point is the "
-        "expected value over all orders. Denominator: all relevant items."
-    )
-    return Section("ties", title, [text], [figure])
+    title = "Worst, expected and best mAP over all orders of tied items"
+    choices = results.place | {"n_bits": results.n_bits}
+    return Figure("ties", title, _ties_shows(results, rows), _ties_chart(results), rows, choices)
 
 
-def _chart(results: Results) -> Any:
-    y = alt.Y("hasher:N", title=None, sort=results.hashers)
+def _ties_chart(results: Results) -> Any:
+    y = alt.Y("hasher:N", title=None, sort=list(results.hashers))
     x = alt.X("worst:Q", title="mAP: worst, expected, best order of ties", scale=alt.Scale(zero=False))
     colour = hasher_colour(results.hashers, legend=False)
     base = rows_chart().encode(y=y, color=colour, tooltip=tooltips("hasher:N", "worst:Q", "expected:Q", "best:Q"))
@@ -47,17 +49,72 @@ def _chart(results: Results) -> Any:
     return alt.layer(bars, dots).properties(width="container", height=alt.Step(26))
 
 
-def _shows(results: Results, rows: Any) -> str:
+def _ties_shows(results: Results, rows: "pd.DataFrame") -> str:
     here = results.at(rows, **results.place, n_bits=results.n_bits).reset_index(drop=True)
     width = here["best"] - here["worst"]
     widest = here.loc[width.idxmax()]
     pairs = [(a, b) for i, a in here.iterrows() for j, b in here.iterrows() if i < j]
     overlap = sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs)
-    says = (
-        f"The order of ties alone moves the mAP of {widest['hasher']} from {number(widest['worst'])} to "
+    shows = (
+        f"The order of ties moves the mAP of {widest['hasher']} between {number(widest['worst'])} and "
         f"{number(widest['best'])}"
     )
     if pairs:
-        says += f"; the ranges of {overlap} of {len(pairs)} pairs of hashers overlap"
-        says += ", so a sort could turn their order" if overlap else ", so no sort turns their order"
-    return f"{says} ({results.where()})."
+        shows += f"; the ranges of {overlap} of {len(pairs)} pairs of hashers overlap"
+    return f"{shows} ({results.where()})."
+
+
+def _conventions(results: Results) -> Figure:
+    """Return every value that a named convention calls mAP, of run 0."""
+    table = results.table["conventions"]
+    columns = ["feature", "ground_truth", "split", "n_bits", "hasher", "metric", "undefined", "called_map_by", "value"]
+    named = table["metric"] + table["undefined"].map(lambda way: "" if way == "either way" else f", 0/0: {way}")
+    rows = table[columns].assign(
+        label=named,
+        named=table["called_map_by"].fillna("").map(lambda names: "by a convention" if names else "by none"),
+    )
+    rows["called_map_by"] = rows["called_map_by"].fillna("")
+    best = _best(results)
+    title, choices = "The same codes under every convention", results.place | {"hasher": best}
+    return Figure(
+        "one-number", title, _conventions_show(results, rows, best), _conventions_chart(), rows, choices, folded=True
+    )
+
+
+def _best(results: Results) -> str:
+    rows = results.at(results.plain, **results.place, metric=results.metric, n_bits=results.n_bits)
+    return str(rows.loc[rows["mean"].fillna(-1).idxmax(), "hasher"])
+
+
+def _conventions_chart() -> Any:
+    y = alt.Y("label:N", title=None, sort=alt.EncodingSortField("value", op="max", order="descending"))
+    colour = alt.Color(
+        "named:N",
+        title="called mAP",
+        scale=alt.Scale(domain=["by a convention", "by none"], range=["#2f7fd1", "#7a8594"]),
+    )
+    base = rows_chart().encode(
+        y=y,
+        x=alt.X("value:Q", title="mean over the queries"),
+        tooltip=tooltips("label:N", "called_map_by:N", "value:Q"),
+    )
+    bars = base.mark_bar(height=14).encode(color=colour)
+    text = base.mark_text(align="left", dx=4, fontSize=11).encode(text=alt.Text("value:Q", format=".4f"))
+    return alt.layer(bars, text).properties(width="container", height=alt.Step(22))
+
+
+def _conventions_show(results: Results, rows: "pd.DataFrame", hasher: str) -> str:
+    here = results.at(rows, **results.place).dropna(subset="value")
+    own = here[here["hasher"] == hasher]
+    low, high = own.loc[own["value"].idxmin()], own.loc[own["value"].idxmax()]
+    shows = (
+        f"The same codes of {hasher} score from {number(low['value'])} ({low['label']}) to {number(high['value'])} "
+        f"({high['label']})"
+    )
+    used = here[here["called_map_by"] != ""].pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
+    names = list(used.index)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    turned = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
+    if pairs:
+        shows += f"; {turned} of {len(pairs)} pairs of hashers swap places between two values that are called mAP"
+    return f"{shows} ({results.where()}, run 0)."

@@ -1,4 +1,4 @@
-"""Where the time went, by Snakemake's benchmark files."""
+"""The time and memory of each stage, by Snakemake's benchmark files."""
 
 import altair as alt
 
@@ -7,11 +7,10 @@ from protocol.report.figure import Figure, Section, rows_chart, tooltips
 from protocol.report.results import Results
 
 
-def section(results: Results) -> Section:
-    """Return the seconds of each stage, and the memory of its largest job."""
-    title = "Where the time went"
+def section(results: Results) -> Section | None:
+    """Return the seconds of each stage, and the memory of its largest job; None without benchmark files."""
     if results.times.empty:
-        return Section("time", title, ["Not here: the results have no benchmark files beside them."])
+        return None
     groups = results.times.groupby("stage", sort=True)
     stages = groups.agg(
         jobs=("seconds", "size"), seconds=("seconds", "sum"), longest=("seconds", "max"), megabytes=("megabytes", "max")
@@ -20,12 +19,12 @@ def section(results: Results) -> Section:
     total, first = stages["seconds"].sum(), stages.iloc[0]
     jobs = counted(int(first["jobs"]), "job")
     shows = (
-        f"The jobs took {total:,.0f} s in all, {first['seconds'] / total:.0%} of it in the {jobs} of "
-        f"“{first['stage']}”; the largest held {stages['megabytes'].max():,.0f} MB."
+        f"All jobs together took {total:,.0f} s, {first['seconds'] / total:.0%} of it in the {jobs} of the stage "
+        f"“{first['stage']}”. The largest job used {stages['megabytes'].max():,.0f} MB of memory."
     )
     base = rows_chart().encode(
         y=alt.Y("stage:N", title=None, sort=list(stages["stage"])),
-        x=alt.X("seconds:Q", title="seconds of all its jobs, one after another"),
+        x=alt.X("seconds:Q", title="seconds, summed over all jobs"),
         tooltip=tooltips("stage:N", "jobs:Q", "seconds:Q", "longest:Q", "megabytes:Q"),
     )
     text = base.mark_text(align="left", dx=4, fontSize=11).encode(text=alt.Text("seconds:Q", format=",.0f"))
@@ -33,8 +32,8 @@ def section(results: Results) -> Section:
         width="container", height=alt.Step(22)
     )
     note = (
-        "Wall time and memory as Snakemake measured them on the machine of this run: no result depends on them. "
-        "Feature extraction is not included, because experiments on one dataset share it. A job that ran again counts "
-        "with its last run."
+        "Wall time and memory as Snakemake measured them on this machine; no result depends on them. Feature "
+        "extraction is not included, because experiments on the same data set share it."
     )
-    return Section("time", title, [note], [Figure("time", "Seconds by stage", shows, chart, stages)])
+    figure = Figure("time", "Seconds by stage", shows, chart, stages)
+    return Section("time", "Run time and memory", [note], [figure], folded=True)

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.claims import printed
 from protocol.report import table_files
-from protocol.report.drawing import pictures
+from protocol.report.paper.printing import printed_pictures
 from protocol.report.papers import DRAWINGS, Evidence, evidence
 from protocol.report.papers.evidence import _ALPHA, _HISTOGRAM, _RADII, _SUMMARY, _named
 
@@ -179,7 +179,7 @@ def test_thesis_figure_3_8_draws_what_is_there_and_grh_when_it_is():
 def test_the_picture_has_every_series_and_a_point_for_every_value():
     rows = [row for hasher in ("deep_squared", "m_dsh_4") for row in scores(hasher, 48, RAMAP)]
     (figure,) = DRAWINGS["ramap_figure_4"](made(summary=rows)).figures
-    svg = pictures([figure.printed])[0]["svg"].decode()
+    svg = printed_pictures([figure])[0]["svg"].decode()
     for words in ("DSH", "4-DSH", "RAMAP@R", "0.4000 for all codes", "Hamming radius R"):
         assert f">{words}</" in svg
     marks = re.findall(r'mark-symbol role-mark [^"]*" .*?</g>', svg)

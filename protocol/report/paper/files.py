@@ -1,19 +1,18 @@
-"""Figures and tables as a paper takes them: PDF, PNG and SVG with their data, and LaTeX with booktabs and Markdown."""
+"""Files for a paper: figures as PDF, PNG and SVG with their data, and tables as LaTeX with booktabs and as Markdown."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from protocol.report.drawing import pictures
-from protocol.report.figure import Figure, Table
+from protocol.report.figure import COLUMN_WIDTH, Figure, Table
+from protocol.report.paper.printing import printed_pictures
 from protocol.storage import explained
-from protocol.tables import latex, markdown
+from protocol.tables import escaped, latex, markdown
 
-_SCALE = 3  # of the PNG: 620 pixels become 1,860, enough for the width of a page in print
-_LONGEST = 40
-"""Characters; a table with a longer cell is one to read on the page, not one for a paper."""
+_MOST_IN_COLUMN = 5  # numbers in a row of a table that fits into a column
 
 
 def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
@@ -22,21 +21,20 @@ def write_figures(folder: str | Path, figures: Sequence[Figure]) -> None:
 
 
 def write_tables(folder: str | Path, tables: Sequence[Table]) -> None:
-    """Write the files of the tables of numbers; the folder is replaced, and appears only when it is complete."""
-    short = [table for table in tables if all(len(cell) <= _LONGEST for row in table.rows for cell in row)]
-    _write_folder(folder, table_files(short))
+    """Write the files of tables; the folder is replaced, and appears only when it is complete."""
+    _write_folder(folder, table_files(tables))
 
 
 def figure_files(figures: Sequence[Figure]) -> dict[str, bytes]:
-    """Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
+    r"""Return each figure as ``<name>.svg``, ``.pdf`` and ``.png``, black on white, and its data as ``<name>.csv``.
 
-    Of a figure with choices, the pictures show what is drawn first.
+    ``<name>.tex``, for ``\input``, places the PDF on the page, with a caption. Of a figure with choices, the pictures
+    show what is drawn first.
     """
-    drawn = pictures([figure.printed for figure in figures], ("svg", "pdf", "png"), scale=_SCALE)
     files: dict[str, bytes] = {}
-    for figure, made in zip(figures, drawn, strict=True):
+    for figure, made in zip(figures, printed_pictures(figures), strict=True):
         files |= {f"{figure.name}.{extension}": content for extension, content in made.items()}
-        files[f"{figure.name}.csv"] = figure.csv.encode()
+        files |= {f"{figure.name}.csv": figure.csv.encode(), f"{figure.name}.tex": _latex_figure(figure).encode()}
     return files
 
 
@@ -49,6 +47,26 @@ def table_files(tables: Sequence[Table]) -> dict[str, bytes]:
     return files
 
 
+def file_name(*parts: object) -> str:
+    """Return the name of a figure's or table's files, without characters that LaTeX or a shell treat specially.
+
+    Examples
+    --------
+    >>> file_name("scores", "mAP@1000[all]", "class_label", "1-recall@5")
+    'scores-mAP-1000-all-class-label-1-recall-5'
+    """
+    return re.sub(r"[\W_]+", "-", "-".join(map(str, parts))).strip("-")
+
+
+def _latex_figure(figure: Figure) -> str:
+    """Return a figure as LaTeX, which needs the package graphicx."""
+    kind, width = ("figure", r"\columnwidth") if figure.inches <= COLUMN_WIDTH else ("figure*", r"\textwidth")
+    return (
+        f"\\begin{{{kind}}}\n\\centering\n\\includegraphics[width={width}]{{{figure.name}}}\n"
+        f"\\caption{{{escaped(figure.shows)}}}\n\\label{{fig:{figure.name}}}\n\\end{{{kind}}}\n"
+    )
+
+
 def _latex(table: Table) -> str:
     return latex(
         table.header,
@@ -57,14 +75,17 @@ def _latex(table: Table) -> str:
         label=table.name,
         n_labels=table.n_labels,
         strong=table.strong,
+        second=table.second,
         groups=table.groups,
+        wide=len(table.header) - table.n_labels > _MOST_IN_COLUMN,
     )
 
 
 def _markdown(table: Table) -> str:
     """Return a table with its caption; a column's name includes the headings above it."""
+    marks = {**dict.fromkeys(table.strong, ("**", "**")), **dict.fromkeys(table.second, ("<u>", "</u>"))}
     rows = [
-        [f"**{text}**" if (down, across) in table.strong else text for across, text in enumerate(row)]
+        [text.join(marks.get((down, across), ("", ""))) for across, text in enumerate(row)]
         for down, row in enumerate(table.rows)
     ]
     header = table.flat_header

@@ -1,0 +1,73 @@
+"""The names under which figures, tables and the report show what an experiment uses."""
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from protocol import registry
+from protocol.checks import ProtocolError, one_of
+from protocol.configuration.experiment import FeaturePlan
+
+
+def named(
+    config: Mapping[str, Any],
+    plans: Mapping[str, FeaturePlan],
+    hashers: Mapping[str, Any],
+    ground_truths: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the display name of everything that an experiment uses, in the form of the key `names`.
+
+    Where two metrics of the experiment have one printed name, such as mAP@100, each keeps its registered one.
+
+    Parameters
+    ----------
+    config : mapping
+        With the names that the user gave.
+    plans : mapping of str to FeaturePlan
+    hashers, ground_truths : mapping
+        By name: a `Use`, or, of a method with finished codes, an object without a plug-in.
+
+    Raises
+    ------
+    ProtocolError
+        If a name is given to something that the experiment doesn't use, or one name to two things of a kind.
+    """
+    given, codes = config["names"], config["codes"]
+    used = {kind: _listed(plans, f"{kind}s") for kind in ("ground_truth", "split", "hasher")}
+    plugins: dict[str, dict[str, str | None]] = {
+        "feature": {name: plan.plugin for name, plan in plans.items()},
+        "ground_truth": {name: ground_truths[name].plugin for name in used["ground_truth"]},
+        "split": {name: name for name in used["split"]},
+        "hasher": {name: hashers[name].plugin for name in used["hasher"]} | dict.fromkeys(codes),
+        "metric": {name: name for name in config["metrics"]},
+    }
+    of_kinds = {f"{kind}s": _of_kind(kind, uses, given[f"{kind}s"]) for kind, uses in plugins.items()}
+    return {"dataset": given.get("dataset") or _of_dataset(config), **of_kinds}
+
+
+def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[str]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(getattr(plan, key) for plan in plans.values())))
+
+
+def _of_dataset(config: Mapping[str, Any]) -> str:
+    """Return the dataset's printed name; that of a user's own data, which can have none, is the experiment's."""
+    record = registry.entry("dataset", config["dataset"])
+    own = record.required and not record.printed
+    return str(config["experiment"]) if own else registry.printed_name("dataset", config["dataset"])
+
+
+def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the display names of a kind by name; a name without a plug-in is its own."""
+    for name in given:
+        one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
+    printed = {
+        name: name if plugin is None else registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()
+    }
+    often = Counter(printed.values())
+    names = {name: given.get(name, text if often[text] == 1 else name) for name, text in printed.items()}
+    for text, n_uses in Counter(names.values()).items():
+        if n_uses > 1:
+            same = " and ".join(repr(name) for name in names if names[name] == text)
+            raise ProtocolError(f"names.{kind}s: expected a name of its own for each of {same}, got {text!r} for both.")
+    return names

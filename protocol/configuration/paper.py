@@ -1,0 +1,59 @@
+"""What the figures and tables for a paper show of an experiment."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from protocol.checks import ProtocolError, one_of
+from protocol.configuration.experiment import FeaturePlan
+
+_KEYS = ("features", "ground_truths", "splits")
+
+
+def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) -> dict[str, list[Any]]:
+    """Return the key `paper` with its defaults filled in.
+
+    Parameters
+    ----------
+    config : mapping
+        With the metrics of the experiment, and the keys of `paper` that the user gave.
+    plans : mapping of str to FeaturePlan
+
+    Raises
+    ------
+    ProtocolError
+        If the experiment lacks something that is chosen, or what is chosen never occurs together.
+    """
+    given, metrics = config["paper"], list(config["metrics"])
+    used = {
+        "metrics": metrics,
+        "n_bits": sorted({n_bits for plan in plans.values() for n_bits in plan.n_bits}),
+        "features": list(plans),
+        "ground_truths": list(dict.fromkeys(name for plan in plans.values() for name in plan.ground_truths)),
+        "splits": list(dict.fromkeys(name for plan in plans.values() for name in plan.splits)),
+    }
+    leading = "mAP" if "mAP" in metrics else metrics[0]
+    first = next(iter(plans.values()))
+    defaults = {
+        "metrics": [metric for metric in dict.fromkeys([leading, "precision@r2"]) if metric in metrics],
+        "n_bits": used["n_bits"],
+        "features": [first.name],
+        "ground_truths": first.ground_truths[:1],
+        "splits": first.splits[:1],
+    }
+    for key, names in given.items():
+        for name in names:
+            one_of(str(name), map(str, used[key]), f"paper.{key}")
+    chosen = {key: list(given.get(key, defaults[key])) for key in defaults}
+    chosen["n_bits"].sort()
+    places = itertools.product(*(chosen[key] for key in _KEYS))
+    if not any(_occurs(plans[feature], truth, split) for feature, truth, split in places):
+        raise ProtocolError(
+            "paper: expected a feature, a ground truth and a split that occur together, got "
+            f"{'; '.join(', '.join(chosen[key]) for key in _KEYS)}."
+        )
+    return chosen
+
+
+def _occurs(plan: FeaturePlan, ground_truth: str, split: str) -> bool:
+    return ground_truth in plan.ground_truths and split in plan.splits

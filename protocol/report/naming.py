@@ -1,0 +1,78 @@
+"""The results under the names that figures and tables show."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from protocol.report.results import Results
+from protocol.report.styles import display_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = ("feature", "ground_truth", "split", "hasher")
+_BY_NAME = ("options", "uses", "grids")
+"""The keys of a configuration with a value by name are a kind's name and one of these."""
+
+
+def named(results: Results) -> Results:
+    """Return the results with the display names of features, ground truths, splits and hashers.
+
+    The configuration in `Results.setting` has them as well. `Results.names` maps them to the names of the config file.
+    """
+    setting = results.setting
+    names = {kind: _display_names(setting, kind) for kind in _KINDS}
+
+    def shown(table: "pd.DataFrame") -> "pd.DataFrame":
+        columns = {
+            kind: table[kind].map(lambda name, of=names[kind]: of.get(name, name)) for kind in _KINDS if kind in table
+        }
+        return table.assign(**columns)
+
+    return dataclasses.replace(
+        results,
+        setting=_setting(setting, names),
+        summary=shown(results.summary),
+        run_scores=shown(results.run_scores),
+        dimensions=_renamed(results.dimensions, names["feature"]),
+        selection=None if results.selection is None else shown(results.selection),
+        duplicates=None if results.duplicates is None else shown(results.duplicates),
+        splits=_renamed(results.splits, names["split"]),
+        displayed={name: shown(table) for name, table in results.displayed.items()},
+        names={kind: {text: name for name, text in of.items()} for kind, of in names.items()},
+    )
+
+
+def _display_names(setting: Mapping[str, Any], kind: str) -> dict[str, str]:
+    return {name: display_name(setting, kind, name) for name in setting.get("names", {}).get(f"{kind}s", {})}
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}
+
+
+def _setting(setting: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a configuration with display names; the plug-in of each is under ``uses``, or ``use`` of a feature."""
+    lists = {f"{kind}s": [names[kind].get(name, name) for name in setting[f"{kind}s"]] for kind in _KINDS[1:]}
+    by_name = {
+        f"{kind}_{key}": _renamed(setting.get(f"{kind}_{key}", {}), names[kind])
+        for kind in _KINDS[1:]
+        for key in _BY_NAME
+    }
+    for kind in _KINDS[1:]:
+        by_name[f"{kind}_uses"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_uses"]
+    features = {
+        names["feature"].get(name, name): {"use": name} | _feature(own, names)
+        for name, own in setting["features"].items()
+    }
+    codes = _renamed(setting.get("codes", {}), names["hasher"])
+    return {**setting, **lists, **by_name, "features": features, "codes": codes}
+
+
+def _feature(own: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    lists = {
+        f"{kind}s": [names[kind].get(name, name) for name in own[f"{kind}s"]]
+        for kind in _KINDS[1:]
+        if f"{kind}s" in own
+    }
+    return {**own, **lists}

@@ -1,0 +1,101 @@
+"""Figures as they are printed: of an exact width, black on white, in type that a journal accepts."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from protocol.report.drawing import pictures
+from protocol.report.figure import Figure
+
+_POINTS = 72  # per inch; vl-convert draws a pixel as a point
+_PNG_DPI = 300
+_MOST_PASSES = 5
+_FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
+_TEXT, _TITLE = 7, 8  # points
+_LINE = 0.5
+_BLACK = {f"{part}Color": "black" for part in ("label", "title", "domain", "tick")}
+_TYPE = {"labelFontSize": _TEXT, "titleFontSize": _TITLE, "titleFontWeight": "normal"}
+_CONFIG = {
+    "aria": False,
+    "background": "white",
+    "padding": 2,
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": _BLACK
+    | _TYPE
+    | {"gridColor": "#dddddd", "gridWidth": _LINE, "domainWidth": _LINE, "tickWidth": _LINE}
+    | {"tickSize": 3, "titlePadding": 4, "labelPadding": 2, "labelLimit": 200, "labelFlush": False},
+    "legend": _TYPE
+    | {"orient": "bottom", "columns": 4, "labelLimit": 220, "symbolSize": 30, "symbolStrokeWidth": 1.2}
+    | {"rowPadding": 1, "columnPadding": 8, "offset": 4, "padding": 0},
+    "header": {"labelFontSize": _TITLE, "titleFontSize": _TITLE, "labelPadding": 3},
+    "line": {"strokeWidth": 1.2},
+    "point": {"size": 22},
+    "rule": {"strokeWidth": 0.8},
+    "text": {"fontSize": _TEXT, "color": "black"},
+}
+
+
+def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
+    """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
+
+    Fonts are embedded in the PDF, and text stays text. Nothing is cut off: Vega makes room for every label, so only
+    drawing shows how wide a figure becomes. Its panels are narrowed or widened until it fits, to a point a panel. A
+    figure whose panels would become narrower than a third of its width stays wider.
+    """
+    widths = [int(figure.inches * _POINTS) for figure in figures]
+    panels = [_panels(figure) for figure in figures]
+    inner = [int(0.8 * width / n) for width, n in zip(widths, panels, strict=True)]
+    for _ in range(_MOST_PASSES):
+        specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
+        excess = [_width(own["svg"]) - width for own, width in zip(pictures(specs), widths, strict=True)]
+        steps = [math.ceil(more / n) for more, n in zip(excess, panels, strict=True)]
+        if not any(steps):
+            break
+        inner = [
+            max(own - step, width // (3 * n)) for own, step, width, n in zip(inner, steps, widths, panels, strict=True)
+        ]
+    specs = [_spec(figure, width) for figure, width in zip(figures, inner, strict=True)]
+    drawn = pictures(specs, ("svg", "pdf", "png"), scale=_PNG_DPI / _POINTS)
+    return [own | {"svg": _in_inches(own["svg"])} for own in drawn]
+
+
+def _spec(figure: Figure, width: int) -> dict[str, Any]:
+    """Return a figure's specification with panels of this width."""
+    spec = _inked(figure.static) | {"config": _CONFIG, "autosize": {"type": "pad"}}
+    for part in (spec, spec.get("spec", {})):
+        if part.get("width") is not None:
+            part["width"] = width
+    return spec
+
+
+def _panels(figure: Figure) -> int:
+    """Return how many panels a figure has in a row."""
+    column = figure.chart.to_dict().get("facet", {}).get("column", {}).get("field")
+    return int(figure.drawn[column].nunique()) if column else 1
+
+
+def _inked(value: Any) -> Any:
+    """Return a specification in black where it has the colour of the text around it."""
+    if isinstance(value, Mapping):
+        return {key: _inked(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_inked(item) for item in value]
+    return "black" if value == "currentColor" else value
+
+
+def _width(svg: bytes) -> float:
+    found = re.search(rb'viewBox="0 0 ([0-9.]+)', svg)
+    return float(found[1]) if found else 0.0
+
+
+def _in_inches(svg: bytes) -> bytes:
+    """Return an SVG whose size is in inches, so that a program that places it on a page takes it as it is meant."""
+    size = re.compile(rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
+
+    def inches(found: re.Match[bytes]) -> bytes:
+        width, height = (f"{float(points) / _POINTS:.3f}in".encode() for points in found.group(2, 3))
+        return found[1] + b' width="' + width + b'" height="' + height + b'"'
+
+    return size.sub(inches, svg, count=1)

@@ -1,0 +1,174 @@
+"""The curves of the field: precision and recall of the top N, precision-recall, and precision within a Hamming ball."""
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from protocol.report.display import BALL
+from protocol.report.figure import (
+    Figure,
+    Section,
+    between,
+    hasher_colour,
+    hasher_dash,
+    hasher_shape,
+    number,
+    rows_chart,
+    tooltips,
+)
+from protocol.report.results import PLACE, Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_AT = 100
+"""N of the sentence about precision."""
+_CELL = [*PLACE, "n_bits", "hasher"]
+
+
+def section(results: Results) -> Section:
+    """Return the four figures, each with the chance level where there is one."""
+    curves, chance = results.table["curves"], _chance(results)
+    text = (
+        f"Means over {between(curves['n_runs'])} run{'s' if max(curves['n_runs']) > 1 else ''}. Ties are never broken: "
+        "precision and recall of the top N are expectations over the orders of tied items, and a Hamming ball contains "
+        "all items at a distance or none. The dashed line is chance: the precision of a random order."
+    )
+    figures = [_precision(results, chance), _recall(results), _pr_curve(results, chance), *_in_ball(results, chance)]
+    return Section("curves", "Precision and recall", [text], figures)
+
+
+def _chance(results: Results) -> "pd.DataFrame":
+    """Return the precision of a random order: that of the ball which contains the whole database."""
+    radii = results.at(results.table["radii"], extension="none", metric="precision_micro")
+    whole = radii[radii["radius"] == radii["n_bits"]]
+    return whole[[*_CELL, "value"]].rename(columns={"value": "chance"})
+
+
+def _top(results: Results, metric: str) -> "pd.DataFrame":
+    rows = results.at(results.table["curves"], metric=metric)
+    return rows[[*_CELL, "at", "value"]].rename(columns={"at": "N", "value": metric})
+
+
+def _precision(results: Results, chance: "pd.DataFrame") -> Figure:
+    rows = _top(results, "precision").merge(chance, on=_CELL)
+    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    n = min(here["N"].unique(), key=lambda cutoff: abs(cutoff - _AT))
+    best = results.at(here, N=n).sort_values("precision", ascending=False, kind="stable").iloc[0]
+    shows = (
+        f"Of the top {n:,} items, {best['precision']:.1%} are relevant with {best['hasher']}{_most(here)}; by "
+        f"chance {best['chance']:.1%} ({results.where()})."
+    )
+    chart = _lines(results, "N", "precision", "N: items retrieved", "precision@N", chance=True)
+    return Figure("precision-at-n", "Precision@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
+
+
+def _recall(results: Results) -> Figure:
+    rows = _top(results, "recall")
+    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    last = here["N"].max()
+    best = results.at(here, N=last).sort_values("recall", ascending=False, kind="stable").iloc[0]
+    shows = (
+        f"The top {last:,} items contain {best['recall']:.1%} of the relevant ones with {best['hasher']}"
+        f"{_most(here)} ({results.where()})."
+    )
+    chart = _lines(results, "N", "recall", "N: items retrieved", "recall@N", chance=False)
+    return Figure("recall-at-n", "Recall@N", shows, chart, rows, results.place | {"n_bits": results.n_bits})
+
+
+def _most(rows: "pd.DataFrame") -> str:
+    return ", the most" if len(set(rows["hasher"])) > 1 else ""
+
+
+def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
+    radii, on = results.at(results.table["radii"], extension="none"), [*_CELL, "radius"]
+    precision, recall = (
+        results.at(radii, metric=f"{side}_micro")[[*on, "value"]].rename(columns={"value": side})
+        for side in ("precision", "recall")
+    )
+    rows = results.ordered(precision.merge(recall, on=on).merge(chance, on=_CELL))
+    data = rows_chart()
+    base = data.encode(
+        color=hasher_colour(results.hashers),
+        x=alt.X("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
+        y=alt.Y("precision:Q", title="precision", scale=alt.Scale(domainMin=0)),
+    )
+    points = base.mark_point(filled=True, size=22, opacity=1).encode(
+        shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
+    )
+    chart = _sized(
+        alt.layer(
+            base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)),
+            points,
+            *_chance_line(data),
+        )
+    )
+    title = "Precision-recall curve over the Hamming radius"
+    return Figure("pr-curves", title, _pr_shows(results, rows), chart, rows, results.place | {"n_bits": results.n_bits})
+
+
+def _pr_shows(results: Results, rows: "pd.DataFrame") -> str:
+    pooled = "The pairs of all queries are counted together, which is called the micro average."
+    here = results.at(rows, **results.place, n_bits=results.n_bits)
+    half = here[here["recall"] >= 0.5].sort_values("radius", kind="stable").groupby("hasher", sort=False).first()
+    if half.empty:
+        return f"No curve reaches a recall of 0.5 ({results.where()}). {pooled}"
+    best = half["precision"].idxmax()
+    return (
+        f"At the first radius with a recall of 0.5 or more, {best} has the highest precision: "
+        f"{number(half.loc[best, 'precision'])} at radius {half.loc[best, 'radius']} ({results.where()}). {pooled}"
+    )
+
+
+def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
+    """Return precision within the ball by code length; nothing where all codes are shorter than the radius."""
+    rows = results.at(results.table["curves"], metric="precision_in_ball")
+    here = results.at(rows, **results.place).reset_index(drop=True)
+    if here.empty:
+        return []
+    best = here.loc[here["value"].idxmax()]
+    empty = "counts 0" if results.setting["empty"] == "zero" else "is left out"
+    shows = (
+        f"{best['hasher']} with {best['n_bits']} bits has the highest precision within radius {BALL}, "
+        f"{number(best['value'])}; a query with an empty ball {empty} ({results.where(n_bits=False)})."
+    )
+    rows = rows[[*_CELL, "value"]].rename(columns={"value": "precision"}).merge(chance, on=_CELL)
+    chart = _lines(results, "n_bits", "precision", "code length (bits)", f"precision within radius {BALL}", chance=True)
+    return [Figure("precision-in-ball", f"Precision within Hamming radius {BALL}", shows, chart, rows, results.place)]
+
+
+def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chance: bool) -> Any:
+    """Return a line of each hasher, and the chance level."""
+    along = (
+        alt.X("n_bits:O", title=x_title, axis=alt.Axis(labelAngle=0))
+        if x == "n_bits"
+        else alt.X(f"{x}:Q", title=x_title, axis=alt.Axis(tickCount=5, format=",d"))
+    )
+    data = rows_chart()
+    base = data.encode(
+        color=hasher_colour(results.hashers),
+        x=along,
+        y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(domainMin=0), axis=alt.Axis(format="~g")),
+    )
+    points = base.mark_point(filled=True, size=30, opacity=1).encode(
+        shape=hasher_shape(results.hashers),
+        tooltip=tooltips("hasher:N", f"{x}:{'O' if x == 'n_bits' else 'Q'}", f"{y}:Q"),
+    )
+    return _sized(
+        alt.layer(
+            base.mark_line().encode(strokeDash=hasher_dash(results.hashers)),
+            points,
+            *(_chance_line(data) if chance else []),
+        )
+    )
+
+
+def _chance_line(data: Any) -> list[Any]:
+    level = data.encode(y=alt.Y("mean(chance):Q"))
+    line = level.mark_rule(strokeDash=[5, 4], color="currentColor", opacity=0.7)
+    name = level.mark_text(align="left", dy=-6, fontSize=11, text="chance").encode(x=alt.value(6))
+    return [line, name]
+
+
+def _sized(chart: Any) -> Any:
+    return chart.properties(width="container", height=230)

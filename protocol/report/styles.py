@@ -1,0 +1,114 @@
+"""The names that figures and tables show, and each hasher's colour, marker and dash, the same in every experiment.
+
+A style depends on the hasher's name alone. A hasher of the table below has the style of its place there; any other
+name, such as that of a second use of a plug-in, has the style that a digest of the name selects among those whose
+colour and shape together no hasher of the table has.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+COLOURS = ("#6459d1", "#e17700", "#047529", "#ae2e94", "#109ddd", "#e60034", "#786369", "#bf856a")
+"""The hues of Okabe and Ito (Color Universal Design, 2008), with another lightness for each.
+
+Each stands out by 3:1 from a white page and from a dark one (WCAG 2.1, 1.4.11), and any two differ by at least 20
+(CIELAB) for normal vision, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009). A random
+search that started from the original hues found them.
+"""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
+"""Lengths of strokes and gaps in pixels; the first is a full line."""
+# A row is drawn with one dash, a column with one colour. Hashers that experiments often have together stand in columns
+# of their own.
+_TABLE = (
+    ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"),
+    ("ksh", "cca_itq", "sdh", "grh", "sign", "classifier", "median", "cvh"),
+    ("buffer_zone", "mihash", "dtsh", "dpsh", "talr_ap", "csq", "hashnet", "talr_ndcg"),
+    ("deep_squared", "", "m_dsh", "deep_supervised", "", "", "", ""),
+)
+_SHIFTS = (0, 1, 3, 6)  # of the shapes in each row, so that a column has no shape twice
+
+
+class Style(NamedTuple):
+    """How a hasher is drawn: an HTML colour, a Vega shape, and a Vega dash."""
+
+    colour: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+_KNOWN = {
+    name: Style(colour, SHAPES[(column + shift) % len(SHAPES)], dash)
+    for row, shift, dash in zip(_TABLE, _SHIFTS, DASHES, strict=True)
+    for column, (name, colour) in enumerate(zip(row, COLOURS, strict=True))
+    if name
+}
+_MARKERS = {(style.colour, style.shape) for style in _KNOWN.values()}
+_OTHERS = [Style(*parts) for parts in itertools.product(COLOURS, SHAPES, DASHES) if parts[:2] not in _MARKERS]
+
+
+def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
+    """Return the name that figures and tables show, or `name` itself where the configuration has no other.
+
+    Parameters
+    ----------
+    config : mapping
+        A checked configuration: its key `names` has the names of everything that the experiment uses.
+    kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
+    name : str
+        As the configuration and the result tables have it.
+
+    Examples
+    --------
+    >>> display_name({"names": {"hashers": {"pca_rr": "PCA-RR"}}}, "hasher", "pca_rr")
+    'PCA-RR'
+    """
+    names = config.get("names", {})
+    return str(names.get("dataset", name) if kind == "dataset" else names.get(f"{kind}s", {}).get(name, name))
+
+
+def styles(hashers: Iterable[str]) -> dict[str, Style]:
+    """Return the style of each hasher by name.
+
+    Two names outside the table may have digests that select the same style, of more than 100. The first of them in
+    `hashers` has it, and the next one the free style that follows.
+
+    Examples
+    --------
+    >>> styles(["lsh", "itq"])["itq"] == styles(["itq"])["itq"]
+    True
+    """
+    found: dict[str, Style] = {}
+    for name in hashers:
+        found[name] = _KNOWN.get(name) or _free(name, set(found.values()))
+    return found
+
+
+def _free(name: str, taken: set[Style]) -> Style:
+    """Return the style that a name's digest selects, or the next one that isn't taken; with all taken, the first."""
+    start = int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(_OTHERS)
+    candidates = [*_OTHERS[start:], *_OTHERS[:start]]
+    return next((style for style in candidates if style not in taken), candidates[0])
+
+
+def hasher_scales(hashers: Sequence[str], names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return Altair's scales of colour, shape and dash, for a column that holds the hashers' names.
+
+    Parameters
+    ----------
+    hashers : sequence of str
+        As the configuration names them.
+    names : sequence of str, optional
+        As the column names them, in the same order; by default `hashers`.
+    """
+    import altair as alt
+
+    own = styles(hashers).values()
+    domain = list(hashers if names is None else names)
+    return {
+        "colour": alt.Scale(domain=domain, range=[style.colour for style in own]),
+        "shape": alt.Scale(domain=domain, range=[style.shape for style in own]),
+        "dash": alt.Scale(domain=domain, range=[list(style.dash) for style in own]),
+    }

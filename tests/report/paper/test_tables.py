@@ -1,0 +1,126 @@
+"""The tables of a paper: what is bold, underlined and marked, and which tables there are."""
+
+import dataclasses
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from protocol.report.paper import paper_figures, paper_tables, table_files, write_figures, write_tables
+
+
+def without(chosen, **values):
+    scores = chosen.scores
+    for column, value in values.items():
+        scores = scores[scores[column] != value]
+    return dataclasses.replace(chosen, scores=scores)
+
+
+def test_the_best_value_is_bold_and_the_second_underlined(chosen):
+    table, other = paper_tables(chosen)
+    assert (table.name, other.name) == ("mAP-100-all-gist-standard", "precision-r2-gist-standard")
+    assert list(table.header) == ["Method", "8 bits", "16 bits"]
+    assert [row[0] for row in table.rows] == ["LSH", "PCA-RR", "[Ours] & co_1"]
+    assert [row[2] for row in table.rows] == ["0.308", "0.508", "0.560†"]
+    assert (table.strong, table.second) == ({(2, 1), (2, 2)}, {(1, 1), (1, 2)})
+
+
+def test_equal_printed_values_share_their_place(chosen):
+    scores = chosen.scores.assign(value=lambda rows: rows["value"].where(rows["hasher"] == "lsh", 0.5))
+    table, _ = paper_tables(dataclasses.replace(chosen, scores=scores))
+    assert (table.strong, table.second) == ({(1, 1), (2, 1), (1, 2), (2, 2)}, {(0, 1), (0, 2)})
+    assert "†" not in str(table.rows)
+
+
+def test_the_mark_is_a_paired_test_over_the_runs_corrected_for_all_pairs(chosen):
+    """With 8 bits the lead is significant by itself, but not for the best of three pairs; with 16 bits it is."""
+    table, _ = paper_tables(chosen)
+    rows = chosen.scores[chosen.scores["metric"] == "mAP@100[all]"]
+    for n_bits, alone, corrected in ((8, True, False), (16, True, True)):
+        wide = rows[rows["n_bits"] == n_bits].pivot_table(index="run", columns="hasher", values="value")
+        p = stats.ttest_rel(wide["mine"], wide["pca_rr"]).pvalue
+        assert (p < 0.05, 3 * p < 0.05) == (alone, corrected)
+    assert [cell.endswith("†") for cell in table.rows[2]] == [False, False, True]
+    assert "†: the lead over the second best is significant (95% interval of the paired difference" in table.caption
+    assert "corrected after Bonferroni for the 3 pairs of methods" in table.caption
+    assert "mean of 5 runs (standard deviation at most 0.009)" in table.caption
+
+
+def test_without_a_significant_lead_the_caption_states_it(chosen):
+    table, _ = paper_tables(dataclasses.replace(chosen, scores=chosen.scores[chosen.scores["n_bits"] == 8]))
+    assert "†" not in str(table.rows)
+    assert "No best value leads the second best significantly (95% interval" in table.caption
+
+
+def test_a_metric_of_which_less_is_better_has_its_smallest_value_bold(chosen):
+    config = chosen.config | {"paper": chosen.config["paper"] | {"metrics": ["empty@r2"]}}
+    scores = chosen.scores.assign(metric="empty@r2").drop_duplicates(["hasher", "n_bits", "run"])
+    (table,) = paper_tables(dataclasses.replace(chosen, config=config, scores=scores))
+    assert table.strong == {(0, 1), (0, 2)}
+    assert table.rows[0][1].endswith("†")
+
+
+def test_one_run_has_no_test(chosen):
+    table, _ = paper_tables(dataclasses.replace(chosen, scores=chosen.scores[chosen.scores["run"] == 0]))
+    assert "standard split: one run." in table.caption
+    assert "Too few runs to test the best value's lead." in table.caption
+    assert "†" not in str(table.rows)
+
+
+def test_a_table_that_compares_nothing_is_left_out(chosen):
+    alone = without(without(chosen, hasher="lsh"), hasher="mine")
+    assert paper_tables(alone) == []
+    undefined = dataclasses.replace(chosen, scores=chosen.scores.assign(value=np.nan))
+    assert paper_tables(undefined) == []
+    (table,) = paper_tables(without(chosen, metric="precision@r2"))
+    assert table.name == "mAP-100-all-gist-standard"
+
+
+def test_a_length_of_one_hasher_alone_is_no_column(chosen):
+    scores = chosen.scores[(chosen.scores["n_bits"] == 8) | (chosen.scores["hasher"] == "lsh")]
+    table, _ = paper_tables(dataclasses.replace(chosen, scores=scores))
+    assert list(table.header) == ["Method", "8 bits"]
+
+
+def test_ground_truths_stand_side_by_side(chosen):
+    both = [chosen.scores, chosen.scores.assign(ground_truth="epsilon_ball")]
+    config = chosen.config | {"paper": chosen.config["paper"] | {"ground_truths": ["epsilon_ball", "class_label"]}}
+    table, _ = paper_tables(dataclasses.replace(chosen, config=config, scores=pd.concat(both)))
+    assert table.groups == [[("", 1), ("epsilon ball", 2), ("class labels", 2)]]
+    assert "on CIFAR-10, GIST; standard split:" in table.caption
+
+
+def test_the_files_are_latex_and_markdown(chosen):
+    files = table_files(paper_tables(chosen))
+    text = files["mAP-100-all-gist-standard.tex"].decode()
+    assert r"{[}Ours] \& co\_1 & \textbf{0.510" in text
+    assert r"\underline{0.508}" in text
+    assert r"\textbf{0.560\rlap{$^{\dagger}$}} \\" in text
+    assert r"on CIFAR-10, GIST; relevance: class labels; standard split" in text
+    assert "**0.560†**" in files["mAP-100-all-gist-standard.md"].decode()
+    assert "<u>0.508</u>" in files["mAP-100-all-gist-standard.md"].decode()
+
+
+def test_a_table_with_many_columns_spans_the_page(chosen):
+    lengths = [8, 16, 24, 32, 48, 64]
+    scores = pd.concat([chosen.scores[chosen.scores["n_bits"] == 8].assign(n_bits=n_bits) for n_bits in lengths])
+    files = table_files(paper_tables(dataclasses.replace(chosen, scores=scores)))
+    assert all(content.startswith(b"\\begin{table*}") for name, content in files.items() if name.endswith(".tex"))
+
+
+def test_figures_and_tables_compile(chosen, tmp_path):
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed")
+    write_tables(tmp_path / "tables", paper_tables(chosen))
+    write_figures(tmp_path / "figures", paper_figures(chosen)[:2])
+    parts = sorted(path.relative_to(tmp_path).with_suffix("").as_posix() for path in tmp_path.glob("*/*.tex"))
+    inputs = "\n".join(rf"\input{{{part}}}" for part in parts)
+    head = "\\documentclass[twocolumn]{article}\n\\usepackage{booktabs,graphicx}\n\\graphicspath{{figures/}}\n"
+    (tmp_path / "all.tex").write_text(f"{head}\\begin{{document}}\n{inputs}\n\\end{{document}}\n")
+    done = subprocess.run(["pdflatex", "-interaction=batchmode", "all.tex"], cwd=tmp_path, capture_output=True)
+    log = (tmp_path / "all.log").read_text()
+    assert done.returncode == 0, log[-2000:]
+    assert "Overfull" not in log

@@ -1,0 +1,109 @@
+"""The styles of hashers: fixed by name, distinct, and distinguishable for colour-blind readers."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from protocol import registry
+from protocol.report.styles import _KNOWN, COLOURS, hasher_scales, styles
+
+DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
+# The matrices of Machado, Oliveira and Fernandes (2009), on linear RGB, at full severity.
+VISION = {
+    "normal": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+XYZ = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+
+
+def linear(colour):
+    values = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    xyz = np.array(XYZ) @ np.clip(rgb, 0, 1) / np.sum(XYZ, axis=1)
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(colour, page):
+    dark, light = sorted(0.05 + linear(own) @ XYZ[1] for own in (colour, page))
+    return light / dark
+
+
+@pytest.mark.parametrize("names", [["m_dsh", "grh"], ["itq_5", "mine"], ["a", "theirs"]])
+def test_adding_two_hashers_changes_no_style(names):
+    own = [*DEFAULT, "m_dsh_4"]
+    before = styles(own)
+    for together in ([*own, *names], [*names, *own]):
+        after = styles(together)
+        assert {name: after[name] for name in own} == before
+
+
+def test_one_hasher_alone_has_the_style_that_it_has_among_others():
+    together = styles([*registry.names("hasher"), "m_dsh_4", "theirs"])
+    assert {name: styles([name])[name] for name in together} == together
+
+
+def test_every_registered_hasher_has_a_style_in_the_table():
+    assert sorted(_KNOWN) == registry.names("hasher")
+
+
+def test_colour_and_shape_tell_the_registered_hashers_apart():
+    assert len({style[:2] for style in _KNOWN.values()}) == len(_KNOWN)
+
+
+@pytest.mark.parametrize(
+    "hashers",
+    [
+        DEFAULT,
+        ["sign", "median", "lsh", "pcah", "pca_rr", "itq"],
+        ["itq", "classifier", "ksh", "sdh", "grh", "talr_ap"],
+        ["lsh", "itq", "talr_ap", "talr_ndcg"],
+        ["itq", "deep_squared", "m_dsh"],
+        ["deep_supervised", "buffer_zone"],
+        ["cca_itq", "cvh"],
+    ],
+)
+def test_hashers_of_one_shipped_experiment_have_different_colours(hashers):
+    assert len({style.colour for style in styles(hashers).values()}) == len(hashers)
+
+
+def test_many_uses_of_one_plug_in_have_different_styles():
+    names = [f"m_dsh_{n}" for n in range(60)]
+    found = styles([*DEFAULT, *names])
+    assert len(set(found.values())) == len(found)
+    registered = {style[:2] for style in _KNOWN.values()}
+    assert not registered & {found[name][:2] for name in names}
+
+
+def test_more_names_than_styles_are_drawn_all_the_same():
+    assert len(styles([f"use_{n}" for n in range(300)])) == 300
+
+
+def test_a_new_name_has_the_style_of_its_digest():
+    """The style of a name outside the table must not change from one version to the next."""
+    assert styles(["m_dsh_4"])["m_dsh_4"] == ("#109ddd", "triangle-up", (1, 0))
+    assert styles(["theirs"])["theirs"] == ("#e60034", "triangle-up", (8, 2, 2, 2))
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#14181f"])
+def test_every_colour_stands_out_from_the_page(page):
+    assert min(contrast(colour, page) for colour in COLOURS) >= 3
+
+
+@pytest.mark.parametrize("vision", list(VISION))
+def test_every_two_colours_differ_for_colour_blind_readers(vision):
+    seen = [lab(np.array(VISION[vision]) @ linear(colour)) for colour in COLOURS]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) >= 20
+
+
+def test_scales_name_the_hashers_as_the_figure_does():
+    scales = hasher_scales(["itq", "lsh"], ["ITQ", "LSH"])
+    assert scales["colour"].to_dict() == {"domain": ["ITQ", "LSH"], "range": [COLOURS[1], COLOURS[0]]}
+    assert scales["shape"].to_dict()["range"] == ["square", "circle"]
+    assert scales["dash"].to_dict()["range"] == [[1, 0], [1, 0]]
