@@ -18,6 +18,7 @@ SHARED = {
     "compiled",
     "external",
     "identity",
+    "pages",
     "parallel",
     "registry",
     "reuse",
@@ -35,9 +36,9 @@ MAY_IMPORT = {
     "datasets": {"formats", "downloads"},
     "features": {"codes", "formats"},
     "splits": {"codes", "formats"},
-    **{room: {"codes"} for room in ("groundtruth", "hashers", "ranking")},
+    **{package: {"codes"} for package in ("groundtruth", "hashers", "ranking")},
     "metrics": {"codes", "ranking"},
-    **{room: {"codes", "ranking", "metrics"} for room in ("selection", "studies")},
+    **{package: {"codes", "ranking", "metrics"} for package in ("selection", "studies")},
     "claims": {"codes", "groundtruth", "hashers", "ranking", "metrics"},
     "evaluation": {"codes", "formats", "groundtruth", "hashers", "ranking", "metrics"},
     "auditing": {"datasets", "formats", "splits", "groundtruth", "evaluation"},
@@ -85,7 +86,7 @@ def nodes(path: Path) -> Iterator[ast.AST]:
     return ast.walk(tree)
 
 
-def imported_rooms(path: Path) -> set[str]:
+def imported_packages(path: Path) -> set[str]:
     found = set()
     for node in nodes(path):
         names = []
@@ -101,15 +102,15 @@ def imported_rooms(path: Path) -> set[str]:
     return found - {"__version__"}
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     return {"__main__": "cli"}.get(part, "shared" if part in SHARED else part)
 
 
-def offences(path: Path, text_rooms: set[str]) -> set[str]:
-    room = room_of(path)
-    own = {"cli"} if room == "cli" else {room}
-    return text_rooms - SHARED - own - MAY_IMPORT[room]
+def offences(path: Path, imported: set[str]) -> set[str]:
+    package = package_of(path)
+    own = {"cli"} if package == "cli" else {package}
+    return imported - SHARED - own - MAY_IMPORT[package]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +118,8 @@ def offences(path: Path, text_rooms: set[str]) -> set[str]:
     [p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py"],
     ids=lambda p: str(p.relative_to(PACKAGE)),
 )
-def test_rooms_import_only_what_lies_before_them(path):
-    assert not offences(path, imported_rooms(path))
+def test_packages_import_only_what_lies_before_them(path):
+    assert not offences(path, imported_packages(path))
 
 
 def test_the_rule_rejects_a_sibling():

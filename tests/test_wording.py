@@ -19,7 +19,7 @@ PROGRAMS = (
 )
 BANNED = {
     r"passports?": "a metaphor: write provenance, or provenance record",
-    r"(?<!no )(?<!has )rooms?": "a metaphor: write package, module or stage",
+    r"(?<!no )(?<!has )(?<!makes )rooms?": "a metaphor: write package, module or stage",
     r"halls?": "a metaphor: write package or module (Hall's theorem has a capital letter)",
     r"doors?": "a metaphor: write entry point, or output of a stage",
     r"wanted\b.*\bcame": "error messages have the form: expected X, got Y",
@@ -35,7 +35,7 @@ BANNED = {
     r"setting\.config|(?:a|the|shipped) settings? (?:file|names?)": (
         "write config file for the file, and experiment for what it describes"
     ),
-    r"(?:behavior|neighborhood|judgment|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",
+    r"(?:behavior|neighborhood|labeling|modeling)s?|(?:un)?labeled|centered": "the spelling is British",
 }
 """Regular expressions of whole words, and the reason with the words to write instead. Capital letters differ."""
 

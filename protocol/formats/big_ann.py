@@ -54,7 +54,7 @@ def read(path: Path, *, mapped: bool = False) -> NDArray:
     with_distances = n_bytes + n * d * _DISTANCE.itemsize
     if size != n_bytes and not (path.suffix.lower() == ".ibin" and size == with_distances):
         raise ProtocolError(
-            f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {dtype.name} as its header says, "
+            f"{path}: expected {n_bytes:,} bytes, {n:,} vectors of dimension {d:,} in {dtype.name} as in its header, "
             f"got {size:,}."
         )
     if mapped and n * d:

@@ -62,7 +62,7 @@ def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
-    """Return the static pictures by the figures' names, or None if this machine can't draw them; the log says why."""
+    """Return the static pictures by the figures' names, or None if this machine can't draw them (see the log)."""
     try:
         made = pictures([figure.static for figure in figures])
     except DrawingError as error:

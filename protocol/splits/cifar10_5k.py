@@ -1,6 +1,7 @@
 """CIFAR-10 with the draw of `cifar10_s1` and the training set as the whole database.
 
-The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the database, whatever their READMEs say of it.
+The loaders of ITQ_PyTorch and LSH_PyTorch return these 5,000 images as the database, but their
+READMEs describe another one.
 """
 
 import dataclasses

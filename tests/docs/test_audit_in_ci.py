@@ -1,4 +1,4 @@
-"""The guide to continuous integration: its commands, its workflow and the hook do what the page says."""
+"""The guide to continuous integration: its commands, its workflow and the hook work as described."""
 
 import json
 import os

@@ -34,7 +34,7 @@ def test_neighbours_with_their_distances(tmp_path):
 @pytest.mark.parametrize(
     ("header", "end", "message"),
     [
-        ((6, 3), b"", "expected 80 bytes, 6 vectors of dimension 3 in float32 as its header says, got 68"),
+        ((6, 3), b"", "expected 80 bytes, 6 vectors of dimension 3 in float32 as in its header, got 68"),
         ((5, 2), b"", "expected 48 bytes, .*, got 68"),
         ((5, 3), b"x", "expected 68 bytes, .*, got 69"),
         ((2**32 - 1, 2**32 - 1), b"", "expected 73,786,976,260,478,468,108 bytes"),

@@ -60,7 +60,7 @@ def test_neighbours_equal_the_obvious_loop(search, strict, tile, chunk):
 @pytest.mark.parametrize("d", [1, 3, 16, 130])
 @pytest.mark.parametrize("offset", [0, 100])
 def test_neighbours_equal_scikit_learn_with_duplicates_and_boundary_points(d, offset):
-    # whole numbers: scikit-learn's squared distances are exact in float64
+    # integers: scikit-learn's squared distances are exact in float64
     X = np.random.default_rng(d).integers(-3, 4, (900, d)).astype(np.float32) + offset
     X[100:140] = X[0]
     query, database = X[:300], X[200:]

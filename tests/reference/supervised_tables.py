@@ -332,7 +332,7 @@ def of_split(runs: pd.DataFrame, dataset: str, split: str) -> pd.DataFrame:
 
 
 def page(folder: Path) -> str:
-    """Return what the tables say, from the tables alone."""
+    """Return the conclusions from the tables."""
     runs, searched = (pd.read_csv(folder / f"{name}.csv") for name in ("runs", "selection"))
     made = json.loads((folder / "provenance.json").read_text())
     order = list(experiment(EXPERIMENTS["S1"]).features["gist"].hashers)

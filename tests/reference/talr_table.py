@@ -1,4 +1,4 @@
-"""TALR beside ITQ and LSH on the metric that each climbs: makes ``results/reference/talr/``.
+"""TALR beside ITQ and LSH on the metric that each maximises: makes ``results/reference/talr/``.
 
 Run by hand, `python tests/reference/talr_table.py`; with the argument `variants`, only the start, the rate, the
 relaxations and `classifier` on the digits. The digits need nothing. CIFAR-10 needs the GIST of its 60,000 images, which
@@ -56,7 +56,7 @@ the training set, which `talr_ndcg` learns from. The digits have 500 training ro
 
 {table}
 
-What is gained over ITQ on the metric that is climbed, and the standard error of its mean over the runs, in each of
+What is gained over ITQ on the maximised metric, and the standard error of its mean over the runs, in each of
 which both hashers have the same rows, queries and database (`gains.csv`):
 
 {gains}
@@ -307,7 +307,7 @@ def wide(table: pd.DataFrame, rows: list[str], columns: str, value: str, digits:
 
 
 def readme() -> None:
-    """Write what the tables say, from the tables."""
+    """Write the README from the tables."""
     table, alpha, above = (pd.read_csv(FOLDER / name) for name in ("talr.csv", "alpha.csv", "gains.csv"))
     above["gain"] = [
         f"{gain:+.4f} ± {error:.4f}" for gain, error in zip(above["gain"], above["standard_error"], strict=True)

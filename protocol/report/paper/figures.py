@@ -212,9 +212,9 @@ def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     undefined = rows["undefined"].map({"0": ", 0/0 = 0", "left out": ", 0/0 left out"}).fillna("")
     rows = rows.assign(convention=rows["metric"] + undefined)[["convention", "called_map_by", "value"]]
     name = chosen.name("hasher", best["hasher"])
-    room = alt.Scale(domain=[0, 1.18 * float(rows["value"].max())], nice=False)
+    scale = alt.Scale(domain=[0, 1.18 * float(rows["value"].max())], nice=False)
     base = rows_chart().encode(
-        x=alt.X("value:Q", title="Value that is called mAP", scale=room, axis=alt.Axis(tickCount=5, format="~g")),
+        x=alt.X("value:Q", title="Value that is called mAP", scale=scale, axis=alt.Axis(tickCount=5, format="~g")),
         y=alt.Y("convention:N", title=None, sort=list(rows["convention"])),
     )
     text = base.mark_text(align="left", dx=3).encode(text=alt.Text("value:Q", format=".4f"))
