@@ -102,7 +102,7 @@ def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
 
 def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
     last = min(LARGEST_CUTOFF, counts.n_database)
-    cutoffs = np.unique(np.linspace(1, last, CUTOFFS).round().astype(np.int64)).tolist()
+    cutoffs = np.unique(np.maximum(np.linspace(0, last, CUTOFFS).round().astype(np.int64), 1)).tolist()
     curve = metrics.top_n_curve(counts, cutoffs, empty=empty)
     for n, precision, recall in zip(cutoffs, curve.precision.tolist(), curve.recall.tolist(), strict=True):
         yield "precision", n, precision

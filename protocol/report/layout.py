@@ -79,7 +79,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
         )
         .properties(width="container", height=_ROW * len(rows))
     )
-    return Figure(f"layout-{'-'.join(name.split())}", f"The {name} split", _words(name, parts, n_items), chart, boxes)
+    return Figure(f"layout-{'-'.join(name.split())}", f"The {name} split", _words(parts, n_items), chart, boxes)
 
 
 def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[str, Any]]:
@@ -137,13 +137,13 @@ def _place(held: frozenset[str]) -> tuple[bool, ...]:
     )
 
 
-def _words(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
+def _words(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
     """Return what hashers learn from and what is held out, in words."""
     train, database = parts.get("train", np.empty(0, dtype=np.int64)), parts["database"]
     both = int(np.isin(train, database).sum())
     where = "all of them" if both and both == len(train) else f"{both:,} of them" if both else "none of them"
     return (
-        f"{name}: hashers learn from {len(train):,} training items, {where} in the database. "
+        f"Hashers learn from {len(train):,} training items, {where} in the database. "
         f"{len(parts['query']):,} test queries are ranked against {len(database):,} of the {n_items:,} items."
     )
 

@@ -76,7 +76,9 @@ def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
     scores = results.ordered(results.at(results.run_scores, metric=results.metric))
     better = registry.entry("metric", results.metric).better
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
-    found = {key: lead(own.pivot(index="run", columns="hasher", values="value"), better=better) for key, own in groups}
+    found = {
+        key: lead(own.pivot_table(index="run", columns="hasher", values="value"), better=better) for key, own in groups
+    }
     return {key: own for key, own in found.items() if own is not None}
 
 
@@ -118,10 +120,9 @@ def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) 
     varies = [_WORDS[name] for i, name in enumerate((*PLACE, "n_bits")) if len({key[i] for key in leads}) > 1]
     wins = Counter(own.best for own in others.values())
     rest = [f"{hasher} in {n}" for hasher, n in wins.most_common() if hasher != best]
-    return [
-        f"This is with {results.where(n_bits=False)}. In the other {counted(len(others), 'combination')} of "
-        f"{listed(varies)}, {best} is best in {wins[best]}{', ' if rest else ''}{', '.join(rest)}."
-    ]
+    n_wins = "all of them" if not rest else f"{wins[best]}, {', '.join(rest)}"
+    others_words = f"In the other {counted(len(others), 'combination')} of {listed(varies)}"
+    return [f"This is with {results.where(n_bits=False)}. {others_words}, {best} is best in {n_wins}."]
 
 
 def _without_relevant(results: Results) -> list[str]:
@@ -149,10 +150,10 @@ def _figure(results: Results) -> Figure:
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "mean", "std"]
     rows = results.plain[columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
-    bars = "; bars: one standard deviation over the runs" if results.n_runs > 1 else ""
-    shows = f"{results.metric} by code length ({results.where(n_bits=False)}{bars})."
+    bars = " Bars: one standard deviation over the runs." if results.n_runs > 1 else ""
+    shows = f"Drawn first: {results.where(n_bits=False)}.{bars}"
     choices = {"metric": results.metric} | results.place
-    return Figure("by-length", f"{results.metric} by code length", shows, _chart(results), rows, choices)
+    return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
 
 
 def _chart(results: Results) -> Any:
@@ -168,7 +169,7 @@ def _chart(results: Results) -> Any:
     )
     lower = [name for name in results.setting["metrics"] if registry.entry("metric", name).better == "lower"]
     layers = alt.layer(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
-    return layers.properties(width="container", height=240, usermeta={"lower": lower})
+    return layers.properties(width="container", height=210, usermeta={"lower": lower})
 
 
 def _main_table(results: Results) -> Table:
@@ -177,7 +178,7 @@ def _main_table(results: Results) -> Table:
     lead_note = (
         f" Brackets above: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for all pairs "
         "of hashers at this code length (Bonferroni)."
-        if results.n_runs > 1 and rows["hasher"].nunique() > 1
+        if results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
         else ""
     )
     place = ", ".join([results.place["feature"], results.place["ground_truth"], f"{results.place['split']} split"])

@@ -77,7 +77,7 @@ def _recall(results: Results) -> Figure:
 
 
 def _most(rows: "pd.DataFrame") -> str:
-    return ", the most" if rows["hasher"].nunique() > 1 else ""
+    return ", the most" if len(set(rows["hasher"])) > 1 else ""
 
 
 def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
@@ -93,8 +93,8 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
         x=alt.X("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(tickCount=5)),
         y=alt.Y("precision:Q", title="precision", scale=alt.Scale(domainMin=0)),
     )
-    points = base.mark_point(filled=True, size=22).encode(
-        tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
+    points = base.mark_point(filled=True, size=22, opacity=1).encode(
+        shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
     )
     chart = _sized(
         alt.layer(
@@ -166,7 +166,7 @@ def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chan
 def _chance_line(data: Any) -> list[Any]:
     level = data.encode(y=alt.Y("mean(chance):Q"))
     line = level.mark_rule(strokeDash=[5, 4], color="currentColor", opacity=0.7)
-    name = level.mark_text(align="right", dy=-6, fontSize=11, text="chance").encode(x=alt.value("width"))
+    name = level.mark_text(align="left", dy=-6, fontSize=11, text="chance").encode(x=alt.value(6))
     return [line, name]
 
 

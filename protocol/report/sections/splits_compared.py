@@ -46,7 +46,7 @@ def _databases(results: Results, splits: list[str]) -> str:
         databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
     return (
         f"The databases differ in size and composition: {'; '.join(databases)} (run 0). A difference between splits is "
-        "therefore not the effect of training items alone; the target `leak` measures that effect, with two databases "
+        "therefore not the effect of training items alone; the target “leak” measures that effect, with two databases "
         "of equal size and class balance."
     )
 
