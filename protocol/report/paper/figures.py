@@ -241,14 +241,14 @@ def _named(chosen: Chosen, rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _styled(chosen: Chosen, hashers: Sequence[str], channel: str, *, inches: float = COLUMN_WIDTH) -> dict[str, Any]:
-    """Return the encoding of the hashers by colour and by one more channel; colour and shape have one legend."""
+    """Return the encoding of the hashers by colour and by one more channel; all have one legend."""
     import altair as alt
 
     names = chosen.names(hashers)
     scales, legend = hasher_scales(hashers, names), alt.Legend(columns=_legend_columns(names, inches))
     other = {
         "shape": alt.Shape("hasher:N", title=None, scale=scales["shape"], legend=legend),
-        "strokeDash": alt.StrokeDash("hasher:N", scale=scales["dash"], legend=None),  # it would break the symbols up
+        "strokeDash": alt.StrokeDash("hasher:N", title=None, scale=scales["dash"], legend=legend),
     }
     return {"color": alt.Color("hasher:N", title=None, scale=scales["colour"], legend=legend), channel: other[channel]}
 
