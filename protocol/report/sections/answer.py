@@ -151,7 +151,7 @@ def _figure(results: Results) -> Figure:
     rows = results.plain[columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
     bars = " Bars: one standard deviation over the runs." if results.n_runs > 1 else ""
-    shows = f"Drawn first: {results.where(n_bits=False)}.{bars}"
+    shows = f"Means over the runs ({results.where(n_bits=False)}).{bars}"
     choices = {"metric": results.metric} | results.place
     return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
 
