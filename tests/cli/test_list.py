@@ -62,7 +62,7 @@ def test_a_split(capsys):
 
 def test_a_convention_and_a_finding(capsys):
     assert "reported as mAP: mAP, mAP@1000[retrieved]" in listed(capsys, "conventions", "talr")
-    assert "how to fix it: Take the queries out of the database." in listed(capsys, "findings", "query-in-database")
+    assert "how to fix it: Remove the queries from the database." in listed(capsys, "findings", "query-in-database")
 
 
 @pytest.fixture(scope="module")
