@@ -141,7 +141,7 @@ _COLUMNS = {
     "count": "Number of items concerned.",
     "examples": "Some of these items.",
     "consequence": "What follows for the numbers.",
-    "mending": "How to fix it.",
+    "fix": "How to fix it.",
     "treatment": "How the papers treat it.",
     "id": "Id of the claim.",
     "paper": "The paper that claims it.",

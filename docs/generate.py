@@ -4,7 +4,6 @@ python docs/generate.py
 """
 
 import argparse
-import dataclasses
 import functools
 import inspect
 import itertools
@@ -15,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from protocol import claims, cli, registry, tables
-from protocol.auditing import KINDS
+from protocol.cli._explanation import entries, properties
 from protocol.cli.list import markdown
 from protocol.configuration import reference
 from protocol.configuration.options import options, plain
-from protocol.evaluation import CONVENTIONS
 
 FOLDER = Path(__file__).parent / "reference"
 _TITLES = {
@@ -73,7 +71,6 @@ _PACKAGES = {
     "splits": "Splits",
     "studies": "Studies",
 }
-_NOT_SHOWN = ("name", "summary", "plugin", "module", "files", "statistics", "check", "iterations")
 
 
 def pages() -> dict[str, Callable[[], str]]:
@@ -90,11 +87,9 @@ def pages() -> dict[str, Callable[[], str]]:
 
 def _listed(kind: str) -> str:
     """Return a page with a table of all entries of a kind, and a section for each."""
-    others = {"convention": CONVENTIONS, "finding": KINDS}
-    entries = others[kind] if kind in others else registry.entries(kind)
     table = re.sub(r"^\| `(.+?)` \|", lambda row: f"| [`{row[1]}`](#{_anchor(row[1])}) |", markdown(kind), flags=re.M)
     command = f"`protocol list {kind}s` prints this list, `protocol list {kind}s NAME` one entry."
-    sections = ["\n".join(_section(kind, entry)) for entry in entries]
+    sections = ["\n".join(_section(kind, entry)) for entry in entries(kind)]
     return "\n\n".join([f"# {_TITLES[kind]}", _ABOVE[kind], command, table, *sections]) + "\n"
 
 
@@ -106,10 +101,8 @@ def _anchor(heading: str) -> str:
 def _section(kind: str, entry: Any) -> Iterator[str]:
     yield f"## `{entry.name}`\n"
     yield f"{entry.summary}\n"
-    for field in dataclasses.fields(entry):
-        value = getattr(entry, field.name)
-        if field.name not in _NOT_SHOWN and value not in ("", (), None):
-            yield f"- {field.name.replace('_', ' ').capitalize()}: {_words(value)}"
+    for title, text in properties(kind, entry):
+        yield f"- {title[:1].upper()}{title[1:]}: {text.replace('``', '`')}"
     if kind in registry.PACKAGES:
         yield f"- Module: `{entry.module}`"
     if kind == "metric":
@@ -118,22 +111,9 @@ def _section(kind: str, entry: Any) -> Iterator[str]:
         yield from _options(kind, entry.name)
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        numbers = all(isinstance(item, float) for item in value)
-        return (" to " if numbers else " " if str(value[0]).endswith(".") else ", ").join(f"{item}" for item in value)
-    return str(value).replace("``", "`")
-
-
 def _formulas(metric: Any) -> Iterator[str]:
-    """Yield the formulas in the docstring of a metric, of which the records above bind the options."""
-    function = getattr(metric, "func", metric)
-    bound = getattr(metric, "keywords", {}).items()
-    call = ", ".join(["counts", *(f"{name}={value!r}" for name, value in bound)])
-    yield f"- Computed by: `{function.__name__}({call})`"
-    described = (inspect.getdoc(function) or "").partition("\nParameters\n")[0]
+    """Yield the formulas in the docstring of a metric."""
+    described = (inspect.getdoc(getattr(metric, "func", metric)) or "").partition("\nParameters\n")[0]
     for formula in re.findall(r"^\.\. math:: (.+(?:\n +.+)*)", described, flags=re.M):
         yield f"\n$${' '.join(formula.split())}$$"
 

@@ -93,7 +93,7 @@ class Values:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> NDArray:
-        return self._array[rows].astype(self.dtype, copy=False)
+        return np.asarray(self._array[rows], dtype=self.dtype)
 
 
 def span_of(file: "h5py.File", array: "h5py.Dataset") -> Span | None:

@@ -95,7 +95,7 @@ def explanation(kind: str, name: str) -> str:
     sections = [
         f"{kind.replace('_', ' ')} {name}",
         *_description(found),
-        "\n".join(_lines(_properties(kind, found))),
+        "\n".join(_lines(properties(kind, found))),
         "\n".join(_options(kind, name)),
         f"example:\n  {_example(kind, name, found)}",
         f"more: {OF_KIND[kind]}",
@@ -126,7 +126,7 @@ def _description(found: Any) -> Iterator[str]:
             yield textwrap.fill(words, _WIDTH, break_on_hyphens=False)
 
 
-def _properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
+def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each declared property, and the source."""
     for field in dataclasses.fields(found):
         value = getattr(found, field.name)

@@ -66,7 +66,7 @@ def test_arrays_keep_their_files_keys_and_types(folder):
     np.savez("lists.npz", base=np.array([9.0, 1.0, 3.0]), learn=np.array([4, 2]), other=np.zeros(3))
     fixed = hp.audit(query="q.npy", database="lists.npz:base", train="lists.npz:learn").write_fixed("fixed")
     assert (fixed.n_removed, fixed.audit.n_errors) == (2, 0)
-    assert sorted(path.name for path in Path("fixed").iterdir()) == ["lists.npz", LOG, "q.npy"]
+    assert sorted(path.name for path in Path("fixed").iterdir()) == [LOG, "lists.npz", "q.npy"]
     with np.load("fixed/lists.npz") as arrays:
         assert {key: own.tolist() for key, own in arrays.items()} == {"base": [9.0, 3.0], "learn": [4]}
     assert np.load("fixed/q.npy").dtype == np.uint8

@@ -236,7 +236,7 @@ def test_the_json_does_not_replace_a_file_of_against(folder, capsys):
 
 def test_expected_sizes_need_no_protocol(folder, capsys):
     assert names(*LISTS, "--sizes", "query=20,train=40") == (0, [])
-    assert "size-mismatch of database (needs" in capsys.readouterr().out
+    assert "size-mismatch for database (needs" in capsys.readouterr().out
     assert names(*LISTS, "--sizes", "query=20,train=40,database=300") == (0, [])
     assert "size-mismatch" not in capsys.readouterr().out
     assert names(*LISTS, "--sizes", "query=21,train=40") == (1, [("size-mismatch", "error", 1)])

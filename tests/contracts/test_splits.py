@@ -28,14 +28,14 @@ def check_facts(record):
 
 
 def drawn(protocol, seed=0):
-    n_items = protocol.n_items or 2_000
+    n_items = protocol.n_items or 20_000
     labels = np.arange(n_items) % (protocol.n_classes or 10)
     return protocol.split(n_items, labels, seed=seed, sizes=SIZES if protocol.open else {})
 
 
 def check_draw(protocol):
     parts = drawn(protocol)
-    sizes = protocol.sizes(SIZES, n_items=protocol.n_items or 2_000, n_classes=protocol.n_classes or 10)
+    sizes = protocol.sizes(SIZES, n_items=protocol.n_items or 20_000, n_classes=protocol.n_classes or 10)
     assert {name: len(rows) for name, rows in parts.items() if len(rows)} == sizes
     for a, b in itertools.combinations(parts, 2):
         assert protocol.overlaps(a, b) or not np.intersect1d(parts[a], parts[b]).size

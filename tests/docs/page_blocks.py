@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from protocol.cli import main
 
@@ -77,7 +78,7 @@ def folder_of_a_reader(folder: Path) -> Iterator[dict[str, Any]]:
     (folder / "results").mkdir()
     (folder / "results" / "reference").symlink_to(ROOT / "results" / "reference")
     (folder / "workflow").symlink_to(ROOT / "workflow")
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), mock.patch.dict(os.environ, COLUMNS="100"):
         yield {"__name__": "protocol.example"}
 
 
@@ -98,6 +99,5 @@ def rewrite(page: Path) -> None:
 
 
 if __name__ == "__main__":
-    os.environ["COLUMNS"] = "80"
     for name in sys.argv[1:]:
         rewrite(Path(name).resolve())

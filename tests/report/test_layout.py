@@ -78,9 +78,7 @@ def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_sh
 
 def test_the_layout_says_in_words_what_it_shows():
     standard, improved = layouts(SPLITS, 200)
-    words = (
-        "{}: hashers learn from 25 training items, {} of them in the database. 10 test queries are ranked against {} "
-    )
+    words = "Hashers learn from 25 training items, {} of them in the database. 10 test queries are ranked against {} "
     words += "of the 200 items."
     assert (standard.name, improved.name) == ("layout-standard", "layout-improved")
     assert standard.shows == words.format("all", 190)

@@ -241,17 +241,16 @@ def _named(chosen: Chosen, rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _styled(chosen: Chosen, hashers: Sequence[str], channel: str, *, inches: float = COLUMN_WIDTH) -> dict[str, Any]:
-    """Return the encoding of the hashers by colour and by one more channel; both have one legend."""
+    """Return the encoding of the hashers by colour and by one more channel; all have one legend."""
     import altair as alt
 
     names = chosen.names(hashers)
     scales, legend = hasher_scales(hashers, names), alt.Legend(columns=_legend_columns(names, inches))
-    other = {"strokeDash": (alt.StrokeDash, "dash"), "shape": (alt.Shape, "shape")}
-    encoding, scale = other[channel]
-    return {
-        "color": alt.Color("hasher:N", title=None, scale=scales["colour"], legend=legend),
-        channel: encoding("hasher:N", title=None, scale=scales[scale], legend=legend),
+    other = {
+        "shape": alt.Shape("hasher:N", title=None, scale=scales["shape"], legend=legend),
+        "strokeDash": alt.StrokeDash("hasher:N", title=None, scale=scales["dash"], legend=legend),
     }
+    return {"color": alt.Color("hasher:N", title=None, scale=scales["colour"], legend=legend), channel: other[channel]}
 
 
 def _legend_columns(names: Sequence[str], inches: float) -> int:

@@ -134,7 +134,7 @@ def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pa
 
 
 def _caption(
-    chosen: Chosen, metric: str, place: Mapping[str, str], blocks: Mapping[str, list[_Column]], tested: str
+    chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]], tested: str
 ) -> str:
     """Return what the numbers are, how the best are marked, and the conventions of the metric."""
     where = chosen.where(place | ({"ground_truth": next(iter(blocks))} if len(blocks) == 1 else {}))
