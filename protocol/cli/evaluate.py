@@ -307,13 +307,15 @@ _DETAILS = """
       by default the sign of each dimension. Large F.npy, F.fbin and F.fvecs files are read in blocks.
 
     more examples:
-      protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
+      protocol evaluate --query-codes q.npy --database-codes d.npy \\
+                        --query-labels q.csv --database-labels d.csv
       ... --query-codes real.npy --ranking asymmetric     real-valued queries, binary database
       ... --metric all --spread                           every metric, K = 1000 and R = 0, 1, 2
       ... --tables 16x4 --lookup-radius 2                 precision, recall and speed of hash tables
       ... --trec trec --trec-ties shuffled --trec-seed 1  files for trec_eval
       ... --exclude-queries affected.txt                  also score without some queries
       ... --json means.json --per-query values.csv        for `protocol compare` and significance tests
+      protocol evaluate --query-codes c.mat:tB --database-codes c.mat:B --n-bits 48 --relevance near.npz
       protocol evaluate --query-vectors qv.npy --database-vectors dv.npy
       ... --query-codes q.npy --database-codes d.npy          your own codes instead of the signs
       ... --hasher itq --bits 16 --train-vectors t.npy        codes of a hasher

@@ -168,8 +168,8 @@ def examples():
     """Return the commands in the help: the complete ones, and the last of them continued by each line with dots."""
     done = subprocess.run([sys.executable, "-m", "protocol", "evaluate", "--help-all"], capture_output=True, text=True)
     commands = []
-    for line in done.stdout.split("examples:", 1)[1].replace("\\\n", " ").split("\n"):
-        start, *options = re.split("  +(?!-)", line.strip())[0].split() or [""]
+    for line in re.sub(r" \\\n +", " ", done.stdout.split("examples:", 1)[1]).split("\n"):
+        start, *options = re.split("  +", line.strip())[0].split() or [""]
         if start == "protocol":
             complete = options
         if start in ("protocol", "..."):
