@@ -150,8 +150,10 @@ def _figure(results: Results) -> Figure:
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "mean", "std"]
     rows = results.plain[columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
-    bars = " Bars: one standard deviation over the runs." if results.n_runs > 1 else ""
-    shows = f"Drawn first: {results.where(n_bits=False)}.{bars}"
+    where = results.where(n_bits=False)
+    shows = (
+        f"Means over the runs ({where}). Bars: one standard deviation." if results.n_runs > 1 else f"One run ({where})."
+    )
     choices = {"metric": results.metric} | results.place
     return Figure("by-length", "Score by code length", shows, _chart(results), rows, choices)
 
