@@ -133,8 +133,10 @@ def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
         if field.name not in _NOT_SHOWN and value not in ("", (), None):
             yield _TITLES.get(field.name, field.name.replace("_", " ")), _words(value)
     if kind == "metric":
+        from protocol.evaluation import CONVENTIONS
+
         yield "computed with", _call(found)
-        used = (c.name for c in entries("convention") if any(registry.entry(kind, m) is found for m in c.metrics))
+        used = (c.name for c in CONVENTIONS if any(registry.entry(kind, m) is found for m in c.metrics))
         yield "conventions", ", ".join(used) or "none"
     if kind == "dataset":
         yield "files", files(found)
