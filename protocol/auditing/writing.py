@@ -98,8 +98,8 @@ def text(
         for _, one in ordered({file: made}):
             severity = painted(f"{one.severity:<8}", _COLOURS[one.severity], _BOLD)
             parts.append(f"  {severity} {painted(one.name, _BOLD)}: {one.count:,}")
-            lines = (_named(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
-            parts += [_paragraph(line, 11) for line in lines if line]
+            details = (_named(one), one.consequence, f"How to fix it: {one.fix}", f"Papers: {one.treatment}")
+            parts += [_paragraph(line, 11) for line in details if line]
     return "\n".join([*parts, "", summary(findings)])
 
 
