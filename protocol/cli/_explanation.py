@@ -42,6 +42,7 @@ _TITLES = {
     "drops": "undefined values left out of",
     "not_copied": "differs from the original",
     "fix": "how to fix it",
+    "printed": "name in papers",
 }
 _HEADING = re.compile(r"^\S[^\n]*\n-{3,}$", re.MULTILINE)
 _INHERITED = re.compile(r"\s*Parameters[^.:]* those\s+of\s[^.:]*[.:]")
