@@ -200,7 +200,7 @@ def test_another_code_length_trains_only_that_length(ran, tmp_path_factory, root
         assert len(logs) == 4
         for log in logs:
             lines = log.read_text().splitlines()
-            assert [line.partition("run: ")[2] for line in lines if "kept from an earlier run" in line] == (
+            assert [line.partition("run: ")[2] for line in lines if "reused from an earlier run" in line] == (
                 [kept] if kept else []
             )
             assert ", ".join(line.split()[-2] for line in lines if " training at " in line) == trained
