@@ -19,7 +19,7 @@ from protocol.ranking._bit_planes import BitPlanes
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-FOR_DEVELOPMENT = {"build", "s3", "slurm", "test", "test-s3"}
+FOR_DEVELOPMENT = {"build", "docs", "s3", "slurm", "test", "test-s3"}
 # The modules of distributions that have another name.
 DISTRIBUTIONS = {
     "cv2": "opencv-python-headless",
@@ -198,6 +198,9 @@ def install_command(extra):
     return re.escape(f"pip install 'hashing-protocol[{extra}]'")
 
 
+SLOW_COUNTING = rf"numba is not installed, so counting uses NumPy, .*\. Install it with: {install_command('fast')}"
+
+
 @pytest.mark.parametrize(
     ("call", "module", "extra"),
     [
@@ -226,7 +229,7 @@ def test_counting_without_numba_gives_the_same_and_warns_once_where_it_would_sav
     for name in ("retrieved", "at_level", "largest_bucket", "index_average_precision"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
-    with pytest.warns(UserWarning, match=rf"^counting with NumPy alone; .*: {install_command('fast')}$"):
+    with pytest.warns(UserWarning, match=f"^{SLOW_COUNTING}$"):
         counting.count(*codes, 32, relevance)
     counting.count(*codes, 32, relevance)  # a second warning would be an error
 
@@ -241,9 +244,7 @@ def test_the_command_line_prints_the_warning_in_one_line(files, monkeypatch, cap
     monkeypatch.setattr(counting, "_WORTH_A_WARNING", 0.0)
     counting._warn_without_numba.cache_clear()
     assert main(["evaluate", *OPTIONS]) == 0
-    assert re.fullmatch(
-        f"protocol: counting with NumPy alone; .*: {install_command('fast')}\n", capsys.readouterr().err
-    )
+    assert re.fullmatch(f"protocol: {SLOW_COUNTING}\n", capsys.readouterr().err)
 
 
 def test_the_table_of_extras_is_that_of_the_project():
@@ -305,9 +306,10 @@ def test_the_installed_workflow_runs_in_any_folder(target, tmp_path):
 def test_the_installed_workflow_is_a_module_of_another(target, tmp_path):
     """As the page on installation shows it."""
     text = (ROOT / "docs" / "how-to" / "install.md").read_text()
-    (shown,) = re.findall(r"^    from protocol\..*?^    use rule [^\n]+\n", text, re.S | re.M)
-    (tmp_path / "Snakefile").write_text(re.sub("^    ", "", shown, flags=re.M))
-    (tmp_path / "experiment.yaml").write_text((ROOT / "workflow" / "config" / "digits.yaml").read_text())
+    (shown,) = re.findall(r"^```python\n(from protocol\..*?)^```$", text, re.S | re.M)
+    (tmp_path / "Snakefile").write_text(shown)
+    experiment = (ROOT / "workflow" / "config" / "digits.yaml").read_text()
+    (tmp_path / "experiment.yaml").write_text(f"{experiment}reproduction: true\n")
     variables = {"PYTHONPATH": str(target)}
     command = (sys.executable, "-m", "snakemake", "--cores", "1", "--filegraph")
     planned = run(*command, "--", "hashing_report", "hashing_paper", folder=tmp_path, **variables)

@@ -77,7 +77,7 @@ def _evaluation(experiment: Experiment, features: list[FeaturePlan]) -> dict[str
         "metrics": 1,
         "selection_table": int(selections > 0),
         "audit": 1,
-        "claims": 1,
+        "claims": int(experiment.config["reproduction"]),
     }
 
 

@@ -49,6 +49,7 @@ def test_selection_and_supervision():
 
 
 def test_targets(root):
+    assert "claims" not in jobs(reproduction=False)
     assert "paper" not in jobs()
     assert jobs(("report", "paper"))["paper"] == 1
     assert "leak" not in jobs(("report", "leak"))  # without the key

@@ -24,8 +24,11 @@ def test_parameters_that_the_pipeline_passes_are_not_options():
 
 
 def test_descriptions_come_from_base_classes_and_from_referenced_docstrings():
-    for name, option in (("deep_squared", "batch_size"), ("talr_ndcg", "batch_size")):
-        assert options.options("hasher", name)[option].description.startswith("Rows of a minibatch")
+    for name, start in (
+        ("deep_squared", "Largest number of rows in a minibatch, at least 3."),
+        ("talr_ndcg", "Number of rows in a minibatch, at least 2;"),
+    ):
+        assert options.options("hasher", name)["batch_size"].description.startswith(start)
 
 
 @pytest.mark.parametrize("kind", ["dataset", "feature", "ground_truth", "hasher", "split"])
