@@ -95,6 +95,6 @@ def audit_seed(split: Split, protocol: SplitProtocol, *, seed: int | None, sizes
             dataset.n_items, dataset.y, seed=seed, sizes=sizes, official=dataset.official, lists=lists
         )
     except ProtocolError as error:
-        return found("not-reproducible", "error", 1, [f"seed {seed}"], why=f" ({error})")
+        return found("not-reproducible", "error", 1, [f"seed {seed}"], why=f" ({str(error).removesuffix('.')})")
     other = [part for part in drawn if not np.array_equal(drawn[part], split[part])]
     return found("not-reproducible", "error", len(other), other, why=f" (seed {seed})")

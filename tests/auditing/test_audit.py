@@ -264,7 +264,9 @@ def test_queries_without_a_relevant_item_are_found_in_every_form_of_ground_truth
     findings = audit_truth(truths, np.array(["a", "b", "c"]), split="improved")
     assert [finding.examples for finding in findings] == [("b",), ("b",), ("a",)]
     assert {finding.severity for finding in findings} == {"warning"}
-    assert findings[0].consequence.startswith("Under epsilon_ball, improved split these queries have no relevant item")
+    assert findings[0].consequence.startswith(
+        "With the ground truth epsilon_ball on the split improved, these queries have no relevant items, "
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -459,7 +461,8 @@ def test_a_split_that_can_not_be_drawn_at_all_is_not_reproducible_either():
     sizes = {**SIZES, "train": 5_000}
     made = audit_split(Run("x", clean("improved").split, "improved", SEED, sizes))
     (finding,) = [one for one in made if one.name == "not-reproducible"]
-    assert "asks for" in finding.consequence
+    needs = "query 50 + validation_query 30 + validation_database 100 + train 5000"
+    assert f" determine (expected at least 5180 items ({needs}), got 2000), so it" in finding.consequence
 
 
 # What was fitted

@@ -345,12 +345,12 @@ def test_ids_are_distinct_and_of_both_sides(sets):
     numbers = list(range(40))
     with pytest.raises(ProtocolError, match=r"^database_ids: expected distinct ids, got '7' 2 times\.$"):
         find_duplicates(query, database, query_ids=[50, 51, 52, 53], database_ids=[*numbers[:-1], 7])
-    message = r"^database_ids: expected a list of the ids of database next to query_ids, got none\.$"
+    message = r"^database_ids: expected a list of the ids of database, as for query_ids, got none\.$"
     with pytest.raises(ProtocolError, match=message):
         find_duplicates(query, database, query_ids=["a", "b", "c", "d"])
     with pytest.raises(ProtocolError, match=message):
         find_duplicates(X, X, kind="vectors", query_ids=["a", "b", "c", "d"])
-    message = r"^query_ids: expected a list of the ids of query next to database_ids, got none\.$"
+    message = r"^query_ids: expected a list of the ids of query, as for database_ids, got none\.$"
     with pytest.raises(ProtocolError, match=message):
         find_duplicates(query, database, database_ids=numbers)
 

@@ -78,11 +78,18 @@ def test_invalid_arguments_are_refused_in_one_line(capsys, empty, arguments, wor
     assert captured.out == ""
 
 
-def test_help_shows_examples(capsys):
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--help", ("examples:", "--json")),
+        ("--help-all", (*claims.STATUSES, "examples:", "--json", "summary.csv")),
+    ],
+)
+def test_help_shows_examples_and_the_complete_help_the_statuses(capsys, option, words):
     with pytest.raises(SystemExit):
-        main(["claims", "--help"])
+        main(["claims", option])
     out = capsys.readouterr().out
-    for word in (*claims.STATUSES, "examples:", "--json", "summary.csv"):
+    for word in words:
         assert word in out
 
 

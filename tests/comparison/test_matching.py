@@ -76,7 +76,7 @@ def test_codes_of_another_data_set_are_refused(experiment, codes, capsys):
     digits, mnist = experiment("digits"), codes("mnist.json", names=False, n_queries=1000, n_database=62000)
     assert refused(capsys, digits, mnist) == (
         "nothing to compare: digits/summary.csv and mnist.json differ in n_queries (100; 1000) and n_database (1697; "
-        "62000); mnist.json does not record dataset, ground_truth and split."
+        "62000); mnist.json does not record dataset, ground_truth and split. See docs/how-to/compare-results.md."
     )
     refused(capsys, digits, mnist, "--assume", "dataset", "ground_truth", "split")
 
@@ -88,13 +88,13 @@ def test_scores_by_labels_are_not_compared_with_scores_by_neighbours(experiment,
     assert [row[1] for rows in rows_of(found) for row in rows] == ["digits/summary.csv", "mine.json"]
     assert found.sections[1].title.startswith("dataset digits, ground truth class_label, relevance class labels,")
     line = refused(capsys, experiment("near", near), mine, "--assume", "dataset", "split", "ground_truth")
-    assert line.endswith("differ in relevance (neighbours; class labels).")
+    assert line.endswith("differ in relevance (neighbours; class labels). See docs/how-to/compare-results.md.")
 
 
 def test_other_sizes_and_undefined_values_are_refused(experiment, capsys):
     zero, drop = experiment("large", {"n_queries": 1000}), experiment("small", {"empty": "drop"})
     line = refused(capsys, zero, drop)
-    assert line.endswith("differ in n_queries (1000; 100) and empty (zero; drop).")
+    assert line.endswith("differ in n_queries (1000; 100) and empty (zero; drop). See docs/how-to/compare-results.md.")
 
 
 def test_a_field_that_is_not_recorded_matches_nothing(experiment, codes, capsys):
@@ -102,7 +102,7 @@ def test_a_field_that_is_not_recorded_matches_nothing(experiment, codes, capsys)
     assert line == (
         "nothing to compare: mine.json does not record dataset, ground_truth and split. Record these fields (`protocol "
         "evaluate --dataset NAME --split NAME --ground-truth NAME`; `snakemake metrics` makes a summary.csv again), or "
-        "assume that they agree: --assume dataset ground_truth split."
+        "assume that they agree: --assume dataset ground_truth split. See docs/how-to/compare-results.md."
     )
     line = refused(capsys, experiment("b"), experiment("old", old=True))
     assert f"--assume {' '.join(OLD)}." in line

@@ -109,7 +109,7 @@ def searched(n_bits: int) -> Statistics:
 
 def _search(hasher: str, n_bits: int, run: int) -> tuple[float, float, float]:
     training, prepared, relevance = digits_table.drawn(run)
-    seed = derive(digits_table.SETTING["seed"], "digits", "gist", hasher, n_bits, run)
+    seed = derive(digits_table.EXPERIMENT["seed"], "digits", "gist", hasher, n_bits, run)
     model = registry.get("hasher", hasher)(n_bits=n_bits, seed=seed).fit(training)
     query, database = (codes.pack(model.transform(prepared[part])) for part in ("query", "database"))
     counts = count(query, database, n_bits, {"class_label": relevance}, largest_bucket=False)["class_label"]

@@ -122,6 +122,7 @@ def find_duplicates(
         add = stage(progress, "reading images", len(left) + (0 if same else len(right)))
         q = small_images(left.rows, n_channels=n_channels, done=add)
         d = q if same else small_images(right.rows, n_channels=n_channels, done=add)
+        sizes = _sizes(left, right, same, "image")
     pairs = _similar_images(q, d, same, mirror, threads, progress)
     pairs = pairs.where(pairs.score >= least).once(same=same)
     n_candidates, of = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
@@ -130,7 +131,7 @@ def find_duplicates(
         *ordered(pairs, most, same=same),
         left.ids,
         right.ids,
-        (_sizes(left, right, same, "image"), candidates),
+        (sizes, candidates),
         "images",
     )
 
