@@ -96,7 +96,7 @@ def test_features(project):
 @pytest.mark.parametrize(
     ("shape", "reason"),
     [
-        ((400, 80), "the database is empty: .* train 200 use all 400 items"),
+        ((400, 80), "the database is empty: .* train 200 use all 400 items."),
         ((1000, 8), "n_bits: expected at most 8 for hasher 'itq', .* got 64[.]"),
     ],
 )
