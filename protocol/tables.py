@@ -148,7 +148,7 @@ def latex(
     row = library.DataRow("", " & ", r" \\")
     layout = library.TableFormat(rules[0], rules[1], None, rules[2], row, row, padding=0, with_header_hide=None)
     cells = [list(map(escaped, own)) for own in rows]
-    # A mark takes no room, so that the digits of a column stay below each other.
+    # A mark has no width, so that the digits in a column stay aligned.
     cells = [[cell.replace(_DAGGER, rf"\rlap{{{_DAGGER}}}") for cell in own] for own in cells]
     for command, marked in (("textbf", strong), ("underline", second)):
         for down, across in marked:

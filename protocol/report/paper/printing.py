@@ -46,9 +46,9 @@ _CONFIG = {
 def printed_pictures(figures: Sequence[Figure]) -> list[dict[str, bytes]]:
     """Return each figure as ``svg``, ``pdf`` and ``png``, as wide as its `inches`.
 
-    Fonts are embedded in the PDF, and text stays text. Nothing is cut off: Vega makes room for every label, so only
-    drawing shows how wide a figure becomes. Its panels are narrowed or widened until it fits, to a point a panel. A
-    figure whose panels would become narrower than a third of its width stays wider.
+    The PDF has embedded fonts, and text remains text. Vega enlarges a figure until no label is cut off, so its final
+    width is known only after drawing. The panels are therefore narrowed or widened, to within a point each, until the
+    figure fits. A figure whose panels would become narrower than a third of its width stays wider.
     """
     widths = [int(figure.inches * _POINTS) for figure in figures]
     panels = [_panels(figure) for figure in figures]
