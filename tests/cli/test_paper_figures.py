@@ -44,7 +44,7 @@ def test_it_draws_the_available_figures_and_names_the_missing_ones(folder, capsy
     figure = "thesis-figure-3-8-mine-cifar10-gist-class-label-standard-32"
     assert names == {line.strip() for line in out.splitlines() if line.startswith("  ") and "missing" not in line}
     assert names == {"mlgap-table-1-r0", "mlgap-table-1-r1", "mlgap-table-1-r2", figure}
-    assert {path.suffix for path in Path("paper").glob(f"{figure}.*")} == {".svg", ".pdf", ".png", ".csv"}
+    assert {path.suffix for path in Path("paper").glob(f"{figure}.*")} == {".svg", ".pdf", ".png", ".csv", ".tex"}
     assert "  missing: codes of 12 bits of deep_supervised and buffer_zone on cifar10" in out
     assert (
         "| eq. 16 | reference/learned: gist, cifar10_s2 | 0.2123 | 0.5661 |"

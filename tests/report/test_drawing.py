@@ -56,8 +56,8 @@ def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypat
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith("pictures: expected static pictures from vl-convert, got its end by SIGTRAP")
     assert line.endswith("The page is written without static pictures; its charts are drawn by a browser.")
-    assert "The static pictures could not be drawn where this page was made" in html
-    assert html.count("<figure id=") == html.count("data-figure>") > 5
+    assert "The static pictures could not be drawn on the machine that made this page" in html
+    assert html.count("<figure id=") == html.count('<script type="application/json">') > 5
     assert "vega.github.io/schema/vega-lite" in html
     assert 'aria-label="' in html
     with pytest.raises(DrawingError, match="got its end by SIGTRAP"):
