@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
-    dataset = display_name(results.setting, "dataset", results.setting["experiment"])
-    title = results.setting.get("title", f"{dataset}: retrieval with binary codes")
+    dataset = display_name(results.config, "dataset", results.config["experiment"])
+    title = results.config.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
     return render(title, sections(results), summary=experiment_line(results), notes=notes)
 

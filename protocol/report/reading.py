@@ -49,7 +49,7 @@ def reading(
     has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
-            setting=config,
+            config=config,
             provenance=provenance,
             items=storage.read(files["labels"]),
             images=images,

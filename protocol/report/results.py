@@ -80,12 +80,12 @@ def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
-def main_metric(setting: Mapping[str, Any]) -> str:
+def main_metric(config: Mapping[str, Any]) -> str:
     """Return the metric that stands for all of an experiment: mAP, or the first where mAP is not among them."""
-    return "mAP" if "mAP" in setting["metrics"] else str(setting["metrics"][0])
+    return "mAP" if "mAP" in config["metrics"] else str(config["metrics"][0])
 
 
-def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
+def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
     """Return the K of each ground truth by whose definition the K nearest neighbours are relevant, by its name.
 
     Examples
@@ -96,18 +96,18 @@ def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
     >>> nearest_truths(config | {"features": {}})
     {'near': 10}
     """
-    uses, options = setting.get("ground_truth_uses", {}), setting.get("ground_truth_options", {})
+    uses, options = config.get("ground_truth_uses", {}), config.get("ground_truth_options", {})
     return {
         name: options[name]["n_neighbours"]
-        for name in _names(setting, "ground_truth")
+        for name in _names(config, "ground_truth")
         if uses.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
     }
 
 
-def _names(setting: Mapping[str, Any], kind: str) -> list[str]:
+def _names(config: Mapping[str, Any], kind: str) -> list[str]:
     """Return the names of a kind that the experiment uses, of all features, in the order of the configuration."""
-    own = [feature.get(_KEYS[kind], []) for feature in setting["features"].values()]
-    return list(dict.fromkeys(itertools.chain(setting[_KEYS[kind]], *own)))
+    own = [feature.get(_KEYS[kind], []) for feature in config["features"].values()]
+    return list(dict.fromkeys(itertools.chain(config[_KEYS[kind]], *own)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Results:
 
     Parameters
     ----------
-    setting : mapping
+    config : mapping
         The checked configuration, every default filled in.
     provenance : mapping
         Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
@@ -160,7 +160,7 @@ class Results:
         the tables have in their place (`protocol.report.naming`); empty where the tables have those of the file.
     """
 
-    setting: Mapping[str, Any]
+    config: Mapping[str, Any]
     provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
     images: Any
@@ -199,7 +199,7 @@ class Results:
     @cached_property
     def metric(self) -> str:
         """The metric that stands for all: mAP if the experiment has it."""
-        return main_metric(self.setting)
+        return main_metric(self.config)
 
     @cached_property
     def place(self) -> dict[str, str]:
@@ -248,6 +248,6 @@ class Results:
 
     def _order(self, name: str) -> list[str]:
         if name == "feature":
-            return list(self.setting["features"])
-        finished = self.setting.get("codes", {}) if name == "hasher" else {}
-        return list(dict.fromkeys([*_names(self.setting, name), *finished]))
+            return list(self.config["features"])
+        finished = self.config.get("codes", {}) if name == "hasher" else {}
+        return list(dict.fromkeys([*_names(self.config, name), *finished]))
