@@ -107,7 +107,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "splits",
         nargs="*",
         metavar="SPLITS",
-        help="complete splits: splits.h5, .npz or .csv; several files are several runs",
+        help="complete splits, one per run (.h5, .npz or .csv)",
     )
     for part in _LISTS[:3]:
         items = {"query": "queries", "database": "database items", "train": "training items"}[part]
@@ -143,8 +143,8 @@ def _add_rare(command: "Parser") -> None:
     """Add the options that only the complete help describes."""
     partitions = command.rare("validation sets and expected sizes")
     for part in _LISTS[3:]:
-        name = part.replace("_", " ")
-        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {name} items")
+        items = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {items}")
     partitions.add_argument(
         "--sizes",
         type=_sizes,
@@ -213,13 +213,13 @@ _DETAILS = """
       splits are taken as runs of one protocol, and are compared with each other.
 
     lists, one for each partition:
-      Text (also .gz) with lines `id label label ...` (each label is 0 or 1; labels may be missing), .csv, or
-      row numbers as F.npy, F.npz:key or F.h5:dataset. Ids (strings) may also be in F.npy or F.npz:key.
+      Text (also .gz) with lines `id label label ...` (labels are 0 or 1, and may be missing), .csv, or row
+      numbers as F.npy, F.npz:key or F.h5:dataset. Ids (strings) may also be in F.npy or F.npz:key.
 
     training logs:
       .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by
-      name, or one record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP:
-      0.797`. F:COLUMN names the column of the test scores. Columns named val... contain validation scores.
+      name, or one record per line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP:
+      0.797`. F:COLUMN names the column of the test scores. Columns named val... have validation scores.
 
     exit status:
       0: no errors; 1: errors, or findings as severe as --fail-on; 2: the input can't be used.

@@ -140,8 +140,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     command = commands.add_parser(
         "check",
         help="check a config file and print what it would run",
-        description="Check a config file, and print the jobs, files, memory and time that the experiment needs. Nothing is "
-        "run or written.",
+        description="Check a config file, and print the jobs, files, memory and time that an experiment needs. Nothing "
+        "is run or written.",
         examples="""
             protocol check                                   the default experiment
             protocol check workflow/config/cifar10.yaml

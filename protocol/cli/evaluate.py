@@ -145,7 +145,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--bits",
         type=int,
         metavar="B",
-        help="code length of packed codes, or of the codes that --hasher makes",
+        help="code length of packed codes or of --hasher",
     )
     command.add_argument(
         "--binarize", metavar="sign|median", help="threshold of real-valued outputs: 0, or each bit's median"
@@ -155,16 +155,16 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="metrics to compute, or all (those of the convention)",
+        help="metrics, or all (those of the convention)",
     )
     command.add_argument(
         "--convention",
         default="protocol",
         metavar="NAME",
-        help="scoring convention; see protocol list conventions (protocol)",
+        help="scoring convention, such as hashnet (protocol)",
     )
     command.add_argument("--spread", action="store_true", help="print every value that some convention calls mAP")
-    command.add_argument("--json", type=Path, metavar="F", help="write the means, with everything that identifies them")
+    command.add_argument("--json", type=Path, metavar="F", help="write the means and what identifies them")
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
     _add_rare(command)
     _add_vectors(command)
