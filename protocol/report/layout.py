@@ -143,9 +143,7 @@ def _words(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
     """Return in words what the training set, the queries and the database contain."""
     train, database = parts.get("train", np.empty(0, dtype=np.int64)), parts["database"]
     both = int(np.isin(train, database).sum())
-    where = (
-        "all of which are" if both and both == len(train) else f"of which {both:,} are" if both else "none of which is"
-    )
+    where = "all of them" if both and both == len(train) else f"{both:,} of them" if both else "none of them"
     return (
         f"Hashers learn from {len(train):,} training items, {where} in the database. "
         f"{len(parts['query']):,} test queries are ranked against {len(database):,} of the {n_items:,} items."

@@ -1,4 +1,4 @@
-"""The results under the names that figures and tables show."""
+"""Display names: replaces the names of the config file in the results by those that figures and tables show."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 _KINDS = ("feature", "ground_truth", "split", "hasher")
 _BY_NAME = ("options", "uses", "grids")
-"""The keys of a configuration with a value by name are a kind's name and one of these."""
+"""The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
 
 
 def named(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers.
 
-    The configuration in `Results.config` has them as well. `Results.names` maps them to the names of the config file.
+    `Results.config` has them, too. `Results.names` maps them to the names of the config file.
     """
     config = results.config
     names = {kind: _display_names(config, kind) for kind in _KINDS}
@@ -31,7 +31,7 @@ def named(results: Results) -> Results:
 
     return dataclasses.replace(
         results,
-        config=_config(config, names),
+        config=_with_display_names(config, names),
         summary=shown(results.summary),
         run_scores=shown(results.run_scores),
         dimensions=_renamed(results.dimensions, names["feature"]),
@@ -51,8 +51,8 @@ def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, A
     return {names.get(name, name): value for name, value in values.items()}
 
 
-def _config(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration with display names; the plug-in of each is under ``uses``, or ``use`` of a feature."""
+def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a configuration with display names; `hasher_uses` and similar keys map them to the plug-ins."""
     lists = {f"{kind}s": [names[kind].get(name, name) for name in config[f"{kind}s"]] for kind in _KINDS[1:]}
     by_name = {
         f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
