@@ -1,7 +1,7 @@
-"""The command line: `protocol`, or `python -m protocol`; a file for each command.
+"""The command line: `protocol`, or `python -m protocol`; each command has its own file.
 
-Nothing of the package is imported before `main` runs, so that an interruption or an error ends in one line from the
-first import on.
+Nothing from the package is imported before `main` runs, so that an interruption or an error during an import is also
+reported in one line.
 """
 
 import argparse
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from protocol.cli._help import Parser
 
 _REFUSED = 2
-_INTERRUPTED, _CLOSED_PIPE = 130, 141  # as of a process that SIGINT or SIGPIPE ends
+_INTERRUPTED, _CLOSED_PIPE = 130, 141  # 128 plus the number of SIGINT or SIGPIPE, as shells report it
 
 
 def _parser() -> "Parser":
@@ -28,38 +28,38 @@ def _parser() -> "Parser":
         prog="protocol",
         usage="protocol COMMAND [OPTION ...]",
         description="Score binary codes, check splits for leaks, and reproduce the evaluation protocols of learning to "
-        "hash. `protocol COMMAND --help` explains a command.",
+        "hash. For help on a command, run `protocol COMMAND --help`.",
         examples="""
             protocol evaluate --query-codes q.npy --database-codes d.npy \\
                               --query-labels q.csv --database-labels d.csv    score your own codes
             protocol audit --query q.txt --database d.txt --train t.txt       find leaks in your own split
-            protocol list metrics 'mAP@K[all]'                                explain a name
+            protocol list metrics 'mAP@K[all]'                                explain a metric
             protocol check my.yaml                                            check a config file
             snakemake --snakefile "$(protocol snakefile)"                     run the default experiment
         """,
     )
     parser.add_argument("--version", action="version", version=f"protocol {__version__}")
-    parser.add_argument("--debug", action="store_true", help="print the traceback of an error")
+    parser.add_argument("--debug", action="store_true", help="print the full traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="protocol", required=True)
     for command in (evaluate, compare, audit, find_duplicates, list_, check, snakefile, claims, paper_figures):
         command.add(commands)
-    for own in commands.choices.values():  # also accepted after the command, as the error messages suggest
-        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    for command_parser in commands.choices.values():  # error messages suggest the option after the command
+        command_parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status.
 
-    That is 0, or 1 for an audit with errors. It is 2 after one line on standard error if the input can't be used or
-    anything else fails, 130 if the user interrupts, and 141 if the reader of standard output has closed it.
+    The status is 0 on success, 1 for an audit that finds errors, 2 if the input can't be used or anything else fails
+    (with one line on standard error), 130 if the user interrupts, and 141 if standard output is a closed pipe.
     """
     parsed = argparse.Namespace(debug=False)
     if sys.stderr is None:  # closed by the caller
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open to the end
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - it stays open until the process ends
     try:
         if sys.stdout is None:
-            return _say("standard output: expected an open stream, got a closed one.")
+            return _report("standard output: expected an open stream, got a closed one.")
         parsed = _parser().parse_args(arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
@@ -73,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             import traceback
 
             traceback.print_exc()
-        _give_up_full_output()
-        _say(_explained(error))
+        _discard_unwritable_output()
+        _report(_explained(error))
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _REFUSED
     return int(status)
 
@@ -92,7 +92,7 @@ def _explained(error: BaseException) -> str:
         case ModuleNotFoundError() if explained := missing_extra(error):
             return str(explained)
         case MemoryError():
-            return f"memory: expected enough for this input, got too little ({error or 'nothing is left'})."
+            return f"memory: expected enough for this input, got too little ({error or 'none is left'})."
         case UnicodeEncodeError():
             character = error.object[error.start]
             return (
@@ -106,16 +106,16 @@ def _explained(error: BaseException) -> str:
     return f"unexpected {type(error).__name__}: {error}. Please report it with the traceback of --debug."
 
 
-def _say(message: str, *, prog: str = "protocol") -> int:
-    """Print one line on standard error; return the exit status of an error."""
+def _report(message: str) -> int:
+    """Print one line on standard error, and return the exit status of an error."""
     from protocol.checks import printable
 
-    sys.stderr.write(f"{prog}: {printable(message)}\n")
+    sys.stderr.write(f"protocol: {printable(message)}\n")
     return _REFUSED
 
 
-def _give_up_full_output() -> None:
-    """Drop what standard output can't take, for example on a full disk: the interpreter would try to write it again."""
+def _discard_unwritable_output() -> None:
+    """Discard output that can't be written, for example on a full disk, so that the interpreter doesn't try again."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -123,5 +123,5 @@ def _give_up_full_output() -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line, without the place in the code that it comes from."""
-    _say(str(message))
+    """Print a warning as one line, without its location in the code."""
+    _report(str(message))

@@ -55,12 +55,12 @@ _AUDIT = "protocol audit --query q.txt --database d.txt --train t.txt {}"
 
 
 def files(dataset: Any) -> str:
-    """Return the names of a dataset's files, and for those that are not downloaded, how to get them."""
-    named: dict[str, list[str]] = {}
+    """Return the names of a dataset's files, with instructions for those that must be obtained by hand."""
+    by_instruction: dict[str, list[str]] = {}
     for file in dataset.files:
-        named.setdefault(file.by_hand, []).append(file.name)
-    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in named.items()]
-    return "; ".join(parts) or "none to fetch"
+        by_instruction.setdefault(file.by_hand, []).append(file.name)
+    parts = [", ".join(names) + (f" (by hand: {how})" if how else "") for how, names in by_instruction.items()]
+    return "; ".join(parts) or "none to download"
 
 
 def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
@@ -78,19 +78,19 @@ def entries(kind: str) -> "Iterator[registry.Record | Convention | Kind]":
 
 
 def explanation(kind: str, name: str) -> str:
-    """Return what is known about one name.
+    """Return the explanation of one name.
 
     Parameters
     ----------
     kind : str
         A kind of plug-in, ``"finding"`` or ``"convention"``.
     name : str
-        As in `protocol list`; a metric may have numbers in place of K and R.
+        A name that `protocol list` prints; a metric may have numbers in place of K and R.
 
     Raises
     ------
     ProtocolError
-        If there is no such name, with the closest ones.
+        If there is no such name; the message lists the closest ones.
     """
     found = _entry(kind, name)
     sections = [
@@ -115,7 +115,7 @@ def _description(found: Any) -> Iterator[str]:
     """Yield the summary, and the paragraphs of the docstring that explain a plug-in, with formulas as plain text."""
     yield textwrap.fill(found.summary, _WIDTH)
     plugin = getattr(found, "plugin", None)
-    plugin = getattr(plugin, "func", plugin)  # a metric may be a function with some arguments
+    plugin = getattr(plugin, "func", plugin)  # a metric may be a functools.partial
     if not (inspect.isfunction(plugin) or inspect.isclass(plugin)):
         return
     text = _HEADING.split(inspect.getdoc(plugin) or "", maxsplit=1)[0]
@@ -147,20 +147,20 @@ def properties(kind: str, found: Any) -> Iterator[tuple[str, str]]:
 
 
 def _partition(part: str, split: "SplitProtocol") -> str:
-    """Return which items a partition of a split contains."""
+    """Return in words which items a partition of a split contains."""
     from protocol.splits import Drawn, Listed, Official, SameAs
 
     match items := split.partitions[part]:
         case Drawn(size=int(size)):
-            return f"{size:,} items drawn at random, the classes equally often"
+            return f"{size:,} items drawn at random, balanced over the classes"
         case Drawn(per_class=int(size)):
             return f"{size:,} items of each class drawn at random"
         case Drawn():
-            return "items drawn at random, as many as the key split_sizes of the config file gives"
+            return "items drawn at random; the key split_sizes of the config file sets their number"
         case Official():
             return f"the official part {items.part!r}, {items.size:,} items"
         case Listed():
-            return f"the items in a file of yours{'' if items.required else ' (optional)'}"
+            return f"the items in your own file{'' if items.required else ' (optional)'}"
         case SameAs():
             return f"the same items as in the partition {items.part!r}"
     return f"all items except those of {' and '.join(split.database_without).replace('_', ' ') or 'no partition'}"
@@ -193,7 +193,7 @@ def _lines(properties: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _options(kind: str, name: str) -> Iterator[str]:
-    """Yield the options of a plug-in: name, allowed values, default, and the description in the docstring."""
+    """Yield lines about the options of a plug-in: name, allowed values, default and description."""
     if kind not in registry.PACKAGES or kind == "metric":
         return
     try:
@@ -237,7 +237,7 @@ def _example(kind: str, name: str, found: Any) -> str:
 
 
 def _configuration(kind: str, found: Any) -> str:
-    """Return the config file of an experiment that can use a plug-in; "" for the default experiment."""
+    """Return a shipped config file whose experiment can use a plug-in; "" if the default experiment can."""
     if ".cross_modal" in found.module:
         return "workflow/config/wiki_cross.yaml "
     if kind == "feature" and found.plugin().reads != "images":

@@ -1,6 +1,7 @@
 r"""Formulas of docstrings as plain text for a terminal.
 
-pylatexenc converts all of TeX, but writes fractions and sums without brackets, and would be one more dependency.
+The library pylatexenc converts all of TeX, but drops the brackets of fractions and sums, and would be another
+dependency.
 """
 
 import re

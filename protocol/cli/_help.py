@@ -1,4 +1,4 @@
-"""The parser of each command: a help that fits on a screen, the rest with `--help-all`, and errors in one line."""
+"""The argument parser: short help that fits on a screen, complete help with `--help-all`, and one-line errors."""
 
 import argparse
 import shutil
@@ -11,10 +11,10 @@ _LARGEST_WIDTH = 100
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser with a short help and a complete one.
+    """An argument parser with short and complete help.
 
-    `--help` prints the options that belong to the parser itself, and the examples. `--help-all` adds the options in
-    the groups of `rare`, and the details.
+    `--help` prints the common options and the examples. `--help-all` adds the options in the groups that `rare`
+    returns, and the details.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Parser(argparse.ArgumentParser):
     details : str, default=""
         Sections of text, each a title and indented lines.
     **options
-        Those of `argparse.ArgumentParser`.
+        Passed on to `argparse.ArgumentParser`.
     """
 
     def __init__(self, *, examples: str, details: str = "", **options: Any) -> None:
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
         return self.add_argument_group(title)
 
     def format_help(self, *, everything: bool = False) -> str:
-        """Return the short help, or the complete one."""
+        """Return the short help, or the complete help if `everything` is true."""
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         paragraphs = (self.description or "").split("\n")

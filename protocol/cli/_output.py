@@ -1,4 +1,4 @@
-"""What commands write: text on standard output, and files that must not be their own inputs."""
+"""Output of commands: text on standard output, and a check that no output file is an input."""
 
 import contextlib
 import itertools
@@ -16,14 +16,14 @@ def show(text: str) -> None:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path | None]) -> None:
-    """Raise ProtocolError if an output file is one of the inputs, or two outputs are one file.
+    """Raise ProtocolError if an output file is also an input, or if two outputs are the same file.
 
     Parameters
     ----------
     outputs : mapping of str to Path or None
-        By option; None where it is not given.
+        By option; None for an option that is not given.
     inputs : iterable of str, Path or None
-        Files as the user named them; a key as in ``F.npz:key`` is ignored.
+        Files as the user named them; a key, as in ``F.npz:key``, is ignored.
     """
     given = {option: path for option, path in outputs.items() if path is not None}
     if not given:
@@ -40,7 +40,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Return whether two names are those of one file, which need not exist."""
+    """Return whether two paths lead to the same file, which need not exist."""
     with contextlib.suppress(OSError):
         return os.path.samefile(one, other)
     return os.path.realpath(one) == os.path.realpath(other)

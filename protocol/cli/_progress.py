@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give what shows progress from (done, total), once two seconds have passed, if a person is watching.
+    """Yield a function that shows progress, called with (done, total); None if standard error is no terminal.
 
-    Without a unit, numbers are shortened, as in 1.2M.
+    The bar appears after two seconds. If `unit` is empty, numbers are shortened, as in 1.2M.
     """
     if not sys.stderr.isatty():
         yield None
@@ -27,7 +27,7 @@ def progress(what: str, unit: str) -> Iterator[Callable[[int, int], None] | None
 
 @contextlib.contextmanager
 def stages() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Give what shows progress from (done, total, stage): a bar for each stage, as `progress` shows it."""
+    """Yield a function that shows a bar for each stage, called with (done, total, stage); None as in `progress`."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -37,7 +37,7 @@ def stages() -> Iterator[Callable[[int, int, str], None] | None]:
         def show(done: int, total: int, stage: str) -> None:
             nonlocal current, last, bar
             if stage != current or done < last:
-                bars.close()  # the bar of the stage before
+                bars.close()  # removes the bar of the previous stage
                 bar = bars.enter_context(progress(stage, ""))
             current, last = stage, done
             if bar is not None:

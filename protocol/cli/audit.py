@@ -55,12 +55,12 @@ def _audit(arguments: argparse.Namespace) -> int:
 
 
 def _write_affected(path: Path, audited: "Audit") -> None:
-    """Write the places of the affected queries of one split, whose codes are in the order of its query list."""
+    """Write the row numbers of the affected queries of one split, in the order of its query list."""
     from protocol.auditing import write_affected
 
     if len(audited.runs) > 1:
         raise ProtocolError(
-            f"--write-affected: expected one split, since each has queries of its own, got {len(audited.runs)}."
+            f"--write-affected: expected one split, since splits have different queries, got {len(audited.runs)}."
         )
     if not audited.affected:
         raise ProtocolError(
@@ -71,7 +71,7 @@ def _write_affected(path: Path, audited: "Audit") -> None:
 
 
 def _inputs(arguments: argparse.Namespace) -> Iterator[str | Path | None]:
-    """Yield the files that the audit may read: those of the options, and the dataset of a split of the pipeline."""
+    """Yield the files that the audit may read: those that options name, and the dataset of a pipeline's split."""
     yield from (getattr(arguments, name) for name in (*_LISTS, *_FILES))
     if arguments.against:
         yield from (entry.rpartition("=")[2] for entry in arguments.against.split(","))
@@ -90,38 +90,42 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         usage="protocol audit SPLITS [SPLITS ...] [OPTION ...]\n"
         "       protocol audit --query F --database F [--train F] [OPTION ...]",
         help="find leaks and imbalance in your own split",
-        description="Find errors in a split that make its scores wrong, or incomparable with those of the papers.\n"
-        "Lists F: one item a line (`id` or `id label ...`), or row numbers as .npy, .npz:key or .h5:dataset.",
+        description="Find errors in a split that make its scores wrong, or not comparable with those of the papers.\n"
+        "Lists F: one item per line (`id` or `id label ...`), or row numbers as .npy, .npz:key or .h5:dataset.",
         examples="""
             protocol audit --query test.txt --database database.txt --train train.txt
             ... --protocol cifar10_s1            compare with a protocol (protocol list splits)
-            ... --json findings.json             the findings for a script
-            ... --write-fixed fixed/             the lists without the items in the wrong place
-            protocol audit results/digits/splits/improved/run*/splits.h5   all runs of the pipeline
+            ... --json findings.json             write the findings for a script
+            ... --write-fixed fixed/             write the lists without the wrongly placed items
+            protocol audit results/digits/splits/improved/run*/splits.h5   audit all runs of the pipeline
             protocol audit --training-log log.csv --reported 0.797         was the best epoch reported?
-            protocol list findings               the errors that are looked for
+            protocol list findings               list the errors that the audit can find
         """,
         details=_DETAILS,
     )
     command.add_argument(
-        "splits", nargs="*", metavar="SPLITS", help="complete splits: splits.h5, .npz or .csv; several are runs"
+        "splits",
+        nargs="*",
+        metavar="SPLITS",
+        help="complete splits, one per run (.h5, .npz or .csv)",
     )
     for part in _LISTS[:3]:
-        command.add_argument(f"--{part}", metavar="F", help=f"list of the {part} items")
+        items = {"query": "queries", "database": "database items", "train": "training items"}[part]
+        command.add_argument(f"--{part}", metavar="F", help=f"list of the {items}")
     command.add_argument("--labels", metavar="F", help="class labels of all items, by row number")
-    command.add_argument("--ids", metavar="F", help="ids of all items, by row number, one a line")
-    command.add_argument("--features", metavar="F", help="features of all items, by row number: finds copies")
+    command.add_argument("--ids", metavar="F", help="ids of all items, by row number, one per line")
+    command.add_argument("--features", metavar="F", help="features of all items, by row number, to find copies")
     command.add_argument("--protocol", metavar="NAME", help="the intended split protocol")
     command.add_argument(
         "--known-pairs",
         metavar="NAME|F",
-        help="judged near-duplicates: cifar10, cifar100, or a table with query,database,judgement",
+        help="judged near-duplicates: cifar10, cifar100, or a table query,database,judgement",
     )
     command.add_argument(
         "--fail-on",
         choices=("error", "warning", "information", "never"),
         default="error",
-        help="the mildest finding that makes the exit status 1 (error)",
+        help="the least severe finding for which the exit status is 1 (error)",
     )
     command.add_argument("--markdown", action="store_true", help="print Markdown")
     command.add_argument("--json", type=Path, metavar="F", help="write the findings, with all items, as JSON")
@@ -129,7 +133,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "--write-fixed",
         type=Path,
         metavar="DIR",
-        help="write lists without the items that are errors or near-duplicates, and audit these",
+        help="write lists without the items that cause errors or are near-duplicates, and audit them",
     )
     _add_rare(command)
     command.set_defaults(run=_audit)
@@ -139,8 +143,8 @@ def _add_rare(command: "Parser") -> None:
     """Add the options that only the complete help describes."""
     partitions = command.rare("validation sets and expected sizes")
     for part in _LISTS[3:]:
-        name = part.replace("_", " ")
-        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {name} items")
+        items = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {items}")
     partitions.add_argument(
         "--sizes",
         type=_sizes,
@@ -150,21 +154,25 @@ def _add_rare(command: "Parser") -> None:
     partitions.add_argument(
         "--against",
         metavar="NAME|FILE",
-        help="compare with a protocol, with another complete split, or with the lists query=F,database=F,...",
+        help="compare with a protocol, another complete split, or the lists query=F,database=F,...",
     )
 
     items = command.rare("copies, pairs, groups and doubtful labels")
     items.add_argument(
-        "--distance", type=_distance, metavar="D", help="largest Euclidean distance of features of a copy (0)"
+        "--distance", type=_distance, metavar="D", help="largest Euclidean distance between the features of copies (0)"
     )
     items.add_argument(
-        "--pairs", metavar="F", help="the ids of an item's two modalities, one pair a line: finds pairs that are split"
+        "--pairs", metavar="F", help="the ids of an item's two modalities, one pair per line, to find separated pairs"
     )
     items.add_argument(
-        "--groups", metavar="F", help="groups (video, patient, scene): lines `id,group`, or one group a line; or `auto`"
+        "--groups",
+        metavar="F",
+        help="groups (video, patient, scene): lines `id,group`, or one group per line; or `auto`",
     )
     items.add_argument(
-        "--label-issues", metavar="F", help="doubtful labels: annotators by class (.npy), or a .csv or .json of doubts"
+        "--label-issues",
+        metavar="F",
+        help="doubtful labels: annotators' votes by class (.npy), or a list of doubts (.csv or .json)",
     )
     items.add_argument(
         "--label-agreement",
@@ -178,9 +186,9 @@ def _add_rare(command: "Parser") -> None:
         "--training-log",
         action="append",
         metavar="F",
-        help="scores by epoch, with or without a split; F:COLUMN names the test scores; repeatable",
+        help="scores by epoch; needs no split; F:COLUMN names the test scores; may be repeated",
     )
-    logs.add_argument("--reported", metavar="SCORE", help="the score that the authors report for the training logs")
+    logs.add_argument("--reported", metavar="SCORE", help="the score that the authors report, to compare with the logs")
 
     written = command.rare("affected queries and fixes")
     written.add_argument(
@@ -195,37 +203,37 @@ def _add_rare(command: "Parser") -> None:
         action="append",
         default=[],
         metavar="FINDING",
-        help="a warning that --write-fixed should also fix, such as train-in-database; may be repeated",
+        help="a warning that --write-fixed also fixes, such as train-in-database; may be repeated",
     )
 
 
 _DETAILS = """
     splits:
       splits.h5 of the pipeline, .npz (row numbers by partition) or .csv (lines `partition,id`). Several
-      splits are runs of one protocol, and are compared with each other.
+      splits are taken as runs of one protocol, and are compared with each other.
 
     lists, one for each partition:
-      Text (also .gz) with a line `id label label ...` (labels 0 or 1, or none), .csv, or row numbers as
-      F.npy, F.npz:key, F.h5:dataset. Ids (strings) may also be F.npy or F.npz:key.
+      Text (also .gz) with lines `id label label ...` (labels are 0 or 1, and may be missing), .csv, or row
+      numbers as F.npy, F.npz:key or F.h5:dataset. Ids (strings) may also be in F.npy or F.npz:key.
 
     training logs:
       .csv with columns such as epoch and test_map (or TensorBoard's export), .json (records, lists by
-      name, or one record a line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP:
-      0.797`. F:COLUMN names the column of the test scores. Columns named val... are validation scores.
+      name, or one record per line), or printed text with lines such as `epoch:10, MAP:0.782, Best MAP:
+      0.797`. F:COLUMN names the column of the test scores. Columns named val... have validation scores.
 
     exit status:
-      0 no errors; 1 errors, or the findings of --fail-on; 2 the input can't be used.
+      0: no errors; 1: errors, or findings as severe as --fail-on; 2: the input can't be used.
 
     more examples:
       protocol audit --query test.txt --database database.txt --train train.txt
       ... --ids ids.txt --features gist.npy                   copies: equal features under another id
       ... --ids ids.txt --features gist.npy --distance 0.1    nearly equal features
       ... --groups patients.csv                               groups that partitions share
-      ... --groups auto                                       groups guessed from the file names
-      ... --label-issues cifar10h-probs.npy                   queries whose label annotators doubt
+      ... --groups auto                                       groups derived from the file names
+      ... --label-issues cifar10h-probs.npy                   queries with labels that annotators doubt
       ... --ids ids.txt --known-pairs cifar10                 near-duplicates of the queries
       ... --known-pairs cifar10 --write-affected affected.txt
-      ... --markdown >> $GITHUB_STEP_SUMMARY                  a summary of a pull request
+      ... --markdown >> $GITHUB_STEP_SUMMARY                  a summary for a pull request
       ... --sizes query=1000,train=5000                       expected sizes, without a protocol
       ... --against cifar10_s1                                differences from a protocol
       ... --against other/splits.h5                           items that moved between partitions

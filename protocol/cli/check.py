@@ -1,4 +1,4 @@
-"""`protocol check`: what a config file would run, without running it."""
+"""`protocol check`: check a config file, and print what it would run."""
 
 import argparse
 import textwrap
@@ -28,7 +28,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _change(text: str) -> tuple[str, Any]:
-    """Return the key and the value of KEY=VALUE, a value in YAML."""
+    """Return the key and the value of KEY=VALUE; the value is YAML."""
     from protocol.configuration.yaml_files import parse
 
     key, equals, value = text.partition("=")
@@ -38,17 +38,17 @@ def _change(text: str) -> tuple[str, Any]:
 
 
 def _changed(config: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with changes, which add to a mapping and replace anything else, as in snakemake."""
+    """Return a configuration with changes: mappings are merged, other values replaced, as Snakemake does."""
     merged = dict(config)
     for key, value in changes.items():
         before = merged.get(key)
-        adds = isinstance(value, Mapping) and isinstance(before, Mapping)
-        merged[key] = _changed(before or {}, value) if adds else value
+        are_mappings = isinstance(value, Mapping) and isinstance(before, Mapping)
+        merged[key] = _changed(before or {}, value) if are_mappings else value
     return merged
 
 
 def _rows(experiment: "Experiment") -> list[tuple[str, str]]:
-    """Return the lines of the summary, each with a title or under that of the line before."""
+    """Return the lines of the summary with their titles; further lines under a title have an empty one."""
     parts = {
         "experiment": [experiment.name],
         "dataset": [_dataset(experiment)],
@@ -73,7 +73,7 @@ def _dataset(experiment: "Experiment") -> str:
 
 
 def _features(experiment: "Experiment") -> list[str]:
-    """Return the dimension and the part of the experiment of each feature."""
+    """Return a line for each feature: its dimensions, and the combinations that are run."""
     rows = []
     for name, feature in experiment.features.items():
         lengths = [f"{length:,}" if length else "unknown" for length in experiment.dimensions(name)]
@@ -94,7 +94,7 @@ def _features(experiment: "Experiment") -> list[str]:
 
 
 def _files(experiment: "Experiment") -> list[str]:
-    """Return the files that are fetched or the user's own."""
+    """Return the files that are downloaded, and the user's own files."""
     from protocol import datasets
     from protocol.splits import list_paths
 
@@ -117,7 +117,7 @@ def _jobs(experiment: "Experiment") -> list[str]:
     found = jobs(experiment, _TARGETS)
     text = ", ".join(f"{rule}\N{NO-BREAK SPACE}{number:,}" for rule, number in found.items())
     lines = [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(text, 100)]
-    return [f"{sum(found.values()):,} if no result exists yet", *lines]
+    return [f"{sum(found.values()):,} if there are no results yet", *lines]
 
 
 def _needs(experiment: "Experiment") -> list[str]:
@@ -140,12 +140,12 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     command = commands.add_parser(
         "check",
         help="check a config file and print what it would run",
-        description="Check a config file and print the jobs, files, memory and time that it needs. Nothing is run or "
-        "written.",
+        description="Check a config file, and print the jobs, files, memory and time that an experiment needs. Nothing "
+        "is run or written.",
         examples="""
             protocol check                                   the default experiment
             protocol check workflow/config/cifar10.yaml
-            protocol check my.yaml mirror.yaml               the second file adds to the first
+            protocol check my.yaml mirror.yaml               two files; the second overrides the first
             protocol check my.yaml --config runs=3 n_bits=[16,32]
         """,
     )
@@ -154,7 +154,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         nargs="*",
         type=Path,
         metavar="F.yaml",
-        help="config files; later ones override earlier ones (default: the default experiment)",
+        help="config files; later files override earlier ones (the default experiment)",
     )
     command.add_argument(
         "--config",

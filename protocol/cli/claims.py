@@ -1,4 +1,4 @@
-"""`protocol claims`: the claims of the papers, and which of them hold."""
+"""`protocol claims`: check the claims of the papers."""
 
 import argparse
 from pathlib import Path
@@ -41,13 +41,13 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     command = commands.add_parser(
         "claims",
         help="check the claims of the papers",
-        description="Recompute the claims of the papers, and print the status of each. Proofs need no data; claims "
-        "about data read the tables in the folder of results.",
+        description="Check the claims of the papers, and print the status of each. Proofs need no data; claims about "
+        "data are checked against the tables in the folder of results.",
         examples="""
-            protocol claims                          every claim, paper by paper, and the totals
-            protocol claims S4-03 S0-06              two claims in full: the paper's value and ours
-            protocol claims --status refuted         the claims with this status
-            protocol claims --json claims.json       the same for a script
+            protocol claims                          list every claim by paper, and the totals
+            protocol claims S4-03 S0-06              print two claims in full: the paper's value and ours
+            protocol claims --status refuted         list the claims with this status
+            protocol claims --json claims.json       also write the claims for a script
         """,
         details="""
             statuses:
@@ -59,14 +59,18 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
               not run                          no part can be decided; the note explains why
 
             No status is entered by hand: each part of a claim is computed and compared with the value
-            in the paper, within the tolerance. Claims about data read summary.csv of every experiment in
-            the folder of results, and the stored reference results in its folder reference/. Their
-            status changes with these tables.
+            in the paper, within the tolerance. Claims about data are checked against summary.csv of every
+            experiment in the folder of results, and the stored reference results in its folder reference/.
+            Their status changes with these tables.
         """,
     )
     command.add_argument("id", nargs="*", metavar="ID", help="print these claims in full")
     command.add_argument(
-        "--status", action="append", default=[], metavar="STATUS", help="claims with this status only; repeatable"
+        "--status",
+        action="append",
+        default=[],
+        metavar="STATUS",
+        help="print only claims with this status; may be repeated",
     )
     command.add_argument("--results", type=Path, metavar="DIR", help="the folder of results (results, if it exists)")
     command.add_argument(

@@ -1,4 +1,4 @@
-"""`protocol compare`: the scores of experiments, or of a user's own codes, side by side."""
+"""`protocol compare`: compare the scores of experiments, or of a user's own codes."""
 
 import argparse
 import textwrap
@@ -41,7 +41,7 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     command = commands.add_parser(
         "compare",
         help="compare the scores of experiments, or of your own codes",
-        description="Compare scores in tables. Only scores that were computed under the same protocol are compared.",
+        description="Compare scores in tables. Only scores computed under the same protocol are compared.",
         examples="""
             protocol compare results/cifar10/summary.csv results/other/summary.csv
             protocol compare results/cifar10/summary.csv mine.json --metric mAP --html comparison.html
@@ -57,8 +57,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
             assumptions:
               A field that a file does not record must be assumed, or recorded with `protocol evaluate
               --dataset NAME` and the like. --assume dataset takes the value of the other files, and
-              --assume dataset=cifar10 the given value. The tables print every assumption. Two recorded
-              values that differ are never compared. The fields are
+              --assume dataset=cifar10 the given value. The tables print every assumption. Scores whose
+              recorded values differ are never compared. The fields are
 {textwrap.fill(", ".join(PROTOCOL) + ".", 86, initial_indent=" " * 14, subsequent_indent=" " * 14)}
 
             differences:
@@ -67,15 +67,19 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
               one of --against.
         """,
     )
-    command.add_argument("files", nargs="+", metavar="F", help="two or more: summary.csv, or the JSON of `evaluate`")
-    command.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME", help="these metrics only")
+    command.add_argument(
+        "files", nargs="+", metavar="F", help="two files or more: summary.csv, or the JSON of `evaluate`"
+    )
+    command.add_argument(
+        "--metric", nargs="+", action="extend", default=[], metavar="NAME", help="compare only these metrics"
+    )
     command.add_argument(
         "--assume",
         nargs="+",
         action="extend",
         default=[],
         metavar="FIELD",
-        help="FIELD or FIELD=VALUE: a value to assume where a file records none",
+        help="FIELD or FIELD=VALUE: assume a value for a file that does not record one",
     )
     command.add_argument("--against", metavar="METHOD", help="the method that the others are compared with (the best)")
     command.add_argument(

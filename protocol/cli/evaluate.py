@@ -31,9 +31,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     for path in filter(None, files.values()):
         from protocol.storage import check_writable
 
-        check_writable(path.parent)  # now, not after minutes of counting
+        check_writable(path.parent)  # before minutes of counting
     if arguments.pr_curves and arguments.ranking == "asymmetric":
-        raise ProtocolError("--pr-curves: expected --ranking hamming, whose radius they need, got asymmetric.")
+        raise ProtocolError("--pr-curves: expected --ranking hamming, since curves need a radius, got asymmetric.")
     with stages() as shown:
         found = evaluation.evaluate(
             arguments.query_codes,
@@ -86,7 +86,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _hasher_options(pairs: list[str]) -> dict[str, Any] | None:
-    """Parse options written as KEY=VALUE; values that are not Python literals are strings."""
+    """Return the options written as KEY=VALUE; values that are not Python literals are strings."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, mark, text = pair.partition("=")
@@ -122,11 +122,11 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         examples="""
             protocol evaluate --query-codes q.npy --database-codes d.npy \\
                               --query-labels q.csv --database-labels d.csv
-            ... --binarize sign                            real-valued outputs of a network
-            ... --metric mAP@5000[retrieved] precision@r2  these metrics (protocol list metrics)
+            ... --binarize sign                            for real-valued outputs of a network
+            ... --metric mAP@5000[retrieved] precision@r2  compute these metrics (protocol list metrics)
             ... --convention hashnet --json means.json     score as another tool does
-            ... --spread                                   the values that the conventions call mAP
-            protocol evaluate --query-vectors qv.npy --database-vectors dv.npy    codes from signs
+            ... --spread                                   compare the values that are called mAP
+            protocol evaluate --query-vectors qv.npy --database-vectors dv.npy    use signs as codes
         """,
     )
     for side in ("query", "database"):
@@ -141,19 +141,30 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
             f"--{side}-vectors", metavar="F", help=f"{side} vectors; the items nearest to a query are relevant"
         )
     command.add_argument(
-        "--n-bits", "--bits", type=int, metavar="B", help="code length of packed codes, or of those of --hasher"
+        "--n-bits",
+        "--bits",
+        type=int,
+        metavar="B",
+        help="code length of packed codes or of --hasher",
     )
     command.add_argument(
         "--binarize", metavar="sign|median", help="threshold of real-valued outputs: 0, or each bit's median"
     )
     command.add_argument(
-        "--metric", nargs="+", action="extend", metavar="NAME", help="metrics, or all (those of the convention)"
+        "--metric",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="metrics, or all (those of the convention)",
     )
     command.add_argument(
-        "--convention", default="protocol", metavar="NAME", help="how to score; protocol list conventions (protocol)"
+        "--convention",
+        default="protocol",
+        metavar="NAME",
+        help="scoring convention, such as hashnet (protocol)",
     )
-    command.add_argument("--spread", action="store_true", help="show the values that the conventions call mAP")
-    command.add_argument("--json", type=Path, metavar="F", help="write the means and all that identifies them")
+    command.add_argument("--spread", action="store_true", help="print every value that some convention calls mAP")
+    command.add_argument("--json", type=Path, metavar="F", help="write the means and what identifies them")
     command.add_argument("--per-query", type=Path, metavar="F.csv", help="write the values of each query")
     _add_rare(command)
     _add_vectors(command)
@@ -182,27 +193,30 @@ def _add_rare(command: "Parser") -> None:
         action="append",
         default=[],
         metavar="KxL",
-        help="also search L hash tables of K bits each; repeatable",
+        help="also search L hash tables of K bits each; may be repeated",
     )
     lookup.add_argument(
         "--lookup-radius", type=int, metavar="R", help="measure the lookups of an inverted index up to radius R"
     )
     lookup.add_argument("--pr-curves", type=Path, metavar="F.csv", help="write precision and recall at every radius")
     lookup.add_argument(
-        "--top-n-curves", type=Path, metavar="F.csv", help="write precision and recall of the top N items by N"
+        "--top-n-curves", type=Path, metavar="F.csv", help="write precision and recall of the top N items for each N"
     )
 
     trec = command.rare("files for trec_eval")
     trec.add_argument("--trec", type=Path, metavar="DIR", help="write run and qrels files")
     trec.add_argument(
-        "--trec-depth", type=int, metavar="K", help="items of each query in the run (1000, or the database if smaller)"
+        "--trec-depth",
+        type=int,
+        metavar="K",
+        help="number of items per query in the run (1000, or the database if smaller)",
     )
     trec.add_argument(
         "--trec-ties",
         metavar="ORDER",
-        help="order of ties in the run: expected spreads relevant items evenly, so that mAP is close to its expected "
-        "value; shuffled is a random order; distance writes equal scores, which trec_eval orders by document id "
-        "(expected)",
+        help="order of ties in the run: expected spreads the relevant items evenly, so that mAP is close to its "
+        "expected value; shuffled is a random order; distance writes equal scores, which trec_eval orders by document "
+        "id (expected)",
     )
     trec.add_argument("--trec-seed", type=int, metavar="SEED", help="seed of --trec-ties shuffled (0)")
 
@@ -210,7 +224,7 @@ def _add_rare(command: "Parser") -> None:
     run.add_argument(
         "--exclude-queries",
         metavar="F",
-        help="row numbers of queries, from 0, one a line: every metric is printed with and without them",
+        help="row numbers of queries, from 0, one per line: every metric is printed with and without them",
     )
     run.add_argument("--threads", type=int, default=1, metavar="N", help="threads of the search and the counting (1)")
 
@@ -233,7 +247,7 @@ def _add_vectors(command: "Parser") -> None:
         help="distance that decides which items are nearest: cosine, euclidean, or dot, the inner product (cosine)",
     )
     vectors.add_argument(
-        "--neighbours", type=int, nargs="+", metavar="K", help="numbers of nearest items to look for (1 10 100)"
+        "--neighbours", type=int, nargs="+", metavar="K", help="numbers K of nearest items to look for (1 10 100)"
     )
     vectors.add_argument(
         "--relevant-neighbours",
@@ -245,7 +259,11 @@ def _add_vectors(command: "Parser") -> None:
         "--hasher", metavar="NAME", help="hasher that encodes the vectors (sign, if no codes are given)"
     )
     vectors.add_argument(
-        "--hasher-option", action="append", default=[], metavar="KEY=VALUE", help="an option of the hasher; repeatable"
+        "--hasher-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the hasher; may be repeated",
     )
     vectors.add_argument(
         "--train-vectors",
@@ -253,7 +271,11 @@ def _add_vectors(command: "Parser") -> None:
         help="vectors that the hasher is fitted on (the database, or 10,000 of its rows drawn with --seed)",
     )
     vectors.add_argument(
-        "--seed", type=int, default=0, metavar="SEED", help="seed of the hasher and of that sample (0)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="SEED",
+        help="seed of the hasher and of the sample of training vectors (0)",
     )
     vectors.add_argument(
         "--target",
@@ -267,7 +289,10 @@ def _add_vectors(command: "Parser") -> None:
     )
     vectors.add_argument("--rescore-hasher", metavar="NAME", help="hasher of the second codes (that of --hasher)")
     vectors.add_argument(
-        "--rescore-bits", type=int, metavar="B", help="length of the second codes (the dimension of the vectors)"
+        "--rescore-bits",
+        type=int,
+        metavar="B",
+        help="length of the second codes in bits (the dimension of the vectors)",
     )
     vectors.add_argument(
         "--measure-speed", action="store_true", help="measure the queries per second of our own exact scan"
@@ -299,7 +324,7 @@ _DETAILS = """
       F.npz of scipy.sparse.save_npz (csr, n_queries x n_database, values are relevance levels from
       1 to 255); or the positions of the relevant database items, from 0, as one line of F.txt or
       one row of an array for each query, for example F.hdf5:neighbors of ann-benchmarks; or a
-      Boolean matrix (n_queries, n_database).
+      Boolean matrix of shape (n_queries, n_database).
 
     vectors:
       One row for each item. The items nearest to a query by --distance are relevant, so the scores

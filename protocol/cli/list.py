@@ -22,8 +22,8 @@ def listing(kinds: Sequence[str]) -> str:
         rows = _rows(kind)
         width, lines = max(len(name) for name, *_ in rows), [f"{kind.replace('_', ' ')}s"]
         for name, summary, source, *dataset_files in rows:
-            own = (summary, f"[{source}]", *(f"files: {names}" for names in dataset_files))
-            lines += [f"  {name if line is summary else '':<{width}}  {line}" for line in own]
+            texts = (summary, f"[{source}]", *(f"files: {names}" for names in dataset_files))
+            lines += [f"  {name if text is summary else '':<{width}}  {text}" for text in texts]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -52,7 +52,7 @@ def _list(arguments: argparse.Namespace) -> None:
 
 
 def _kind(name: str) -> str:
-    """Return a kind by its name in the plural or the singular, with a space, hyphen or underscore in it."""
+    """Return the kind with this name, in the plural or singular, with spaces, hyphens or underscores."""
     name = name.replace("-", "_").replace(" ", "_")
     plural = f"{name.removesuffix('s')}s"
     return _LISTS[plural if plural in _LISTS else one_of(name, _LISTS, "kind")]
@@ -65,10 +65,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         usage="protocol list [KIND [NAME]] [--markdown]",
         help="list and explain metrics, hashers, splits, datasets and other names",
         description="List the names that a config file or a command may use, or explain one of them: its definition, "
-        "options, source and an example.",
+        "its options, its source and an example.",
         examples="""
-            protocol list                        every name
-            protocol list hashers                every hasher: name, summary and source
+            protocol list                        list every name
+            protocol list hashers                list every hasher: name, summary and source
             protocol list metrics 'mAP@K[all]'   explain a metric
             protocol list hashers itq            explain a hasher and its options
             protocol list findings query-in-database

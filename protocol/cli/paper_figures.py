@@ -1,4 +1,4 @@
-"""`protocol paper-figures`: figures and tables of the papers, from the results in a folder."""
+"""`protocol paper-figures`: redraw figures and tables of the papers from the results in a folder."""
 
 import argparse
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def _paper_figures(arguments: argparse.Namespace) -> None:
 
 
 def _lines(name: str, drawn: "Drawn") -> Iterator[str]:
-    """Yield what was drawn of a figure of a paper, and what is missing."""
+    """Yield the name of a paper's figure, the names of the files drawn for it, and the missing results."""
     yield name
     yield from (f"  {figure.name}" for figure in drawn.figures)
     yield from (f"  {table.name}" for table in drawn.tables)
@@ -46,7 +46,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
     command = commands.add_parser(
         "paper-figures",
         help="redraw figures and tables of the papers from your results",
-        description="Draw figures and tables of the papers from the results in a folder, and print what is missing.",
+        description="Draw figures and tables of the papers from the results in a folder, and print which results are "
+        "missing.",
         examples="""
             protocol paper-figures --output paper
             protocol paper-figures ramap_figure_4 ramap_figure_6 \\
@@ -59,14 +60,16 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
 
             results:
               DIR is the folder of all results, or of one experiment. The command reads summary.csv and the
-              folder display/ of every experiment, and the tables in DIR/reference/.
+              display/ folders of every experiment, and the tables in DIR/reference/.
 
             files:
-              NAME.svg, .pdf, .png and .csv (the values that are drawn) for a figure, NAME.tex (booktabs) and
-              .md for a table. Existing files with these names are replaced.
+              NAME.svg, .pdf, .png and .csv (the values that are drawn) for a figure; NAME.tex (booktabs) and
+              NAME.md for a table. Existing files with these names are replaced.
         """,
     )
     command.add_argument("name", nargs="*", metavar="NAME", help="draw only these figures and tables")
-    command.add_argument("--results", type=Path, default=Path("results"), metavar="DIR", help="the results (results)")
+    command.add_argument(
+        "--results", type=Path, default=Path("results"), metavar="DIR", help="the folder of results (results)"
+    )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="the folder for the files")
     command.set_defaults(run=_paper_figures)

@@ -1,4 +1,4 @@
-"""`protocol snakefile`: the path of the pipeline."""
+"""`protocol snakefile`: print the path of the pipeline's Snakefile."""
 
 import argparse
 from pathlib import Path
@@ -14,15 +14,15 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def path() -> Path:
-    """Return the path of the pipeline's Snakefile: that of the checkout, or in an installed wheel the packaged one.
+    """Return the path of the pipeline's Snakefile, in the checkout or in the installed package.
 
     Raises
     ------
     ProtocolError
-        If there is neither.
+        If neither has one.
     """
     checkout, packaged = _PACKAGE.parent, _PACKAGE / "pipeline"
-    for folder in (packaged, checkout):  # a checkout has no packaged one
+    for folder in (packaged, checkout):  # only a wheel has the folder `pipeline`
         if (folder / "workflow" / "rules" / "common.smk").is_file() and (folder / "Snakefile").is_file():
             return folder / "Snakefile"
     raise ProtocolError(
@@ -40,10 +40,10 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         "snakefile",
         help="print the path of the Snakefile",
         description="Print the path of the pipeline's Snakefile, in the checkout or in the installed package. "
-        "Snakemake runs it in any folder, and writes to results/ there.",
+        "Snakemake can run it in any folder, and writes the results to results/ in that folder.",
         examples="""
-            snakemake --snakefile "$(protocol snakefile)"                         the default experiment
-            snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml    your own experiment
+            snakemake --snakefile "$(protocol snakefile)"                         run the default experiment
+            snakemake --snakefile "$(protocol snakefile)" --configfile my.yaml    run your own experiment
             snakemake --snakefile "$(protocol snakefile)" -n metrics              list the jobs of one stage
         """,
         details="""

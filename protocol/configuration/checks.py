@@ -24,7 +24,7 @@ def check_metrics(config: Mapping[str, Any]) -> None:
 
 
 def needed_ground_truths(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> list[str]:
-    """Return the names of the ground truths that supervise hashers, even if they are in no list."""
+    """Return the names of the ground truths that supervise hashers, including those that no list contains."""
     one_of(
         config["affinities"],
         [*config["ground_truth_uses"], *_defined(config), *registry.names("ground_truth")],
@@ -87,7 +87,7 @@ def _check_shards(experiment: Experiment) -> None:
 
 
 def _check_options(experiment: Experiment) -> None:
-    """Refuse options out of range, and unknown names, in uses that no list contains: the command line may list them."""
+    """Refuse options out of range and unknown names in uses that no list contains; the command line may list them."""
     config = experiment.config
     listed = {name for feature in experiment.features.values() for name in feature.hashers}
     for name in sorted({*experiment.hashers, *config["hasher_grids"]} - listed):
@@ -120,15 +120,15 @@ def _check_hasher(hasher: Any, where: str, dimension: int | None = None) -> None
 
 def _check_arrays(feature: FeaturePlan, experiment: Experiment) -> None:
     """Refuse a feature that reads an array that the dataset does not have."""
-    held = experiment.arrays
+    arrays = experiment.arrays
     for modality in feature.modalities.values():
-        if not held or experiment.array_of(modality) is not None:
+        if not arrays or experiment.array_of(modality) is not None:
             continue
-        several = [name for name in held if name.startswith(f"{modality.reads}/")]
+        several = [name for name in arrays if name.startswith(f"{modality.reads}/")]
         hint = f" Name one of {', '.join(several)} in its options." if several else ""
         raise ProtocolError(
             f"feature {feature.name!r} reads {modality.reads}, but dataset {experiment.config['dataset']!r} has "
-            f"{', '.join(held)}.{hint}"
+            f"{', '.join(arrays)}.{hint}"
         )
 
 
@@ -149,7 +149,9 @@ def _check_lengths(feature: FeaturePlan, experiment: Experiment) -> None:
 def _check_radius(feature: FeaturePlan, metric: str) -> None:
     radius, shortest = keywords(metric).get("radius", 0), min(feature.n_bits)
     if radius > shortest:
-        raise ProtocolError(f"metric {metric!r}: expected a radius of at most {shortest}, the n_bits, got {radius}.")
+        raise ProtocolError(
+            f"metric {metric!r}: expected a radius of at most {shortest}, the shortest code length, got {radius}."
+        )
 
 
 def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
@@ -162,20 +164,20 @@ def _check_hashers(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _check_modalities(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a hasher or ground truth of one modality where queries and database have two, and the reverse."""
+    """Refuse a hasher or ground truth for one modality if queries and database have two modalities, and vice versa."""
     crossed = len(feature.modalities) > 1
-    place = f"feature {feature.name!r} has {'two modalities' if crossed else 'one modality'}"
+    found = f"feature {feature.name!r} has {'two modalities' if crossed else 'one modality'}"
     if isinstance(experiment.config["features"][feature.name]["preprocessing"], Mapping) and not crossed:
-        raise ProtocolError(f"preprocessing: expected one list of steps, since {place}, got two.")
+        raise ProtocolError(f"preprocessing: expected one list of steps, since {found}, got two.")
     for name in feature.hashers:
         if (experiment.supervision(name) == "pairs") != crossed:
             fit = [other for other in registry.names("hasher") if _is_paired(other) == crossed]
             number = "one modality" if crossed else "two paired modalities"
-            raise ProtocolError(f"hasher {name!r} learns from {number}, but {place}; use {', '.join(fit)}.")
+            raise ProtocolError(f"hasher {name!r} learns from {number}, but {found}; use {', '.join(fit)}.")
     for name in feature.ground_truths:
         if crossed and not registry.entry("ground_truth", experiment.ground_truths[name].plugin).across_modalities:
             raise ProtocolError(
-                f"ground truth {name!r} compares vectors of one modality, but {place}; use 'class_label'."
+                f"ground truth {name!r} compares vectors of one modality, but {found}; use 'class_label'."
             )
 
 
@@ -221,7 +223,7 @@ def _check_selection(feature: FeaturePlan, experiment: Experiment) -> None:
         one_of(ground_truth, feature.ground_truths, f"ground truth of feature {feature.name!r} in selection")
     if registry.entry("metric", metric).better == "lower":
         raise ProtocolError(
-            f"selection.metric: expected a metric to maximise, of which higher values are better, got {metric!r}."
+            f"selection.metric: expected a metric to maximise, got {metric!r}, of which lower values are better."
         )
     _check_radius(feature, metric)
     selecting = experiment.ground_truths[ground_truth or feature.ground_truths[0]]
@@ -237,8 +239,8 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
     missing = [name for name in VALIDATION if name in protocol.open and name not in config["split_sizes"]]
     if missing:
         raise ProtocolError(
-            f"split_sizes: expected {' and '.join(missing)}, on which hasher_grids selects options (split {split!r}), "
-            "got no such sizes."
+            f"split_sizes: expected {' and '.join(missing)}, since options are selected on them (hasher_grids, split "
+            f"{split!r}), got no such sizes."
         )
     for part in VALIDATION:
         if part not in protocol.partitions or (part in listed and listed[part] is None):
@@ -248,7 +250,7 @@ def _check_validation(split: str, config: Mapping[str, Any]) -> None:
 
 
 def _check_splits(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a split that does not fit the dataset, as far as is known before the dataset is loaded."""
+    """Refuse a split that does not fit the dataset, as far as the dataset is known before it is loaded."""
     config, facts = experiment.config, experiment.facts
     n_items = facts.get("n")
     official = facts.get("partitions", {}) if n_items is not None else None
@@ -277,13 +279,13 @@ def _check_ground_truths(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _sizes(feature: FeaturePlan, experiment: Experiment, split: str) -> dict[str, int]:
-    """Return the known numbers of a feature's items in the partitions; an image may have several items (SIFT)."""
+    """Return the known numbers of items in the partitions; {} for a feature with several items per image (SIFT)."""
     one_item_an_image = getattr(feature.modalities[""], "items", "image") == "image"
     return experiment.sizes(split) if one_item_an_image else {}
 
 
 def _check_nearest(metric: str, use: Use) -> None:
-    """Refuse a metric of the nearest items if other items are relevant."""
+    """Refuse a metric that needs the nearest items to be relevant, if other items are."""
     relevant = registry.entry("metric", metric).relevant
     number = 1 if relevant == "the nearest" else keywords(metric).get("cutoff")
     if relevant and (use.plugin != "nearest_neighbours" or use.options["n_neighbours"] != number):
@@ -305,7 +307,7 @@ def _check_ground_truth(use: Use, n_train: int | None, n_database: int | None, w
 
 
 def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
-    """Refuse a leak study of a single run, without a control or a hasher that learns, or with selected options."""
+    """Refuse a leak study with one run, without a control or a hasher that learns, or with selected options."""
     config = experiment.config
     if "leak" not in config:
         return
@@ -322,7 +324,7 @@ def _check_leak(feature: FeaturePlan, experiment: Experiment) -> None:
 
 
 def _check_leak_sizes(leak: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    """Refuse sizes that are too large for the smallest class, even if all classes have equally many items."""
+    """Refuse sizes that would be too large even if all classes had equally many items."""
     if "n" not in facts or "classes" not in facts:
         return
     per_class, taken = facts["n"] // facts["classes"], leak["query_per_class"] + leak["outside_per_class"]

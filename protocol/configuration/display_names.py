@@ -18,20 +18,20 @@ def named(
 ) -> dict[str, Any]:
     """Return the display name of everything that an experiment uses, in the form of the key `names`.
 
-    Where two metrics of the experiment have one printed name, such as mAP@100, each keeps its registered one.
+    If two things have the same printed name, as two variants of mAP@100 do, each is shown by its own name instead.
 
     Parameters
     ----------
     config : mapping
-        With the names that the user gave.
+        Its key `names` contains the names that the user gave.
     plans : mapping of str to FeaturePlan
     hashers, ground_truths : mapping
-        By name: a `Use`, or, of a method with finished codes, an object without a plug-in.
+        By name: a `Use`, or for a method with finished codes, an object without a plug-in.
 
     Raises
     ------
     ProtocolError
-        If a name is given to something that the experiment doesn't use, or one name to two things of a kind.
+        If a name is given to something that the experiment doesn't use, or to two things of the same kind.
     """
     given, codes = config["names"], config["codes"]
     used = {kind: _listed(plans, f"{kind}s") for kind in ("ground_truth", "split", "hasher")}
@@ -42,8 +42,8 @@ def named(
         "hasher": {name: hashers[name].plugin for name in used["hasher"]} | dict.fromkeys(codes),
         "metric": {name: name for name in config["metrics"]},
     }
-    of_kinds = {f"{kind}s": _of_kind(kind, uses, given[f"{kind}s"]) for kind, uses in plugins.items()}
-    return {"dataset": given.get("dataset") or _of_dataset(config), **of_kinds}
+    by_kind = {f"{kind}s": _of_kind(kind, uses, given[f"{kind}s"]) for kind, uses in plugins.items()}
+    return {"dataset": given.get("dataset") or _of_dataset(config), **by_kind}
 
 
 def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[str]:
@@ -51,23 +51,23 @@ def _listed(plans: Mapping[str, FeaturePlan], key: str) -> list[str]:
 
 
 def _of_dataset(config: Mapping[str, Any]) -> str:
-    """Return the dataset's printed name; that of a user's own data, which can have none, is the experiment's."""
+    """Return the dataset's printed name, or the experiment's name for a user's own data, which have no printed name."""
     record = registry.entry("dataset", config["dataset"])
-    own = record.required and not record.printed
-    return str(config["experiment"]) if own else registry.printed_name("dataset", config["dataset"])
+    is_users = record.required and not record.printed
+    return str(config["experiment"]) if is_users else registry.printed_name("dataset", config["dataset"])
 
 
 def _of_kind(kind: str, plugins: Mapping[str, str | None], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the display names of a kind by name; a name without a plug-in is its own."""
+    """Return the display names of a kind by name; a method without a plug-in is shown by its name."""
     for name in given:
         one_of(name, plugins, f"{kind.replace('_', ' ')} in names.{kind}s")
     printed = {
         name: name if plugin is None else registry.printed_name(kind, plugin, name) for name, plugin in plugins.items()
     }
-    often = Counter(printed.values())
-    names = {name: given.get(name, text if often[text] == 1 else name) for name, text in printed.items()}
-    for text, n_uses in Counter(names.values()).items():
-        if n_uses > 1:
+    n_uses = Counter(printed.values())
+    names = {name: given.get(name, text if n_uses[text] == 1 else name) for name, text in printed.items()}
+    for text, number in Counter(names.values()).items():
+        if number > 1:
             same = " and ".join(repr(name) for name in names if names[name] == text)
-            raise ProtocolError(f"names.{kind}s: expected a name of its own for each of {same}, got {text!r} for both.")
+            raise ProtocolError(f"names.{kind}s: expected different names for {same}, got {text!r} for each.")
     return names

@@ -1,4 +1,4 @@
-"""The experiment that a config file describes: its plug-ins, their options, and the combinations of them."""
+"""The experiment that a config file describes: plug-ins, their options, and their combinations."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from protocol.splits import draw_of
 
 @dataclass(frozen=True)
 class Use:
-    """A plug-in in an experiment: its name there, all its options, and for some of them perhaps a grid."""
+    """A plug-in in an experiment: its name, all options with their values, and the grid of those that are selected."""
 
     name: str
     plugin: str
@@ -24,9 +24,9 @@ class Use:
 
 @dataclass(frozen=True)
 class FinishedCodes:
-    """A method whose codes were computed elsewhere. The attributes have the names of the keys in the config file.
+    """A method whose codes were computed elsewhere. The attributes are named after the keys of the config file.
 
-    `query` and `database` are names of files with placeholders.
+    `query` and `database` are file names with placeholders.
     """
 
     name: str
@@ -39,7 +39,7 @@ class FinishedCodes:
     binarize: str | None = None
 
     def files(self, split: str, run: int) -> dict[int, dict[str, str]]:
-        """Return the files of the codes of ``query`` and ``database`` by code length."""
+        """Return the files of the codes by code length, and then by ``query`` and ``database``."""
         patterns = {"query": self.query, "database": self.database}
         return {
             n_bits: {role: pattern.format(split=split, run=run, n_bits=n_bits) for role, pattern in patterns.items()}
@@ -49,7 +49,7 @@ class FinishedCodes:
 
 @dataclass(frozen=True)
 class FeaturePlan:
-    """The part of an experiment for one feature. The attributes have the names of the keys in the config file."""
+    """The part of an experiment for one feature. The attributes are named after the keys of the config file."""
 
     name: str
     plugin: str
@@ -65,17 +65,17 @@ class FeaturePlan:
 
     @property
     def steps(self) -> dict[str, list[str]]:
-        """The preprocessing of each modality, by the keys of `Feature.modalities`."""
+        """The preprocessing steps of each modality, by the keys of `Feature.modalities`."""
         return {"": self.preprocessing, "database/": self.database_preprocessing}
 
     @property
     def extraction(self) -> str:
-        """The folder of the extracted features: the plug-in, and a digest of options that are not the defaults."""
+        """The folder of the extracted features: the plug-in's name, and a digest of options that are not defaults."""
         return _folder("feature", self.plugin, self.options)
 
     @cached_property
     def modalities(self) -> dict[str, Any]:
-        """The features of the modalities, built with these options."""
+        """The feature extractor of each modality, built with these options."""
         modalities: dict[str, Any] = registry.get("feature", self.plugin)(**self.options).modalities
         return modalities
 
@@ -106,12 +106,12 @@ class Experiment:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The facts that are known before the dataset is loaded, as `protocol.datasets.statistics` returns them."""
+        """What is known before the dataset is loaded, as `protocol.datasets.statistics` returns it."""
         return datasets.statistics(self.config["dataset"], self.config["dataset_options"])
 
     @property
     def labelled(self) -> bool | None:
-        """Whether the dataset has class labels; None if that is not known before its files are read."""
+        """Whether the dataset has class labels; None if only its files record it."""
         return self.facts.get("labelled", True if "classes" in self.facts else None)
 
     @property
@@ -122,7 +122,7 @@ class Experiment:
 
     @property
     def extractions(self) -> dict[str, FeaturePlan]:
-        """One feature for each folder of `FeaturePlan.extraction`, which features with the same options share."""
+        """A feature for each folder of `FeaturePlan.extraction`; features with the same options share a folder."""
         return {feature.extraction: feature for feature in self.features.values()}
 
     @property
@@ -177,7 +177,7 @@ class Experiment:
         ]
 
     def supervising(self) -> dict[str, str]:
-        """Return, by kind of supervision that the pipeline can make, the name of the ground truth that makes it."""
+        """Return the name of the ground truth that provides each kind of supervision."""
         return supervising(self.config)
 
     def supervision(self, hasher: str) -> str | None:
@@ -186,20 +186,20 @@ class Experiment:
         return kind
 
     def sizes(self, split: str) -> dict[str, int]:
-        """Return the numbers of items in the partitions of a split that are known."""
+        """Return the numbers of items in those partitions of a split whose sizes are known."""
         found: dict[str, int] = registry.get("split", split).sizes(
             self.config["split_sizes"], n_items=self.facts.get("n"), n_classes=self.facts.get("classes")
         )
         return found
 
     def array_of(self, modality: Any) -> str | None:
-        """Return the array of the dataset that a modality reads, or None if it is not known or not a single one."""
-        meant = [name for name in self.arrays if name == modality.reads or name.startswith(f"{modality.reads}/")]
-        return meant[0] if len(meant) == 1 else None
+        """Return the array of the dataset that a modality reads, or None if it is unknown or ambiguous."""
+        matches = [name for name in self.arrays if name == modality.reads or name.startswith(f"{modality.reads}/")]
+        return matches[0] if len(matches) == 1 else None
 
     @property
     def arrays(self) -> list[str]:
-        """The names of the dataset's images and vectors that are known."""
+        """The names of the dataset's arrays of images and vectors, as far as they are known."""
         known = self.facts
         vectors = [f"vectors/{name}" for name in sorted(known.get("dimensions", {}))]
         return list(known.get("arrays", [*(["images"] if "image_shape" in known else []), *vectors]))
@@ -218,12 +218,12 @@ class Experiment:
 
 
 def supervising(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return, by kind of supervision that the pipeline can make, the name of the ground truth that makes it."""
+    """Return the name of the ground truth that provides each kind of supervision."""
     return {"labels": "class_label", "affinities": config["affinities"]}
 
 
 def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str:
-    """Return a plug-in's name, with a digest of the options if they are not the defaults, and of `more`."""
+    """Return a plug-in's name, followed by a digest of its options and `more` unless these are all defaults."""
     if options == filled(kind, plugin, {}) and not more:
         return plugin
     content = json.dumps({"options": options} | more, sort_keys=True, default=str)
@@ -231,7 +231,7 @@ def _folder(kind: str, plugin: str, options: dict[str, Any], **more: Any) -> str
 
 
 def _of_pixels(shape: tuple[int, ...] | None, modality: Any) -> int | None:
-    """Return the number of values of an image after it is converted to the size and colours in a feature's options."""
+    """Return the number of values of an image after its conversion to the size and colours that a feature requires."""
     if shape is None:
         return None
     size, colour = getattr(modality, "image_size", None), getattr(modality, "colour", None)

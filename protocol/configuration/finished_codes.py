@@ -1,4 +1,4 @@
-"""The key `codes` of a config file: methods whose codes were computed elsewhere, and the names of their files."""
+"""The key `codes` of a config file: methods whose codes were computed elsewhere, and their files."""
 
 import itertools
 import string
@@ -33,13 +33,13 @@ def read_finished_codes(
     Raises
     ------
     ProtocolError
-        If a name is that of a hasher; a feature, split or code length is not one of the experiment's; or the names of
-        the files have unknown placeholders or lack one.
+        If a hasher has the same name; if the experiment lacks a feature, split or code length; or if a file name has
+        an unknown placeholder or lacks a required one.
     """
-    found = {name: _method(name, own, features, hashers) for name, own in config["codes"].items()}
+    found = {name: _method(name, entry, features, hashers) for name, entry in config["codes"].items()}
     filled = {
-        name: {key: getattr(own, key) for key in config["codes"][name] if getattr(own, key) is not None}
-        for name, own in found.items()
+        name: {key: getattr(method, key) for key in config["codes"][name] if getattr(method, key) is not None}
+        for name, method in found.items()
     }
     return filled, found
 
@@ -58,29 +58,29 @@ def check_code_files(methods: Collection[FinishedCodes], features: Mapping[str, 
 
 
 def _method(
-    name: str, own: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
+    name: str, entry: Mapping[str, Any], features: Mapping[str, FeaturePlan], hashers: Collection[str]
 ) -> FinishedCodes:
     where = f"codes.{name}"
     _check_name(name, hashers, where)
-    feature = features[one_of(own["feature"] or next(iter(features)), features, f"{where}.feature")]
+    feature = features[one_of(entry["feature"] or next(iter(features)), features, f"{where}.feature")]
     if any(getattr(modality, "items", "image") != "image" for modality in feature.modalities.values()):
         raise ProtocolError(
-            f"{where}.feature: expected a feature with one item for each image, since each row of the files is the "
-            f"code of an image, got {feature.name!r}."
+            f"{where}.feature: expected a feature with one item per image, since each row of the files is the code of "
+            f"an image, got {feature.name!r}."
         )
-    for split in own["splits"] or ():
+    for split in entry["splits"] or ():
         one_of(split, feature.splits, f"{where}.splits")
-    for n_bits in own["n_bits"] or ():
+    for n_bits in entry["n_bits"] or ():
         one_of(str(n_bits), map(str, feature.n_bits), f"{where}.n_bits")
     method = FinishedCodes(
         name=name,
-        query=own["query"],
-        database=own["database"],
+        query=entry["query"],
+        database=entry["database"],
         feature=feature.name,
-        splits=[split for split in feature.splits if split in (own["splits"] or feature.splits)],
-        n_bits=sorted(own["n_bits"] or feature.n_bits),
-        bit_order=own["bit_order"],
-        binarize=own["binarize"],
+        splits=[split for split in feature.splits if split in (entry["splits"] or feature.splits)],
+        n_bits=sorted(entry["n_bits"] or feature.n_bits),
+        bit_order=entry["bit_order"],
+        binarize=entry["binarize"],
     )
     for role in ROLES:
         _check_pattern(getattr(method, role), f"{where}.{role}")
@@ -108,30 +108,30 @@ def _check_pattern(pattern: str, where: str) -> None:
         raise
     except ValueError as error:
         raise ProtocolError(
-            f"{where}: expected the name of a file, with placeholders in braces, got {pattern!r}: {error}."
+            f"{where}: expected a file name with placeholders in braces, got {pattern!r}: {error}."
         ) from error
 
 
 def _check_distinct(method: FinishedCodes, role: str, runs: int) -> None:
-    """Refuse file names by which one file would contain codes of different items or of several code lengths."""
-    held: dict[str, tuple[Any, ...]] = {}
+    """Refuse file names that would give the same file to different items or to several code lengths."""
+    contents: dict[str, tuple[Any, ...]] = {}
     for split, run in itertools.product(method.splits, range(runs)):
         rows = _rows(split, run, role)
         for n_bits, files in method.files(split, run).items():
             content = *rows, n_bits
-            before = held.setdefault(files[role], content)
-            for placeholder, ours, other in zip(PLACEHOLDERS, content, before, strict=True):
-                if ours != other:
+            first = contents.setdefault(files[role], content)
+            for placeholder, value, other in zip(PLACEHOLDERS, content, first, strict=True):
+                if value != other:
                     raise ProtocolError(
-                        f"codes.{method.name}.{role}: expected {{{placeholder}}} in the names of the files, since "
+                        f"codes.{method.name}.{role}: expected {{{placeholder}}} in the file name, since "
                         f"{_difference(placeholder, role)}, got {getattr(method, role)!r}."
                     )
 
 
 def _rows(split: str, run: int, role: str) -> tuple[str, int | None]:
-    """Return the key that identifies the queries or the database of a split and run: the split or draw, and the run.
+    """Return the split (or draw) and the run that determine the queries or the database.
 
-    Splits that share a draw have the same queries, and some protocols have the same items in every run.
+    Splits that share a draw have the same queries. The run is None if a protocol has the same items in every run.
     """
     fixed = registry.get("split", split).is_fixed(role)
     return (draw_of(split) if role == "query" else split), (None if fixed else run)

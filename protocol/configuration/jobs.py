@@ -10,16 +10,28 @@ from protocol.configuration.resources import n_parts
 from protocol.splits import draw_of
 
 TARGETS = ("report", "paper", "leak")
+_REPORT_ONLY = (
+    "score_without",
+    "duplicates",
+    "selection_table",
+    "audit",
+    "claims",
+)  # not needed for the target `paper`
 
 
 def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict[str, int]:
-    """Return the number of jobs of each rule, in the order of the stages; rules without jobs are left out.
+    """Return the number of jobs of each rule that has any, in the order of the stages.
 
     Parameters
     ----------
     experiment : Experiment
     targets : collection of {"report", "paper", "leak"}, default=("report",)
         The targets of Snakemake; ``leak`` adds jobs only if the experiment has the key `leak`.
+
+    Returns
+    -------
+    dict of str to int
+        By rule.
 
     Examples
     --------
@@ -38,6 +50,8 @@ def jobs(experiment: Experiment, targets: Collection[str] = ("report",)) -> dict
     }
     if {"report", "paper"} & set(targets):
         found |= _evaluation(experiment, features)
+    if "report" not in targets:
+        found = {rule: number for rule, number in found.items() if rule not in _REPORT_ONLY}
     for target in ("report", "paper"):
         found[target] = int(target in targets)
     if "leak" in targets and "leak" in experiment.config:
@@ -93,5 +107,5 @@ def _leak_study(features: list[FeaturePlan]) -> dict[str, int]:
 
 
 def draws(feature: FeaturePlan) -> list[str]:
-    """Return the names of the draws of a feature's splits, each once."""
+    """Return the names of the draws that the splits of a feature need, each once."""
     return list(dict.fromkeys(draw_of(split) for split in feature.splits))

@@ -1,4 +1,4 @@
-"""Loading: from the keys of a config file to a checked experiment."""
+"""The loader: makes a checked experiment from the keys of a config file."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,12 +29,12 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     config : mapping
         The keys of a config file, with changes from the command line.
     from_file : bool, default=True
-        Whether they are complete; if not, they change the default experiment.
+        Whether `config` is a complete configuration; otherwise its keys change the default experiment.
 
     Raises
     ------
     ProtocolError
-        With one line that names the key, what was expected and the value.
+        With one line that states the key, the expected values and the value found.
 
     Examples
     --------
@@ -44,8 +44,8 @@ def load(config: Mapping[str, Any], *, from_file: bool = True) -> Experiment:
     """
     try:
         return _loaded(config if from_file else _changed_default(config))
-    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # from a value for which there is no check
-        reason = " ".join(str(error).split()) or "no more is known"
+    except (ArithmeticError, MemoryError, OSError, RecursionError) as error:  # caused by a value that no check covers
+        reason = " ".join(str(error).split()) or "no details"
         raise ProtocolError(f"config file: expected usable values, got {type(error).__name__} ({reason}).") from error
 
 
@@ -77,13 +77,13 @@ def _changed_default(config: Mapping[str, Any]) -> dict[str, Any]:
     default = read(DEFAULT)
     if config.get("dataset", default["dataset"]) != default["dataset"] and "experiment" not in config:
         raise ProtocolError(
-            "dataset: expected a name for the results of another dataset, --config experiment=NAME, got none."
+            "dataset: expected --config experiment=NAME with it, a name for the results of another dataset, got none."
         )
     return default | dict(config)
 
 
 def _canonical(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration with unordered values in a fixed order, so that reordering them does not rerun jobs."""
+    """Return a configuration with unordered values in a fixed order, so that a new order does not rerun jobs."""
     for part in (config, *config["features"].values()):
         for key in ("n_bits", "extension_bits"):
             if key in part:
@@ -103,7 +103,7 @@ def _with_dataset(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _feature(name: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a feature with its plug-in and all its options."""
+    """Return the keys of a feature, with its plug-in and all its options filled in."""
     plugin = own.get("use", name)
     one_of(plugin, registry.names("feature"), "feature", listing="protocol list features")
     check_name(name, "feature", plugin)
@@ -128,7 +128,7 @@ def _split_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _grids(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> dict[str, Any]:
-    """Return all grids, including those of hashers that are not used."""
+    """Return all grids by hasher, including those of hashers that the experiment does not use."""
     return {
         name: hashers[name].grid
         if name in hashers
@@ -138,14 +138,14 @@ def _grids(config: Mapping[str, Any], hashers: Mapping[str, Use]) -> dict[str, A
 
 
 def _plan(name: str, own: Mapping[str, Any], config: Mapping[str, Any]) -> FeaturePlan:
-    shared, steps = {key: config[key] for key in _PLAN}, own["preprocessing"]
-    of = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
-    chosen = {key: own.get(key, value) for key, value in shared.items()}
+    steps = own["preprocessing"]
+    by_modality = steps if isinstance(steps, Mapping) else {"query": steps, "database": steps}
+    chosen = {key: own.get(key, config[key]) for key in _PLAN}
     return FeaturePlan(
         name=name,
         plugin=own["use"],
         options=own["options"],
-        preprocessing=of["query"],
-        database_preprocessing=of["database"],
+        preprocessing=by_modality["query"],
+        database_preprocessing=by_modality["database"],
         **chosen,
     )

@@ -19,7 +19,7 @@ _PASSED = {
     "ground_truth": {"query", "database", "train", "seed"},
     "hasher": {"n_bits", "seed"},
 }
-"""The parameters that the pipeline passes itself."""
+"""Parameters that the pipeline sets, which are therefore no options."""
 _LARGEST = 2**63 - 1
 _HEADING = re.compile(r"^Parameters\n-+\n", re.MULTILINE)
 _REFERENCE = re.compile(r"(?:Parameters[^.]* those of|As) `(\w+)`")
@@ -28,7 +28,7 @@ _NEXT_HEADING = re.compile(r"^\S.*\n-{3,}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a plug-in: its type, its default, and the form (with the range) and description in its docstring."""
+    """An option of a plug-in: type, default, and from the docstring, the form (with the range) and the description."""
 
     name: str
     type: Any
@@ -43,7 +43,7 @@ class Option:
         return phrase(adapter.json_schema()) if adapter else "any value"
 
     def checked(self, value: Any, where: str) -> Any:
-        """Return a value of the option, read from text where the type is not text.
+        """Return a checked value of the option; text is parsed unless the option is a text.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Option:
         return plain(value)
 
     def _from_text(self, text: str, where: str) -> Any:
-        """Return the value that a text represents: inside braces, --config passes numbers and null as text."""
+        """Return the value that a text represents: Snakemake's --config passes numbers and null in braces as text."""
         try:
             parsed = parse(text, where)
         except ProtocolError:
@@ -81,7 +81,7 @@ def _adapter(annotation: Any) -> TypeAdapter | None:
     try:
         return TypeAdapter(annotation)
     except PydanticSchemaGenerationError:
-        return None  # a type that pydantic does not know; the plug-in's own check decides
+        return None  # pydantic does not support the type, so the plug-in checks the value
 
 
 def plain(value: Any) -> Any:
@@ -93,10 +93,10 @@ def plain(value: Any) -> Any:
 
 @functools.cache
 def options(kind: str, name: str) -> Mapping[str, Option]:
-    """Return the options of a plug-in by name; for a split protocol, the partitions that are files of the user."""
+    """Return the options of a plug-in by name; a split protocol's are the partitions that the user's files list."""
     plugin = registry.get(kind, name)
     if kind == "split":
-        text = "File with the items of this partition, as ids or row numbers."
+        text = "File that lists the items of this partition, as ids or row numbers."
         return {part: Option(part, str | None, None, "str or None, default None", text) for part in plugin.listed}
     if kind == "metric":
         return {}
@@ -114,29 +114,29 @@ def options(kind: str, name: str) -> Mapping[str, Option]:
 
 
 def filled(kind: str, name: str, given: Mapping[str, Any], *, called: str = "") -> dict[str, Any]:
-    """Return all options of a plug-in: those given, checked by their types, and the defaults of the others.
+    """Return all options of a plug-in: the given values, checked against their types, and the other defaults.
 
     Parameters
     ----------
     kind, name : str
-        Of the plug-in.
+        Kind and name of the plug-in.
     given : mapping
     called : str, default=""
-        Its name in the config file, for errors; by default the name of the plug-in.
+        The plug-in's name in the config file, for error messages; by default `name`.
 
     Raises
     ------
     ProtocolError
-        If an option is unknown or a value is not of its type.
+        If an option is unknown, or a value is not of the option's type.
     """
     declared, called = options(kind, name), called or name
     for option in given:
         one_of(option, declared, f"option of {words(kind)} {called!r}")
     return {
-        option: own.checked(given[option], f"{words(kind)} {called!r}: option {option!r}")
-        if option in given
-        else plain(own.default)
-        for option, own in declared.items()
+        name: option.checked(given[name], f"{words(kind)} {called!r}: option {name!r}")
+        if name in given
+        else plain(option.default)
+        for name, option in declared.items()
     }
 
 
@@ -162,7 +162,7 @@ def _descriptions(plugin: Any, kind: str) -> dict[str, tuple[str, str]]:
 
 
 def _parameters(text: str) -> dict[str, tuple[str, str]]:
-    """Return the form and the description, in a line, of each parameter in a numpydoc docstring."""
+    """Return the form and the description of each parameter in a numpydoc docstring, each as one line."""
     start = _HEADING.search(text)
     if not start:
         return {}

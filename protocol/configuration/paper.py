@@ -1,4 +1,4 @@
-"""What the figures and tables for a paper show of an experiment."""
+"""The key `paper` of a config file: the part of an experiment that figures and tables for a paper show."""
 
 import itertools
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ def shown_in_paper(config: Mapping[str, Any], plans: Mapping[str, FeaturePlan]) 
     Parameters
     ----------
     config : mapping
-        With the metrics of the experiment, and the keys of `paper` that the user gave.
+        A configuration whose key `paper` contains only the keys that the user gave.
     plans : mapping of str to FeaturePlan
 
     Raises
     ------
     ProtocolError
-        If the experiment lacks something that is chosen, or what is chosen never occurs together.
+        If the experiment lacks a chosen value, or the chosen values never occur together.
     """
     given, metrics = config["paper"], list(config["metrics"])
     used = {

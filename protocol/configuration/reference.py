@@ -1,4 +1,4 @@
-"""The reference page of config files, made from the declarations in `schema`."""
+"""The reference page of the configuration, generated from the declarations in `schema`."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,15 @@ _ABOVE = """\
 A config file is YAML and describes one experiment. This page is generated from the declarations against which config
 files are checked.
 
-`protocol check FILE` checks a config file and prints what would run. `--config KEY=VALUE` changes a key, there and in
-`snakemake`. `protocol list` lists the plug-ins, and `protocol list hashers itq` the options of one of them.
+`protocol check FILE` checks a config file and prints what would run. The option `--config KEY=VALUE` of this command
+and of `snakemake` changes a key. `protocol list` lists the plug-ins, and `protocol list hashers itq` explains one of
+them with its options.
 
-The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` hold for every feature. Below a
-feature, they hold for that feature alone.
+The keys `runs`, `splits`, `ground_truths`, `hashers`, `n_bits` and `extensions` apply to every feature. Below a
+feature, they apply to that feature alone.
 
-A plug-in may be used several times with different options. Each use then has a name of its own, of lower-case letters,
-digits and `_`:
+A plug-in may be used several times with different options. Each use then needs a different name, made of lower-case
+letters, digits and `_`:
 
 ```yaml
 hashers: [lsh, itq, {name: itq_5, use: itq, options: {n_iter: 5}}]
@@ -28,8 +29,8 @@ features:
   gist_small: {use: gist, options: {image_size: 16}}
 ```
 
-A name means the same everywhere in a file: once it is defined, other lists may contain the name alone, and
-`hasher_options`, `hasher_grids` and `ground_truth_options` refer to it.
+A name has one meaning in the whole file: once it is defined, other lists may contain the name alone, and
+`hasher_options`, `hasher_grids` and `ground_truth_options` may refer to it.
 """
 _SECTIONS = {
     "features.NAME": "FeatureKeys",
@@ -64,7 +65,7 @@ def _table(part: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def _stated(declared: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a key; of one that may be absent, that of its value."""
+    """Return the schema of a key, or the schema of its value if the key may be absent."""
     forms = [form for form in declared.get("anyOf", []) if form.get("type") != "null"]
     absent = len(forms) == 1 and declared.get("default", "") is None
     return resolved(forms[0], schema) if absent else declared

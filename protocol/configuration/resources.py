@@ -1,4 +1,4 @@
-"""The memory and time of jobs: one table by rule, scaled by the sizes of the dataset, the feature and the hasher."""
+"""The memory and time of jobs: a table by rule, scaled by the sizes of the dataset, the feature and the hasher."""
 
 import functools
 import math
@@ -15,14 +15,14 @@ from protocol.selection import points
 _MB = 2**20
 _UNKNOWN = 512  # dimensions of a feature, if only its files record them
 _RELATED = 5  # % of the pairs of training rows that have a level, unless the ground truth has an option for it
-_JOINING = 20  # minutes for each million items, to join features that were extracted in parts
-_PAIR = 8  # bytes of a related pair: its row and its level
+_JOINING = 20  # minutes per million items, to join features that were extracted in parts
+_PAIR = 8  # bytes of a related pair: its row number and its level
 _TORCH_MB = 600  # PyTorch and a training step of a small network: 300 MB measured
 _CONVOLUTION_MB = 300  # activations of a batch of images: 100 MB measured
-# Milliseconds of a training row in an epoch: three times those measured on one core (0.7 and 0.03).
+# Milliseconds per training row and epoch: three times the values measured on one core (0.7 and 0.03).
 _ROW_MS = {"conv": 2.1}
 _DENSE_ROW_MS = 0.1
-_EPOCHS = 30  # of a network without this option
+_EPOCHS = 30  # if a network has no option `epochs`
 _HEADROOM = 3  # factor for the time of the iterations of other hashers
 
 
@@ -30,11 +30,12 @@ _HEADROOM = 3  # factor for the time of the iterations of other hashers
 class Need:
     """The memory and time of a job of one rule.
 
-    The memory is `mb` megabytes and these multiples: of the dataset's images and vectors, of the feature matrix of all
-    items and of that of the training rows, each in float32, and of the affinities among training rows; `item_kb`
-    kilobytes for each item that the job counts, which in a shard are not all items; and `row_kb` kilobytes for each
-    item of the dataset. The time is `minutes`, with more for each million items and for each thousand megabytes of
-    affinities.
+    The memory is the sum of `mb` megabytes; `content` times the size of the dataset's images and vectors; `matrix` and
+    `train` times the sizes of the float32 feature matrices of all items and of the training rows; `affinities` times
+    the size of the affinities among training rows; `item_kb` kilobytes per item that the job counts, which in a shard
+    are not all items; and `row_kb` kilobytes per item of the dataset. The time is `minutes`, plus
+    `minutes_per_million` per million items and `minutes_of_affinities` per thousand megabytes of affinities. If
+    `trains` is true, the training of the hasher is added to both.
     """
 
     mb: int
@@ -50,8 +51,8 @@ class Need:
     trains: bool = False
 
 
-# About twice what was measured: digits (2 MB of features), CIFAR-10 (120 MB), a million vectors (500 MB), and the
-# affinities of 50,000 rows (950 MB).
+# About twice the values measured on the digits (2 MB of features), CIFAR-10 (120 MB), a million vectors (500 MB), and
+# the affinities of 50,000 rows (950 MB).
 NEEDS = {
     "download": Need(300, 120),
     "dataset": Need(500, 10, 60, content=1, item_kb=0.5),
@@ -83,7 +84,7 @@ NEEDS = {
     "leak": Need(1000, 10),
 }
 """By rule of the workflow."""
-NEEDS |= {f"leak_{rule}": NEEDS[rule] for rule in ("preprocessing", "ground_truth")}  # which these rules inherit from
+NEEDS |= {f"leak_{rule}": NEEDS[rule] for rule in ("preprocessing", "ground_truth")}  # these rules inherit from them
 
 
 def need(
@@ -97,7 +98,7 @@ def need(
     rule : str
         A rule of `NEEDS`.
     feature, hasher : str or None
-        Feature and hasher of the job; by default those of the experiment that need most.
+        Feature and hasher of the job; by default those of the experiment with the largest needs.
     attempt : int, default=1
         Both grow with it, so that a job that was killed for exceeding them may succeed when it is repeated.
 
@@ -145,7 +146,7 @@ def _is_divided(experiment: Experiment, feature: str) -> bool:
 
 
 def _minutes_of_items(experiment: Experiment, rule: str, need: Need, feature: FeaturePlan, n_items: int) -> float:
-    """Return the minutes that grow with the items; if the features were extracted in parts, the job only joins them."""
+    """Return the minutes that grow with the number of items; a job that only joins extracted parts needs fewer."""
     n = n_parts(experiment, feature.extraction)
     if rule == "feature_part":
         n_items = math.ceil(n_items / n)
@@ -201,7 +202,7 @@ def _user_paths(experiment: Experiment) -> tuple[list[Path], list[Path]]:
 
 
 def _user_mb(experiment: Experiment) -> float:
-    """Return the size of the user's own files; numbers in text files take no more than that in memory."""
+    """Return the size of the user's own files, an upper bound for the memory even of numbers in text files."""
     return sum(file.stat().st_size for file in _user_paths(experiment)[0]) / _MB
 
 
@@ -211,14 +212,14 @@ def training_rows(experiment: Experiment, feature: FeaturePlan) -> int:
 
 
 def row_bytes(experiment: Experiment, feature: FeaturePlan) -> int:
-    """Return the bytes of an item's vectors of all modalities in float32, before or after extraction: the maximum."""
+    """Return the bytes of an item's float32 vectors of all modalities: the larger of before and after extraction."""
     lengths = experiment.dimensions(feature.name)
     read = [_read_dimensions(experiment, modality) for modality in feature.modalities.values()]
     return 4 * sum(max(length or before or _UNKNOWN, before) for length, before in zip(lengths, read, strict=True))
 
 
 def _read_dimensions(experiment: Experiment, modality: object) -> int:
-    """Return the dimensions of the dataset's own vectors that a modality reads, 0 if it reads images."""
+    """Return the number of dimensions of the vectors that a modality reads; 0 if it reads images."""
     name = experiment.array_of(modality) or ""
     return int(experiment.facts.get("dimensions", {}).get(name.removeprefix("vectors/"), 0))
 
@@ -229,14 +230,14 @@ def matrix_mb(experiment: Experiment, feature: str) -> float:
 
 
 def n_parts(experiment: Experiment, extraction: str) -> int:
-    """Return the number of jobs that share an extraction, each for its part of the images."""
+    """Return the number of jobs that share an extraction; each extracts a part of the images."""
     feature = experiment.extractions[extraction]
     per_job = registry.get("feature", feature.plugin).images_per_job
     return 1 if per_job is None else max(1, math.ceil(items(experiment) / per_job))
 
 
 def content_mb(experiment: Experiment) -> float:
-    """Return the size in megabytes of the dataset's images (a byte a value) and its longest vectors (two)."""
+    """Return the size in megabytes of the dataset's images (1 byte per value) and longest vectors (2 bytes)."""
     facts = experiment.facts
     image = math.prod(facts["image_shape"]) if "image_shape" in facts else 0
     vectors = 2 * max(facts.get("dimensions", {}).values(), default=0)
@@ -244,11 +245,11 @@ def content_mb(experiment: Experiment) -> float:
 
 
 def _affinities_mb(experiment: Experiment, feature: FeaturePlan, n_train: int) -> float:
-    """Return the size of the levels of related training rows, which grows with the square of their number."""
+    """Return the size in megabytes of the affinities, which grows with the square of the number of training rows."""
     learned = any(experiment.supervision(name) == "affinities" for name in feature.hashers)
     if not learned:
         return 0
     use = experiment.ground_truths[experiment.config["affinities"]]
-    if registry.entry("ground_truth", use.plugin).needs_labels:  # labels determine every pair
+    if registry.entry("ground_truth", use.plugin).needs_labels:  # not stored, since labels determine every pair
         return 0
     return n_train**2 * max(use.options.get("percentiles", [_RELATED])) / 100 * _PAIR / _MB

@@ -28,12 +28,12 @@ from protocol.checks import ProtocolError, one_of, printable
 RESERVED = ("datasets", "downloads", "reference")
 """Folders of ``results/`` that are not the results of an experiment."""
 _SHOWN = 80  # characters of a value in a message
-_LONGEST_TEXT = 80  # characters: what fits into a legend or above a page
-_LONGEST_CODE = 4096  # bits: the embeddings in use have up to 3,072 dimensions
+_LONGEST_TEXT = 80  # characters, to fit in a legend or a page title
+_LONGEST_CODE = 4096  # bits; embeddings in use have up to 3,072 dimensions
 
 
 def _integer(value: Any) -> Any:
-    """Return the integer that a text holds: the command line may pass numbers on as text."""
+    """Return the integer that a text represents; the command line may pass numbers as text."""
     return int(value) if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) else value
 
 
@@ -56,7 +56,9 @@ def _different(values: list[Any]) -> list[Any]:
 def _not_reserved(name: str) -> str:
     if name in RESERVED:
         raise PydanticCustomError(
-            "reserved", "expected a name other than {names}, which hold other files", {"names": ", ".join(RESERVED)}
+            "reserved",
+            "expected a name other than {names}, whose folders contain other files",
+            {"names": ", ".join(RESERVED)},
         )
     return name
 
@@ -107,17 +109,19 @@ Text = Annotated[
         }
     ),
 ]
-"""Text that figures and pages show: no template may take a part of it for a placeholder."""
+"""Text that figures and pages show. Braces are excluded, because templates treat them as placeholders."""
 Texts = Annotated[dict[StrictStr, Text], BeforeValidator(_mapping)]
 Names = Annotated[list[Name], Different, Field(min_length=1, json_schema_extra=_UNIQUE)]
 
 
 class PluginUse(_Model):
-    """A plug-in under a name of its own and with its own options, so that it can be used several times."""
+    """A plug-in with a name and options of your choice, so that it can be used several times."""
 
-    name: Name | None = Field(None, description="Name in results and elsewhere in this file; by default `use`.")
+    name: Name | None = Field(
+        None, description="Name in the results and elsewhere in this file; by default that of the plug-in."
+    )
     use: Name = Field(description="Name of the plug-in.")
-    options: Options = Field({}, description="Its options; those not given have their defaults.")
+    options: Options = Field({}, description="Options of the plug-in; the others keep their defaults.")
 
 
 Entry = Annotated[
@@ -141,12 +145,10 @@ Preprocessing = Annotated[
     Field(
         description=(
             "Steps in order, fitted on the training set alone. l2 scales each vector to length 1, centre subtracts the "
-            "mean vector, grand_mean one number, the mean of all values. Where queries and database have two "
+            "mean vector, grand_mean subtracts the mean of all values. If queries and database have different "
             "modalities, {query: [...], database: [...]} lists the steps of each."
         ),
-        json_schema_extra={
-            "expected": "a list of 'l2', 'centre' and 'grand_mean', or such a list for each of query and database"
-        },
+        json_schema_extra={"expected": "a list of 'l2', 'centre' and 'grand_mean', or {query: [...], database: [...]}"},
     ),
 ]
 
@@ -179,8 +181,8 @@ Extensions = Annotated[
     AfterValidator(_with_plain_codes),
     Field(
         description=(
-            "The codes to evaluate: none, the plain codes (always among them), and RAMAP's extensions same and "
-            "different, which append redundant bits. Only a study of metrics needs the extensions."
+            "The codes to evaluate: none, the plain codes (required), and RAMAP's extensions same and different, which "
+            "append redundant bits. Only a study of metrics needs the extensions."
         ),
         json_schema_extra=_UNIQUE,
     ),
@@ -211,29 +213,30 @@ class SplitSizes(_Model):
         None, description="Validation queries; only the selection of options (`hasher_grids`) needs them."
     )
     validation_database: Positive | None = Field(
-        None, description="Items that are ranked for the validation queries; needed if `validation_query` is."
+        None, description="Items that are ranked for the validation queries; needed with `validation_query`."
     )
     train: Positive | None = Field(None, description="Training set of the hashers and of the preprocessing.")
 
 
 class Leak(_Model):
-    """The leak study: every run draws queries, items outside, and two databases with equally many items of a class."""
+    """The leak study: every run draws queries, items outside, and two databases of the same size and class balance."""
 
     query_per_class: Positive = Field(description="Test queries of each class.")
     outside_per_class: Positive = Field(
         description=(
-            "Items of each class in neither database; they alone fit the preprocessing and the ground truth's radius."
+            "Items of each class in neither database. The preprocessing and the ground truth's radius are fitted on "
+            "them alone."
         )
     )
     train_per_class: Annotated[
         list[Annotated[Literal["all"], Tag("other")] | Annotated[Positive, Tag("number")]], Different
     ] = Field(
         min_length=1,
-        description="Sizes of the training set inside a database, in items of each class; all is the whole database.",
+        description="Sizes of the training set inside a database, in items per class; all is the whole database.",
         json_schema_extra={"expected": "a list of integers >= 1 or 'all'"},
     )
     controls: Names = Field(
-        description="The hashers that learn nothing from the training set, and therefore must show no leak."
+        description="The hashers that learn nothing from the training set and must therefore show no leak."
     )
 
 
@@ -241,30 +244,31 @@ class Selection(_Model):
     """The criterion by which options are selected from `hasher_grids`."""
 
     ground_truth: Name | None = Field(
-        None, description="One of the ground truths of the features whose hashers have grids; null: the first of each."
+        None,
+        description="A ground truth of every feature whose hashers have grids; null stands for the first one of each.",
     )
     metric: Name = Field(
         "mAP",
-        description="Name of a metric to maximise. Among equally good combinations, the first is selected.",
+        description="Name of the metric to maximise. Of equally good combinations, the first is selected.",
     )
 
 
 class FinishedCodesKeys(_Model):
     """Codes that were computed elsewhere, for the queries and databases of the splits of this experiment.
 
-    In the names of the files, `{split}`, `{run}` and `{n_bits}` stand for the split protocol, the number of the run
-    and the code length. A file may have any format that `protocol evaluate` reads. Its rows are in the order of `query`
-    or `database` in `results/<experiment>/splits/<split>/run<run>/splits.h5`
+    In the file names, `{split}`, `{run}` and `{n_bits}` stand for the split protocol, the number of the run and the
+    code length. A file may have any format that `protocol evaluate` reads. Its rows must be in the order of `query` or
+    `database` in `results/<experiment>/splits/<split>/run<run>/splits.h5`
     ([Train on our split](../how-to/train-on-our-split.md)).
     """
 
     query: StrictStr = Field(description="Files with the codes of the queries, relative to the working directory.")
     database: StrictStr = Field(description="Files with the codes of the database, relative to the working directory.")
     feature: Name | None = Field(
-        None, description="The feature in whose tables and figures the codes appear; by default the first."
+        None, description="The feature whose tables and figures show the codes; by default the first."
     )
     splits: Names | None = Field(
-        None, description="The split protocols for which there are codes; by default all of the feature."
+        None, description="The split protocols for which there are codes; by default all those of the feature."
     )
     n_bits: (
         Annotated[
@@ -273,18 +277,18 @@ class FinishedCodesKeys(_Model):
             Field(min_length=1, json_schema_extra=_UNIQUE),
         ]
         | None
-    ) = Field(None, description="The code lengths for which there are codes; by default all of the feature.")
+    ) = Field(None, description="The code lengths for which there are codes; by default all those of the feature.")
     bit_order: Literal["little", "big", "big-128"] = Field(
         "little",
         description=(
-            "Of packed codes: the first bit of a byte has weight 1 (little) or 128 (big); big-128: 128, and 128 is "
-            "subtracted from each byte."
+            "Bit order of packed codes: the first bit of a byte has weight 1 (little) or 128 (big, and big-128, where "
+            "128 is subtracted from each byte)."
         ),
     )
     binarize: Literal["sign", "median"] | None = Field(
         None,
         description=(
-            "For files of real values: bit j is 1 where value j is above 0 (sign), or above the median of value j over "
+            "For files of real values: bit j is 1 if value j is above 0 (sign), or above the median of value j over "
             "the database (median)."
         ),
     )
@@ -294,20 +298,21 @@ class DisplayNames(_Model):
     """The names that figures, tables and the report show; by default those that papers print, such as PCA-RR."""
 
     dataset: Text | None = Field(
-        None, description="Name of the dataset; that of a user's own data is by default the experiment's."
+        None, description="Name of the dataset; for your own data, by default the name of the experiment."
     )
     features: Texts = Field({}, description="Names of features, by their names in this file.")
     ground_truths: Texts = Field({}, description="Names of ground truths, by their names in this file.")
-    splits: Texts = Field({}, description="Names of split protocols, by protocol.")
+    splits: Texts = Field({}, description="Names of split protocols, by their names in this file.")
     hashers: Texts = Field({}, description="Names of hashers and of `codes`, by their names in this file.")
-    metrics: Texts = Field({}, description="Names of metrics, by metric, as in `metrics`.")
+    metrics: Texts = Field({}, description="Names of metrics, by their names in `metrics`.")
 
 
 class PaperKeys(_Model):
-    """The figures and tables that the target `paper` makes: of each of these, as far as they occur together."""
+    """The content of the figures and tables that the target `paper` makes."""
 
     metrics: Names | None = Field(
-        None, description="Some of the `metrics`; by default mAP, or else the first, and precision@r2 if it is there."
+        None,
+        description="Some of the `metrics`; by default mAP (or else the first metric), and precision@r2 if listed.",
     )
     n_bits: CodeLengths | None = Field(None, description="Some of the code lengths in bits; by default all.")
     features: Names | None = Field(None, description="Some of the `features`; by default the first.")
@@ -327,7 +332,7 @@ class Keys(_Model):
         ),
         AfterValidator(_not_reserved),
     ]
-    title: Text | None = Field(None, description="Title of the report; by default made from the names of what it uses.")
+    title: Text | None = Field(None, description="Title of the report; by default it contains the dataset's name.")
     names: Annotated[DisplayNames, BeforeValidator(_mapping)] = Field(
         DisplayNames.model_validate({}),
         description="The names that figures, tables and the report show, such as {hashers: {itq_5: ITQ (5 steps)}}.",
@@ -351,12 +356,12 @@ class Keys(_Model):
     mirror: StrictStr | None = Field(
         None,
         description=(
-            "A folder (relative to the working directory) or URL that holds <dataset>/<file>, tried before the "
-            "official sources."
+            "A folder (relative to the working directory) or URL that contains <dataset>/<file>; it is tried before "
+            "the official sources."
         ),
     )
     offline: Boolean = Field(
-        False, description="Whether to avoid the network. A mirror that is a folder is still used."
+        False, description="Whether to work without the network. A mirror that is a folder is still used."
     )
     mirror_sha256: Annotated[
         dict[
@@ -370,12 +375,12 @@ class Keys(_Model):
     ] = Field(
         {},
         description=(
-            "SHA-256 of each file of the mirror that is not the official one, by file name. Provenance records and the "
-            "report name such files."
+            "SHA-256 of each file of the mirror that differs from the official one, by file name. Provenance records "
+            "and the report name such files."
         ),
     )
     features: dict[StrictStr, Annotated[FeatureKeys, BeforeValidator(_mapping)]] = Field(
-        min_length=1, description="The features to extract, by name, each with its own part of the experiment."
+        min_length=1, description="The features to extract, by name; each may override keys of the experiment."
     )
     ground_truths: GroundTruths
     splits: Splits
@@ -388,21 +393,21 @@ class Keys(_Model):
     )
     metrics: Names = Field(
         description=(
-            "Names of metrics (`protocol list metrics`) with their numbers, such as mAP@100[all] or precision@r2; or "
+            "Names of metrics (`protocol list metrics`) with their K or R, such as mAP@100[all] or precision@r2; or "
             "all: every metric, with K = 1000 and R = 0, 1, 2."
         )
     )
     count_shards: Annotated[StrictInt, Field(ge=1, le=10_000), BeforeValidator(_integer)] = Field(
         1,
         description=(
-            "Number of jobs that count the database of one hasher and run, each a part of it (a shard), for databases "
-            "that are too large for one job. The results are the same. Metrics that do not add up over shards, such as "
-            "mLGAP, utilisation and mAP[index], need 1."
+            "Number of jobs among which the counting for one hasher and run is divided, each for a part of the "
+            "database (a shard), if the database is too large for one job. The results are the same. Metrics that do "
+            "not add up over shards, such as mLGAP, utilisation and mAP[index], require 1."
         ),
     )
     empty: Literal["zero", "drop"] = Field(
         "zero",
-        description="How an undefined value (0/0) counts: zero counts it as 0, drop leaves the query out of the mean.",
+        description="Treatment of undefined values (0/0): zero counts 0, drop leaves the query out of the mean.",
     )
     split_sizes: Annotated[SplitSizes, BeforeValidator(_mapping)] = Field(
         SplitSizes.model_validate({}),
@@ -411,7 +416,7 @@ class Keys(_Model):
     split_options: OptionsOfPlugins = Field(
         {},
         description=(
-            "Options of split protocols, by protocol: for from_lists the file of each partition, relative to the "
+            "Options of split protocols, by protocol: for from_lists, the file of each partition, relative to the "
             "working directory."
         ),
     )
@@ -428,8 +433,8 @@ class Keys(_Model):
     ] = Field(
         {},
         description=(
-            "By hasher, the values of its options to select from in every run, at every code length, on the validation "
-            "queries and database; every combination is tried."
+            "By hasher, the values of its options. Every combination is tried, and the best is selected on the "
+            "validation queries and database, in every run and at every code length."
         ),
     )
     hasher_uses: Annotated[dict[StrictStr, Name], BeforeValidator(_mapping)] = Field(
@@ -446,22 +451,22 @@ class Keys(_Model):
     )
     affinities: Name = Field(
         "graded_distance",
-        description="The ground truth, among the training rows, of hashers that learn from graded affinities.",
+        description="The ground truth whose levels among training rows supervise hashers that learn from affinities.",
     )
     codes: Annotated[
         dict[StrictStr, Annotated[FinishedCodesKeys, BeforeValidator(_mapping)]], BeforeValidator(_mapping)
     ] = Field(
         {},
         description=(
-            "Codes that were computed elsewhere, by the name of their method, which appears next to the hashers in "
-            "every table and figure."
+            "Codes that were computed elsewhere, by the name of their method. Tables and figures show the methods next "
+            "to the hashers."
         ),
     )
     paper: Annotated[PaperKeys, BeforeValidator(_mapping)] = Field(
         PaperKeys.model_validate({}), description="The figures and tables that the target `paper` makes."
     )
     leak: Leak | None = Field(
-        None, description="The study of the effect of training on the database on a hasher's scores (target `leak`)."
+        None, description="The study of how training on the database affects a hasher's scores (target `leak`)."
     )
 
 
@@ -471,14 +476,14 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ProtocolError
-        With one line that names the key, what was expected and the value.
+        With one line that states the key, the expected values and the value found.
     """
     for key in config:
         if not isinstance(key, str):
             raise ProtocolError(f"config file: expected names as keys, got {shown(key)}.")
         if key == "preprocessing":
             raise ProtocolError(
-                "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
+                "preprocessing: expected below a feature, as features.NAME.preprocessing, got it at the top level."
             )
     try:
         filled = Keys.model_validate(dict(config)).model_dump()
@@ -495,22 +500,23 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(errors: Sequence[ErrorDetails]) -> NoReturn:
-    """Raise ProtocolError about an unknown key first, which may be a required one misspelt; missing keys together."""
-    for own in errors:
-        if own["loc"][-1] == "[key]":
-            raise ProtocolError(_of_value(own["loc"], own["type"], own["msg"], own["input"]))
-    unknown = [own for own in errors if own["type"] == "extra_forbidden"]
-    missing = [own for own in errors if own["type"] == "missing"]
+    """Raise ProtocolError for one error: unknown keys come first, since they may be misspelt required keys."""
+    for error in errors:
+        if error["loc"][-1] == "[key]":
+            raise ProtocolError(_of_value(error["loc"], error["type"], error["msg"], error["input"]))
+    unknown = [error for error in errors if error["type"] == "extra_forbidden"]
+    missing = [error for error in errors if error["type"] == "missing"]
     if unknown:
         *place, key = unknown[0]["loc"]
         one_of(str(key), _given(_node(place))["properties"], f"key in {_where(place) or 'the config file'}")
-    other = [own for own in errors if own not in missing]
+    other = [error for error in errors if error not in missing]
     if other:
         raise ProtocolError(_of_value(other[0]["loc"], other[0]["type"], other[0]["msg"], other[0]["input"]))
     where = missing[0]["loc"][:-1]
-    keys = [str(own["loc"][-1]) for own in missing if own["loc"][:-1] == where]
+    keys = [str(error["loc"][-1]) for error in missing if error["loc"][:-1] == where]
     what = f"the key {keys[0]}" if len(keys) == 1 else f"the keys {', '.join(keys[:-1])} and {keys[-1]}"
-    raise ProtocolError(f"{_where(where) or 'config file'}: expected {what}, got none of that name.")
+    number = "no such key" if len(keys) == 1 else "no such keys"
+    raise ProtocolError(f"{_where(where) or 'config file'}: expected {what}, got {number}.")
 
 
 def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -> str:
@@ -520,30 +526,30 @@ def _of_value(place: Sequence[int | str], kind: str, message: str, value: Any) -
     if kind == "repeated":
         return f"{where}: {message}."
     expected = message.removeprefix("expected ") if kind in ("reserved", "none") else _expected(place)
-    if place[0] == "mirror" and isinstance(value, list | dict):  # it may hold credentials
+    if place[0] == "mirror" and isinstance(value, list | dict):  # it may contain credentials
         return f"{where}: expected {expected}, got {type(value).__name__}."
     return f"{where}: expected {expected}, got {shown(value)}."
 
 
 def _expected(place: Sequence[int | str]) -> str:
-    """Return which values a place allows: of a value in one of several forms, all forms."""
+    """Return in words which values are allowed at a place, in all forms that they may have."""
     *above, last = place
     return phrase(_given(_node(above if last in ("mapping", "other", "number") else place)), _SCHEMA)
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: its representation, cut where it is long."""
+    """Return a value as error messages show it: its representation, truncated if it is long."""
     try:
         text = repr(value)
     except RecursionError:
         return f"a {type(value).__name__} with too many levels"
-    except ValueError:  # Python converts no integer of more than 4,300 digits
+    except ValueError:  # Python does not convert integers of more than 4,300 digits
         return f"a {type(value).__name__} that is too long"
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
 
 def _where(place: Sequence[int | str]) -> str:
-    """Return the path of a key, without the tags of the forms that it may take."""
+    """Return the path of a key, without pydantic's tags for the forms of a value."""
     text = ""
     for part in place:
         if part not in ("mapping", "other", "number", "[key]"):
@@ -555,7 +561,7 @@ _SCHEMA = Keys.model_json_schema()
 
 
 def _node(place: Sequence[int | str]) -> dict[str, Any]:
-    """Return the JSON schema of the value at a place; of a form, if the place names one, else of all its forms."""
+    """Return the JSON schema of the value at a place: that of one form if the place has its tag, else of all forms."""
     node = resolved(_SCHEMA, _SCHEMA)
     for part in place:
         if part in ("mapping", "other"):
@@ -573,13 +579,13 @@ def _node(place: Sequence[int | str]) -> dict[str, Any]:
 
 
 def _given(node: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value that may also be null, if it is not."""
+    """Return the schema without the alternative null, if there is one."""
     forms = [form for form in node.get("anyOf", []) if form.get("type") != "null"]
     return resolved(forms[0], _SCHEMA) if len(forms) == 1 else node
 
 
 def resolved(node: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON schema with what it refers to."""
+    """Return a JSON schema with the definition that it refers to filled in."""
     name = node.get("$ref", "").rpartition("/")[2]
     return {**(root["$defs"][name] if name else {}), **node}
 

@@ -1,4 +1,4 @@
-"""The hashers and ground truths of an experiment: the plug-in and the options of each name."""
+"""The hashers and ground truths of an experiment: the plug-in and the options behind each name."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from protocol.configuration.schema import shown
 
 NAME = re.compile("[a-z0-9][a-z0-9_]*")
 RESERVED = ("benchmarks", "display", "draws", "figures", "leak", "logs", "scores", "splits", "tables")
-"""Names of folders in an experiment's results."""
+"""Names of folders in an experiment's results, which a feature or hasher may not have."""
 
 
 def check_name(name: str, kind: str, plugin: str) -> None:
@@ -24,14 +24,14 @@ def check_name(name: str, kind: str, plugin: str) -> None:
         raise ProtocolError(f"{where}: expected a name other than {', '.join(RESERVED)}, got {name!r}.")
     if name != plugin and name in registry.names(kind):
         raise ProtocolError(
-            f"{where}: expected a name that no other {options.words(kind)} has for a use of {plugin!r}, got {name!r}."
+            f"{where}: expected a name that no other {options.words(kind)} has, for a use of {plugin!r}, got {name!r}."
         )
 
 
 def read_uses(
     kind: str, config: Mapping[str, Any], *, also: Iterable[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Use]]:
-    """Return a configuration whose lists of hashers or ground truths contain only names, and the uses by name.
+    """Return the configuration with plain names in its lists of hashers or ground truths, and the uses by name.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def read_uses(
     Raises
     ------
     ProtocolError
-        If a plug-in or an option is unknown or an option's value of another type, a name has two definitions or occurs
-        twice in a list, or an option is given twice.
+        If a plug-in or an option is unknown, a value does not have the option's type, a name has two definitions or
+        occurs twice in a list, or an option is given twice.
     """
     key = f"{kind}s"
     definitions = _definitions(kind, config)
@@ -57,7 +57,7 @@ def read_uses(
             one_of(name, named, options.words(kind), listing=f"protocol list {kind}s")
             if name in names[:index]:
                 raise ProtocolError(
-                    f"{place}{key}: expected each name once, got {name!r} twice; give one use a name of its own, "
+                    f"{place}{key}: expected each name once, got {name!r} twice; give one use another name, "
                     f"{{name: {name}_2, use: ...}}."
                 )
     given = config[f"{kind}_options"]
@@ -92,7 +92,7 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
         one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
         check_name(name, kind, plugin)
         found[name] = plugin, {}
-    stated = set(found)
+    without_options = set(found)
     for place, part in _parts(config):
         for entry in part.get(key, []):
             if isinstance(entry, str):
@@ -100,13 +100,17 @@ def _definitions(kind: str, config: Mapping[str, Any]) -> dict[str, tuple[str, d
             name, plugin, own = _name(entry), entry["use"], entry["options"]
             one_of(plugin, registry.names(kind), options.words(kind), listing=f"protocol list {kind}s")
             check_name(name, kind, plugin)
-            if name in found and found[name] != (plugin, own) and not (name in stated and found[name][0] == plugin):
+            if (
+                name in found
+                and found[name] != (plugin, own)
+                and not (name in without_options and found[name][0] == plugin)
+            ):
                 raise ProtocolError(
                     f"{place}{key}: expected one definition of {name!r}, got two: {_described(*found[name])} and "
                     f"{_described(plugin, own)}."
                 )
             found[name] = plugin, own
-            stated.discard(name)
+            without_options.discard(name)
     return found
 
 
@@ -134,12 +138,12 @@ def _use(kind: str, name: str, definition: tuple[str, dict[str, Any]], config: M
 def hasher_grid(
     name: str, plugin: str, fixed: Mapping[str, Any], values: Mapping[str, list[Any]]
 ) -> dict[str, list[Any]]:
-    """Return the grid of a hasher, each value of its option's type.
+    """Return the grid of a hasher, with its values converted to the types of the options.
 
     Raises
     ------
     ProtocolError
-        If an option is unknown or also fixed, or a value is not of its type.
+        If an option is unknown or has a fixed value, or a grid value is not of the option's type.
     """
     declared, grid = options.options("hasher", plugin), {}
     for option in values:

@@ -40,8 +40,8 @@ def read(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     ProtocolError
-        If there is no such file, it is not YAML, it does not contain a mapping, or a key occurs twice. The message
-        names the file and the line.
+        If the file does not exist, is not YAML, does not contain a mapping, or repeats a key. The message names the
+        file and the line.
     """
     try:
         check_regular(Path(path), "a config file")
@@ -56,7 +56,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def parse(text: str, where: str) -> Any:
-    """Return the value of a YAML text; the errors are those of `read`."""
+    """Return the value of a YAML text; raise the same errors as `read`."""
     try:
         return yaml.load(text, _Loader)  # noqa: S506 - a subclass of the safe loader
     except _Twice as error:
@@ -69,7 +69,7 @@ def parse(text: str, where: str) -> Any:
         raise ProtocolError(f"{where}: expected YAML, got too many levels of lists or mappings.") from error
     except (yaml.YAMLError, ValueError) as error:
         raise ProtocolError(f"{where}: expected YAML, got: {' '.join(str(error).split())}.") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # PyYAML's, for a wrong tag
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # from PyYAML, for a wrong tag
         raise ProtocolError(
             f"{where}: expected values that fit their tags, got {type(error).__name__}: {error}."
         ) from error

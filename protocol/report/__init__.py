@@ -1,4 +1,4 @@
-"""Report: tables, figures and one page from an experiment's results."""
+"""The report: tables, figures and one page, made from the results of an experiment."""
 
 from protocol.report.duplicates import with_and_without
 from protocol.report.leak import leak_figure, leak_text, leaks, summarise_leaks

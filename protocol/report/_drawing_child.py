@@ -1,7 +1,7 @@
-"""The process that draws charts: V8, which vl-convert draws with, ends its process where it gets no address space.
+"""The script that draws charts in a separate process, since vl-convert ends its process if memory is limited.
 
-Run as a script by `protocol.report.drawing`. The standard input is a JSON list of requests, each with a ``spec``, the
-``formats`` to draw and the ``scale`` of PNG. Each reply is a line of JSON: base64 by format, or ``error``.
+`protocol.report.drawing` runs it. The standard input is a JSON list of requests, each with a ``spec``, the ``formats``
+to draw and the ``scale`` of PNG. Each reply is a line of JSON: base64 by format, or ``error``.
 """
 
 import base64

@@ -18,23 +18,23 @@ class ContactSheet(NamedTuple):
     png: str
     """The picture, as base64."""
     names: list[str]
-    """Of the classes, from the top; [] where the images have no labels."""
+    """Names of the classes, from the top; [] if the images have no labels."""
     alt: str
     """The contents of the picture, in words."""
     row_height: int = TILE + GAP
 
 
 def contact_sheet(images: Any, labels: NDArray | None, class_names: Sequence[str]) -> ContactSheet:
-    """Return the contact sheet of a dataset: its first classes, and images spread evenly over each of them.
+    """Return the contact sheet of a dataset: images of its first classes, spread evenly over each class.
 
     Parameters
     ----------
     images : array of uint8, shape (n, height, width) or (n, height, width, 3)
-        Only the images that are shown are read, one by one.
+        Only the images on the sheet are read, one by one.
     labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
-        Without labels the images are spread evenly over the dataset.
+        Without labels, the images are spread evenly over the dataset.
     class_names : sequence of str
-        Of class 0, 1, ...
+        Names of class 0, 1, ...
     """
     import cv2
 
@@ -66,13 +66,13 @@ def _rows(n_images: int, labels: NDArray | None) -> list[NDArray[np.int64]]:
 
 
 def _spread(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return at most so many of the numbers, the first and the last among them."""
+    """Return at most `most` of the numbers, evenly spaced, including the first and the last."""
     places = np.linspace(0, len(numbers) - 1, min(most, len(numbers)))
     return numbers[np.rint(places).astype(np.int64)]
 
 
 def tile(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image in colour, its longer side `TILE` pixels; small ones show their pixels as squares."""
+    """Return a colour image whose longer side has `TILE` pixels; pixels of small images become squares."""
     import cv2
 
     height, width = image.shape[:2]

@@ -1,6 +1,6 @@
-"""The numbers that figures show beyond the summary, computed from counts and codes, one hasher of a split at a time.
+"""The numbers that figures show in addition to the summary, computed from the counts and codes of each hasher.
 
-Rows are dictionaries with a column ``hasher``. Tables of a single run are of run 0.
+Tables of a single run are those of run 0.
 """
 
 import math
@@ -31,18 +31,18 @@ _COLUMNS = {
 _MEAN_BY = ("ground_truth", "hasher", "n_bits", "extension", "extension_bits", "metric", "radius", "at")
 
 MOST_CODES_IN_BALL = 10_000
-"""The time of a bucket search is measured up to the radius whose ball has at most so many codes."""
+"""The time of a lookup is measured up to the largest radius whose ball contains at most this many codes."""
 LOOKUP_QUERIES = 100
 LARGEST_CUTOFF, CUTOFFS, BALL = 1000, 21, 2
-"""The curves over the top N: the largest N and the number of points; the radius of the ball that has a figure."""
+"""The largest N and the number of points of the curves over the top N, and the radius of the figure about balls."""
 SHOWN_QUERIES, SHOWN_ITEMS = 5, 12
-LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP: 4,096 codes
+LONGEST_HISTOGRAM = 12  # bits, as in the figures of mLGAP, which gives 4,096 codes
 _MOST_RADIUS = 10
 _RANKS = 60
 
 
 def middle(lengths: Sequence[int]) -> int:
-    """Return the middle code length, which stands for all of them where a figure shows a single one."""
+    """Return the middle code length, which figures with a single code length show."""
     return sorted(lengths)[len(lengths) // 2]
 
 
@@ -52,26 +52,26 @@ def radius_rows(arrays: Mapping[str, NDArray], *, lengths: Sequence[int], empty:
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        A file of counts.
+        The content of a file of counts.
     lengths : sequence of int
-        Of the plain codes.
+        Code lengths of the plain codes.
     empty : {"zero", "drop"}
-        As for the metrics of the experiment.
+        Treatment of undefined values.
     extended : bool
-        Whether to give the shortest length's RAMAP, precision, recall and cut mAP with every extension, as tables 2 and
-        3 of RAMAP have them.
+        Whether to include RAMAP, precision, recall and mAP@K of the shortest codes with every extension, as in tables 2
+        and 3 of RAMAP.
     """
-    for place, own in grouped(arrays).items():
-        n_bits, extension, s = place.split()
+    for name, own in grouped(arrays).items():
+        n_bits, extension, s = name.split()
         plain, shortest = extension == "none", int(n_bits) == min(lengths)
         if not (plain or (extended and shortest)):
             continue
         for truth, counts in unpack_counts(own).items():
-            cell = {"ground_truth": truth, "n_bits": int(n_bits), "extension": extension, "extension_bits": int(s)}
-            found = _of_plain(counts, empty) if plain else iter(())
-            asked = _of_extensions(counts, empty, min(lengths)) if extended and shortest else iter(())
-            for metric, radius, value in (*found, *asked):
-                yield cell | {"metric": metric, "radius": radius, "value": value}
+            place = {"ground_truth": truth, "n_bits": int(n_bits), "extension": extension, "extension_bits": int(s)}
+            of_plain = _of_plain(counts, empty) if plain else iter(())
+            of_extensions = _of_extensions(counts, empty, min(lengths)) if extended and shortest else iter(())
+            for metric, radius, value in (*of_plain, *of_extensions):
+                yield place | {"metric": metric, "radius": radius, "value": value}
 
 
 def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
@@ -80,24 +80,24 @@ def curve_rows(arrays: Mapping[str, NDArray], *, empty: str) -> Iterator[Row]:
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        A file of counts.
+        The content of a file of counts.
     empty : {"zero", "drop"}
-        As for the metrics of the experiment.
+        Treatment of undefined values.
 
     Yields
     ------
     dict
-        ``metric`` is precision or recall (at N = ``at``), precision_in_ball (at the radius ``at``), or
-        without_relevant, the share of the queries that have no relevant item.
+        ``metric`` is precision or recall (of the top N = ``at``), precision_in_ball (at the radius ``at``), or
+        without_relevant (the share of the queries without relevant items).
     """
-    for place, own in grouped(arrays).items():
-        n_bits, extension, _ = place.split()
+    for name, own in grouped(arrays).items():
+        n_bits, extension, _ = name.split()
         if extension != "none":
             continue
         for truth, counts in unpack_counts(own).items():
-            cell = {"ground_truth": truth, "n_bits": int(n_bits)}
+            place = {"ground_truth": truth, "n_bits": int(n_bits)}
             for metric, at, value in _of_curves(counts, empty):
-                yield cell | {"metric": metric, "at": at, "value": value}
+                yield place | {"metric": metric, "at": at, "value": value}
 
 
 def _of_curves(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, float]]:
@@ -122,7 +122,7 @@ def _of_plain(counts: HammingCounts, empty: str) -> Iterator[tuple[str, int, flo
 
 
 def _of_extensions(counts: HammingCounts, empty: str, shortest: int) -> Iterator[tuple[str, int, float]]:
-    """Yield the values at radius 0, 1, ..., one above the plain code's length; those that don't exist are left out."""
+    """Yield the values that exist at radius 0, 1, ..., up to one more than the length of the plain code."""
     step = cutoff_step(counts.n_database)
     for radius in range(min(shortest, _MOST_RADIUS) + 2):
         cutoff = step * (radius + 1)
@@ -134,7 +134,7 @@ def _of_extensions(counts: HammingCounts, empty: str, shortest: int) -> Iterator
 
 
 def cutoff_step(n_database: int) -> int:
-    """Return a tenth of the database, rounded down to one digit: what RAMAP's table 2 adds to the cutoff at a time.
+    """Return a tenth of the database size, rounded down to one digit: the step of the cutoffs in RAMAP's table 2.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _mean(counts: HammingCounts, metric: str, empty: str) -> float:
 
 
 def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
-    """Return the mean value over the runs of each combination of the other columns, in order."""
+    """Return the mean over the runs for each combination of the other columns, sorted."""
     import pandas as pd
 
     table = pd.DataFrame(rows)
@@ -162,7 +162,7 @@ def mean_over_runs(rows: Iterable[Row]) -> "pd.DataFrame":
 def convention_rows(
     pair: Mapping[str, NDArray[np.uint8]], n_bits: int, truths: Mapping[str, Relevance], *, calls: int
 ) -> Iterator[Row]:
-    """Yield every value that a named convention calls mAP, of one run; `calls` as in `protocol.ranking.count`."""
+    """Yield every value of one run that a named convention calls mAP; `calls` as in `protocol.ranking.count`."""
     counts = count(pair["query"], pair["database"], n_bits, truths, index_order=True, largest_bucket=False, calls=calls)
     for truth, own in counts.items():
         for row in spread_of(own):
@@ -178,20 +178,20 @@ def convention_rows(
 
 
 def bucket_sizes(database: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the number of items that share each code, descending."""
+    """Return the number of items with each code, in descending order."""
     _, sizes = np.unique(codes.words(database), axis=0, return_counts=True)
     return np.sort(sizes)[::-1]
 
 
 def bucket_rows(sizes: NDArray[np.integer], n_bits: int) -> Iterator[Row]:
-    """Yield bucket sizes, descending, at ranks spread evenly over their logarithm."""
+    """Yield bucket sizes, in descending order, at logarithmically spaced ranks."""
     ranks = np.unique(np.geomspace(1, sizes.size, _RANKS).round().astype(np.int64))
     for rank in ranks.tolist():
         yield {"n_bits": n_bits, "rank": rank, "items": int(sizes[rank - 1]), "n_buckets": sizes.size}
 
 
 def histogram_rows(database: NDArray[np.uint8], n_bits: int) -> Iterator[Row]:
-    """Yield the number of items with each code that any item has; nothing for longer codes than `LONGEST_HISTOGRAM`."""
+    """Yield the number of items with each code in use; nothing for codes longer than `LONGEST_HISTOGRAM`."""
     if n_bits <= LONGEST_HISTOGRAM:
         weights = 1 << np.arange(n_bits)
         values, items = np.unique(codes.unpack(database, n_bits) @ weights, return_counts=True)
@@ -205,9 +205,9 @@ def retrieved_rows(
     truths: Mapping[str, Relevance],
     parts: Mapping[str, NDArray[np.int64]],
 ) -> Iterator[Row]:
-    """Yield the items nearest to some queries, spread evenly over all; ties in the order of the database.
+    """Yield the items nearest to a few evenly spaced queries; ties are in the order of the database.
 
-    ``query`` and ``item`` are rows of the dataset; ``at_distance`` is how many items there are at the distance.
+    ``query`` and ``item`` are row numbers of the dataset; ``at_distance`` is the number of items at the same distance.
     """
     n_queries = len(pair["query"])
     for query in np.unique(np.linspace(0, n_queries - 1, SHOWN_QUERIES).astype(np.int64)).tolist():
@@ -230,12 +230,12 @@ def retrieved_rows(
 
 
 def lookup_rows(pair: Mapping[str, NDArray[np.uint8]], n_bits: int) -> Iterator[Row]:
-    """Yield the search time of an inverted index by radius, for the first queries; it depends on this machine."""
+    """Yield the search time of an inverted index by radius, for the first queries; it depends on the machine."""
     balls = np.cumsum([math.comb(n_bits, radius) for radius in range(min(n_bits, _MOST_RADIUS) + 1)])
     radius = int(np.searchsorted(balls, MOST_CODES_IN_BALL, side="right")) - 1
     seconds = lookup_time(pair["query"][:LOOKUP_QUERIES], pair["database"], n_bits, radius=radius)
-    for reached, (of_query, ball) in enumerate(zip(seconds.tolist(), balls.tolist(), strict=False)):
-        yield {"n_bits": n_bits, "radius": reached, "codes": ball, "milliseconds": 1000 * of_query}
+    for reached, (per_query, ball) in enumerate(zip(seconds.tolist(), balls.tolist(), strict=False)):
+        yield {"n_bits": n_bits, "radius": reached, "codes": ball, "milliseconds": 1000 * per_query}
 
 
 def of_run(
@@ -249,13 +249,14 @@ def of_run(
     Parameters
     ----------
     codes_of : mapping of str to mapping
-        Of each hasher: its codes by length, as `protocol.codes.of_split` returns them; finished codes may lack some of
-        the lengths.
+        The codes of each hasher by code length, as `protocol.codes.of_split` returns them; finished codes may lack some
+        code lengths.
     truths : mapping of str to Relevance
         The ground truths by name.
     parts : mapping of str to ndarray of int64
         The partitions of the split.
     lengths : sequence of int
+        The code lengths of the hashers.
     """
     import pandas as pd
 
@@ -274,7 +275,7 @@ def of_run(
 
 
 class _Tables(dict[str, list[Row]]):
-    """Rows by the table they belong to."""
+    """Rows by table."""
 
     def add(self, table: str, hasher: str, rows: Iterable[Row]) -> None:
         self.setdefault(table, []).extend({"hasher": hasher} | row for row in rows)

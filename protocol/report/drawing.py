@@ -1,7 +1,7 @@
-"""Charts as static pictures, drawn by a process of its own.
+"""Charts as static pictures, drawn in a separate process.
 
-vl-convert draws with V8, which reserves far more address space than it uses: where that is limited (``ulimit -v``, as
-on some clusters), V8 ends its process.
+vl-convert draws with V8, which reserves far more address space than it uses. If the address space is limited
+(``ulimit -v``, as on some clusters), V8 ends its process.
 """
 
 import base64
@@ -20,7 +20,7 @@ _CHILD = Path(__file__).with_name("_drawing_child.py")
 
 
 class DrawingError(ProtocolError):
-    """Pictures can't be drawn here, whatever they show."""
+    """No picture can be drawn on this machine."""
 
 
 def pictures(
@@ -34,17 +34,17 @@ def pictures(
         Vega-Lite specifications with their data.
     formats : sequence of {"svg", "pdf", "png"}
     scale : float, default=1
-        Of PNG: pixels per point.
+        Pixels per point of PNG pictures.
 
     Returns
     -------
     list of dict of str to bytes
-        By format, in the order of `specs`.
+        The pictures by format, in the order of `specs`.
 
     Raises
     ------
     DrawingError
-        If the process that draws ends, usually for lack of address space.
+        If the drawing process ends early, usually for lack of address space.
     ProtocolError
         If a specification can't be drawn.
     """
@@ -70,8 +70,8 @@ def pictures(
 
 
 def _ended(code: int) -> str:
-    """Return how the process that draws ended, and the limit that is the likely reason."""
-    how = f"its end by {signal.Signals(-code).name}" if code < 0 else f"its end with exit code {code}"
+    """Return in words how the drawing process ended, and the limit that is the likely reason."""
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     limit = _address_space()
     return how if limit is None else f"{how}: the address space is limited to {limit / 2**30:.3g} GiB (ulimit -v)"
 
@@ -80,7 +80,7 @@ def _address_space() -> int | None:
     """Return the limit of the address space in bytes; None if there is none."""
     try:
         import resource
-    except ImportError:  # not on every system
+    except ImportError:  # not available on every system
         return None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft

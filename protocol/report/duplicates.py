@@ -1,4 +1,4 @@
-"""The scores with all queries next to those without the queries that have a near-duplicate, means over the runs."""
+"""The mean scores over the runs, with all queries and without the queries that have a near-duplicate."""
 
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,8 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
     Parameters
     ----------
     scores, without : DataFrame
-        As `protocol.report.collect` returns them: of all queries, and of those that are left in each run. Rows that
-        only one of the two has, as those of extended codes, are left out.
+        The scores of all queries and of the remaining queries, as `protocol.report.collect` returns them. Rows that
+        only one of the two tables has, such as those of extended codes, are left out.
 
     Returns
     -------
@@ -28,8 +28,8 @@ def with_and_without(scores: "pd.DataFrame", without: "pd.DataFrame") -> "pd.Dat
         A row for each dataset, feature, ground truth, split, code length, hasher and metric, sorted: ``n_runs``; the
         mean numbers of queries ``n_queries`` and ``n_affected``; the means over the runs ``all_queries``, ``without``
         and their ``difference``, with its sample standard deviation ``difference_std`` (missing for a single run); and
-        ``rank_all`` and ``rank_without``, the places of the hasher by these means, from 1 for the best; equal means
-        share the better place. Undefined means have no rank.
+        ``rank_all`` and ``rank_without``, the ranks of the hasher by these means. Rank 1 is the best; equal means share
+        the better rank, and undefined means have none.
     """
     both = scores.merge(without[[*_KEYS, "n_queries", "value"]], on=_KEYS, suffixes=("", "_without"))
     both = both.assign(

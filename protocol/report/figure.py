@@ -14,7 +14,7 @@ from protocol.report.styles import hasher_scales
 if TYPE_CHECKING:
     import pandas as pd
 
-# Each stands out by 3:1 from a white page and from a dark one (WCAG 2.1, 1.4.11); shapes tell them apart, too.
+# Each has a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11). Series also differ in shape.
 COLOURS = (
     "#2f7fd1",
     "#d2660f",
@@ -28,18 +28,18 @@ COLOURS = (
     "#a87148",
 )
 PAGE_WIDTH, COLUMN_WIDTH = 6.9, 3.3
-"""Inches of print: the text of a page, and one of its two columns."""
+"""Widths in print, in inches: of the text of a page, and of one of its two columns."""
 ABSENT = "\N{EN DASH}"
 """The text of an empty cell of a table."""
 ROWS = "rows"
-"""The name under which a chart finds its figure's data."""
+"""The name by which a chart refers to its figure's data."""
 SHARED = ("feature", "ground_truth", "split", "n_bits")
-"""The columns that the reader chooses a value of once for all figures of a page."""
+"""The columns for which the reader chooses one value for all figures of a page."""
 _SMALL = 1e-3
 _STATIC_WIDTH, _HEIGHT = 620, 280
 _INK = {f"{part}Color": "currentColor" for part in ("label", "title", "domain", "tick", "grid")}
 _CONFIG = {
-    "aria": False,  # a figure's words say what it shows; a label for each of its marks would be as long as its data
+    "aria": False,  # each figure has a description; labels for its marks would be as long as its data
     "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None, "continuousHeight": _HEIGHT},
@@ -47,7 +47,7 @@ _CONFIG = {
     | {"gridOpacity": 0.13, "domainOpacity": 0.5, "tickOpacity": 0.5, "labelFontSize": 12}
     | {"titleFontSize": 12, "titleFontWeight": "normal"},
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "orient": "bottom", "labelFontSize": 12}
-    | {"symbolOpacity": 1}  # else that of the first layer, which may be faint
+    | {"symbolOpacity": 1}  # by default that of the first layer, which may be faint
     | {"titleFontSize": 12, "titleFontWeight": "normal", "columns": 4},
     "header": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
     "text": {"color": "currentColor"},
@@ -56,26 +56,26 @@ _CONFIG = {
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart, a sentence with its result, and its data.
+    """A chart with a sentence about its result, and its data.
 
     Parameters
     ----------
     name : str
-        Identifies the figure on the page, and names its files.
+        The figure's name on the page and in file names.
     title : str
     shows : str
-        One sentence, made from the data where it states a result.
+        One sentence about the figure; any result in it is computed from the data.
     chart : altair.Chart
-        Reads the data named `ROWS`; ``{column}`` in its titles stands for the reader's choice.
+        Reads the data named `ROWS`; ``{column}`` in its titles is replaced by the reader's choice.
     data : DataFrame
         The rows of all choices, in the order in which they are offered.
     choices : mapping of str to value
-        The columns that the reader chooses a value of, in this order, with the value that is drawn first. Those in
+        The columns from which the reader chooses a value, in this order, with the value that is drawn first. Columns in
         `SHARED` are chosen once for all figures of the page.
     folded : bool, default=False
         Whether the page hides the figure until the reader opens it.
     inches : float, default=6.9
-        Its width in print: that of a page, or of a column.
+        The width in print: that of a page or of a column.
     """
 
     name: str
@@ -91,12 +91,12 @@ class Figure:
     def spec(self) -> dict[str, Any]:
         """The chart as a Vega-Lite specification without data, in the page's colours."""
         spec = self.chart.to_dict() | {"config": _CONFIG, "description": self.shows}
-        # Panels side by side or below each other can't be fitted as a whole: their script sets the width of one.
+        # Vega-Lite can't fit a chart with several panels to a width, so the page's script sets the width of a panel.
         return spec if "spec" in spec else spec | {"autosize": {"type": "fit-x", "contains": "padding"}}
 
     @property
     def options(self) -> dict[str, list[Any]]:
-        """The values of each choice of this figure alone that go with the ones chosen before it."""
+        """The values of each choice outside `SHARED` that occur together with the choices before it."""
         left, offered = self.data, {}
         for column, chosen in self.choices.items():
             if column not in SHARED:
@@ -114,7 +114,7 @@ class Figure:
 
     @property
     def static(self) -> dict[str, Any]:
-        """The specification with the rows that are drawn first, of a fixed width."""
+        """The specification with the rows that are drawn first and a fixed width."""
         import json
 
         values = json.loads(self.drawn.to_json(orient="records", double_precision=12))
@@ -126,23 +126,23 @@ class Figure:
 
     @property
     def svg(self) -> str:
-        """The figure as it is drawn first, in the colours of the text around it."""
+        """The figure as it is drawn first; its text has the colour of the surrounding text."""
         (picture,) = pictures([self.static])
         return scaling(picture["svg"].decode())
 
     @property
     def numbers(self) -> list[str]:
-        """The columns of the data that hold numbers."""
+        """The numeric columns of the data."""
         return list(self.data.select_dtypes("number"))
 
     @property
     def csv(self) -> str:
-        """The data as CSV with six digits."""
+        """The data as CSV with six significant digits."""
         return self.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
     @property
     def csv_link(self) -> str:
-        """The data as the address of a link."""
+        """The data as a link address (a data URL)."""
         return "data:text/csv;charset=utf-8," + quote(self.csv, safe="[]@,()/+:;=")
 
 
@@ -153,15 +153,15 @@ class Table:
     Parameters
     ----------
     name : str
-        Names its files.
+        The table's name in file names.
     caption : str
-        States the numbers, with their convention.
+        Describes the numbers and their convention.
     header : sequence of str
     rows : sequence of sequences of str
     n_labels : int, default=1
-        How many columns, from the left, are words.
+        Number of columns, from the left, that contain words.
     strong, second : set of (row, column), default=empty
-        Cells that stand out: the best of their column, and the second best.
+        Cells with the best and the second best value of their column.
     groups : sequence of sequences of (str, int), default=()
         Lines above the header, from the top: headings, each with the number of columns that it spans.
     folded : bool, default=False
@@ -180,7 +180,7 @@ class Table:
 
     @property
     def flat_header(self) -> list[str]:
-        """The header as one line: each name with the headings above it."""
+        """The header as one line: each name follows the headings above it."""
         lines = [[heading for heading, width in line for _ in range(width)] for line in self.groups]
         return [" ".join(filter(None, names)) for names in zip(*lines, self.header, strict=True)]
 
@@ -197,9 +197,9 @@ class Section:
     figures : sequence of Figure
     tables : sequence of Table
     template : str, optional
-        A template of this package for content that is neither a figure nor a table.
+        The name of a template for content that is neither a figure nor a table.
     context : mapping
-        The variables of that template.
+        The variables of this template.
     folded : bool, default=False
         Whether the page hides the section until the reader opens it.
     """
@@ -215,7 +215,7 @@ class Section:
 
 
 def number(value: float) -> str:
-    """Return a score as text: four digits after the point, or three in all where it is tiny.
+    """Return a score as text: four decimals, or three significant digits if it is tiny.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def number(value: float) -> str:
 
 
 def spread(mean: float, std: float) -> str:
-    """Return a mean with its standard deviation, where there is one, to the digits of the mean.
+    """Return a mean with its standard deviation, if there is one, to the same number of digits.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def spread(mean: float, std: float) -> str:
 
 
 def between(values: Collection[int]) -> str:
-    """Return the smallest and the largest of integers in words, or the one value that all of them have.
+    """Return the smallest and the largest of some integers as text, or the one value that all of them have.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def rows_chart() -> Any:
 
 
 def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
-    """Return the colours of the hashers, the same in every figure of every experiment; `hashers` as in `Results`."""
+    """Return the encoding of hashers by colour, the same in every figure; `hashers` as in `Results`."""
     import altair as alt
 
     scale = hasher_scales(list(hashers.values()), list(hashers))["colour"]
@@ -280,28 +280,28 @@ def hasher_colour(hashers: Mapping[str, str], *, legend: bool = True) -> Any:
 
 
 def hasher_shape(hashers: Mapping[str, str]) -> Any:
-    """Return the shapes of the hashers' points."""
+    """Return the encoding of hashers by the shapes of points."""
     import altair as alt
 
     return alt.Shape("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["shape"])
 
 
 def hasher_dash(hashers: Mapping[str, str]) -> Any:
-    """Return the dashes of the hashers' lines."""
+    """Return the encoding of hashers by the dashes of lines."""
     import altair as alt
 
     return alt.StrokeDash("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["dash"])
 
 
 def tooltips(*columns: str) -> list[Any]:
-    """Return the tooltip of a mark: words as they are, numbers (``name:Q``) with four digits."""
+    """Return the tooltip of a mark; numbers (``name:Q``) have four significant digits."""
     import altair as alt
 
     return [alt.Tooltip(name, format=".4~g") if name.endswith(":Q") else alt.Tooltip(name) for name in columns]
 
 
 def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
-    """Return a specification with the choices in the place of their names."""
+    """Return a specification with each ``{column}`` replaced by the choice."""
     if isinstance(value, str):
         return re.sub(r"\{(\w+)\}", lambda match: str(choices.get(match[1], match[0])), value)
     if isinstance(value, Mapping):
@@ -310,6 +310,6 @@ def _filled(value: Any, choices: Mapping[str, Any]) -> Any:
 
 
 def scaling(svg: str) -> str:
-    """Return an SVG that shrinks with the page: its size is that of its `viewBox` at the most."""
+    """Return an SVG that shrinks with the page; it is never larger than its `viewBox`."""
     sized = re.compile(r'(<svg[^>]*?) width="(\d+(?:\.\d+)?)" height="[^"]*"')
     return sized.sub(r'\1 style="width:100%;max-width:\2px"', svg, count=1)

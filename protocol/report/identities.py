@@ -1,4 +1,4 @@
-"""The identities of RAMAP section 4.1, checked on the results that were really computed."""
+"""The identities of RAMAP section 4.1, checked on computed results."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import pandas as pd
 
-_TOLERANCE = 2e-9  # results are written with nine digits, so two roundings can part equal values by 1e-9
+_TOLERANCE = 2e-9  # results are written with nine digits, so equal values may differ by 1e-9 after rounding
 _PLACE = ["feature", "ground_truth", "split", "hasher", "n_bits", "metric"]
 
 
 class Identity(NamedTuple):
-    """One checked statement: on how many pairs of values, how many violate it, and by how much at the most."""
+    """A checked statement: the number of pairs of values, the number of violations, and the largest violation."""
 
     statement: str
     n_pairs: int
@@ -20,12 +20,12 @@ class Identity(NamedTuple):
 
 
 def check_identities(summary: "pd.DataFrame") -> list[Identity]:
-    """Return what RAMAP section 4.1 c, d, f say of same- and different-extension codes, each checked on every cell.
+    """Return the identities of same- and different-extension codes (RAMAP section 4.1 c, d, f), checked everywhere.
 
     Parameters
     ----------
     summary : DataFrame
-        As `protocol.report.summarise` makes it; without extension codes nothing is checked.
+        As `protocol.report.summarise` returns it; without extension codes, nothing is checked.
     """
     return [
         _checked("mAP: none = same", summary, "mAP", ("none", "same"), abs),
@@ -52,7 +52,7 @@ def _checked(
 
 
 def _differences(rows: "pd.DataFrame", left: str, right: str) -> Iterator[float]:
-    """Yield the difference of means between two extensions, of equal length unless the left one is ``none``."""
+    """Yield the differences of the means of two extensions, which have the same length unless ``left`` is ``none``."""
     on = _PLACE if left == "none" else [*_PLACE, "extension_bits"]
     merged = rows[rows["extension"] == left].merge(rows[rows["extension"] == right], on=on)
     yield from (merged["mean_x"] - merged["mean_y"])

@@ -1,4 +1,4 @@
-"""Pictures of a split: where its partitions lie in the dataset; and the number of items of each class in them."""
+"""Figures of the partitions of a split within the dataset, and the number of items of each class in them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -37,17 +37,17 @@ _ROW = 26
 
 
 def layouts(splits: Mapping[str, Mapping[str, NDArray[np.int64]]], n_items: int) -> list[Figure]:
-    """Return, for each split, its partitions as boxes below the whole dataset, as thesis figures 3.6 and 3.7 draw it.
+    """Return a figure for each split, with boxes for its partitions, as in figures 3.6 and 3.7 of the thesis.
 
-    Items have the same position in every row, so that boxes below one another share items: under the standard protocol
-    the training set lies below the database, under the improved one to its right.
+    Items have the same position in every row, so boxes below one another share items. Under the standard protocol, the
+    training set is below the database; under the improved protocol, it is to its right.
 
     Parameters
     ----------
     splits : mapping of str to mapping of str to ndarray of int64
-        By protocol, the row numbers of one run by partition.
+        The row numbers of one run, by protocol and partition.
     n_items : int
-        Of the dataset.
+        Number of items of the dataset.
     """
     return [_layout(name, parts, n_items) for name, parts in splits.items()]
 
@@ -74,7 +74,7 @@ def _layout(name: str, parts: Mapping[str, NDArray[np.int64]], n_items: int) -> 
             x2="end:Q",
             y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=320, domain=False, ticks=False)),
             color=alt.Color("role:N", title=None, scale=scale, legend=legend),
-            stroke=alt.Stroke("role:N", title=None, scale=scale, legend=legend),  # few items keep their outline's width
+            stroke=alt.Stroke("role:N", title=None, scale=scale, legend=legend),  # keeps tiny boxes visible
             tooltip=["row:N", alt.Tooltip("items:Q", format=","), "role:N"],
         )
         .properties(width="container", height=_ROW * len(rows))
@@ -98,18 +98,19 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
     for column, name in enumerate(names):
         member[parts[name], column] = True
     patterns, sizes = np.unique(member, axis=0, return_counts=True)
-    held = [frozenset(name for name, inside in zip(names, pattern, strict=True) if inside) for pattern in patterns]
-    order = sorted(range(len(held)), key=lambda place: _place(held[place]))
+    memberships = [
+        frozenset(name for name, inside in zip(names, pattern, strict=True) if inside) for pattern in patterns
+    ]
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in (_WHOLE, *names, _NONE)}
     end = 0
-    for place in order:
-        start, end = end, end + int(sizes[place])
-        for row in (_WHOLE, *(name for name in names if name in held[place]), *(() if held[place] else (_NONE,))):
+    for index in sorted(range(len(memberships)), key=lambda index: _sort_key(memberships[index])):
+        start, end, inside = end, end + int(sizes[index]), memberships[index]
+        for row in (_WHOLE, *(name for name in names if name in inside), *(() if inside else (_NONE,))):
             before = rows[row][-1] if rows[row] else None
-            if before and before["end"] == start and before["role"] == _role(held[place]):
+            if before and before["end"] == start and before["role"] == _role(inside):
                 before["end"] = end
             else:
-                rows[row].append({"start": start, "end": end, "role": _role(held[place])})
+                rows[row].append({"start": start, "end": end, "role": _role(inside)})
     return [
         {"row": f"{WORDS.get(row, row)} · {sum(box['end'] - box['start'] for box in own):,}", **box}
         | {"items": box["end"] - box["start"]}
@@ -118,27 +119,28 @@ def boxes_of(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> list[dict[
     ]
 
 
-def _role(held: frozenset[str]) -> str:
-    use = _LEARNED if "train" in held else _VALIDATED if held - set(_TEST) else None
-    if held & set(_TEST):
+def _role(inside: frozenset[str]) -> str:
+    """Return the role of items in these partitions."""
+    use = _LEARNED if "train" in inside else _VALIDATED if inside - set(_TEST) else None
+    if inside & set(_TEST):
         return _BOTH[use] if use else _HELD_OUT
     return use or _UNUSED
 
 
-def _place(held: frozenset[str]) -> tuple[bool, ...]:
+def _sort_key(inside: frozenset[str]) -> tuple[bool, ...]:
     """Return the sort key of items in these partitions."""
-    alone = not held - set(_TEST)
+    is_test_only = not inside - set(_TEST)
     return (
-        not held,
-        "query" not in held,
-        "database" not in held,
-        not alone,
-        *(name not in held for name in ("validation_query", "validation_database", "train")),
+        not inside,
+        "query" not in inside,
+        "database" not in inside,
+        not is_test_only,
+        *(name not in inside for name in ("validation_query", "validation_database", "train")),
     )
 
 
 def _words(parts: Mapping[str, NDArray[np.int64]], n_items: int) -> str:
-    """Return what hashers learn from and what is held out, in words."""
+    """Return in words what the training set, the queries and the database contain."""
     train, database = parts.get("train", np.empty(0, dtype=np.int64)), parts["database"]
     both = int(np.isin(train, database).sum())
     where = "all of them" if both and both == len(train) else f"{both:,} of them" if both else "none of them"

@@ -5,27 +5,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from protocol.report.drawing import pictures
-from protocol.report.statistics import detectable_effect, effect, holm, runs_needed
+from protocol.report.figure import listed
+from protocol.report.statistics import POWER, detectable_effect, effect, holm, runs_needed
 from protocol.tables import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.05
-WANTED = 0.001
-"""The leak, in mAP, for which the required number of runs is given."""
-_CELL = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
+SMALL_LEAK = 0.001
+"""The leak, in mAP, for which the required number of runs is computed."""
+_COMBINATION = ["dataset", "feature", "ground_truth", "hasher", "n_bits", "train_per_class"]
 _MILLI = 1000  # the text and the figure are in thousandths of mAP
 _AXIS = "leak (thousandths of mAP)"
 
 
 def leaks(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the four scores of every run and cell, with the leak, which `protocol.studies` defines."""
+    """Return the four scores of every run and combination, with the leak as `protocol.studies` defines it."""
     import pandas as pd
 
     table = pd.concat([read_table(path, dtype={"train_per_class": str}) for path in paths], ignore_index=True)
     inside = table["a_on_a"] - table["a_on_b"] + table["b_on_b"] - table["b_on_a"]
-    return table.assign(leak=inside / 2).sort_values([*_CELL, "run"], kind="stable", ignore_index=True)
+    return table.assign(leak=inside / 2).sort_values([*_COMBINATION, "run"], kind="stable", ignore_index=True)
 
 
 def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
@@ -34,53 +35,53 @@ def summarise_leaks(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataF
     Parameters
     ----------
     table : DataFrame
-        As `leaks` makes it.
+        As `leaks` returns it.
     controls : sequence of str
         The hashers that learn nothing from the training set.
 
     Returns
     -------
     DataFrame
-        A row per combination: ``outside``, the mean score on the database that the model was not trained in; the mean
-        ``leak``; ``std``, ``low``, ``high``, ``p``, ``p_wilcoxon`` as in `protocol.report.statistics.Effect`.
-        ``p_holm``: p, corrected over all combinations of the hashers that learn, as one family. It is missing for
-        the controls, whose leak should be near zero: a correction would only make that easier. ``detectable``: the leak
-        that a test with so many runs detects with a power of 0.8 at the strictest level of the correction;
-        ``runs_needed``: the number of runs that detect a leak of `WANTED` in this way.
+        A row per combination. ``outside`` is the mean score on the database that does not contain the training set;
+        ``leak`` is the mean leak; ``std``, ``low``, ``high``, ``p`` and ``p_wilcoxon`` are those of
+        `protocol.report.statistics.Effect`. ``p_holm`` is p, corrected over all combinations of the hashers that learn,
+        as one family. It is missing for the controls, since a correction would hide a leak that should not be there.
+        ``detectable`` is the leak that a test with this number of runs detects with a power of 0.8 at the strictest
+        level of the correction, and ``runs_needed`` the number of runs with which it detects `SMALL_LEAK`.
     """
     import numpy as np
     import pandas as pd
 
-    cells = [
-        dict(zip(_CELL, cell, strict=True))
+    rows = [
+        dict(zip(_COMBINATION, values, strict=True))
         | {"n_train": own["n_train"].iloc[0], "n_runs": len(own)}
-        | {"control": cell[_CELL.index("hasher")] in controls}
+        | {"control": values[_COMBINATION.index("hasher")] in controls}
         | {"outside": own[["a_on_b", "b_on_a"]].to_numpy().mean()}
         | effect(own["leak"])._asdict()
-        for cell, own in table.groupby(_CELL, sort=True)
+        for values, own in table.groupby(_COMBINATION, sort=True)
     ]
-    summary = pd.DataFrame(cells).rename(columns={"mean": "leak"})
+    summary = pd.DataFrame(rows).rename(columns={"mean": "leak"})
     learns = ~summary["control"]
     summary["p_holm"] = np.nan
     summary.loc[learns, "p_holm"] = holm(summary.loc[learns, "p"])
     level = LEVEL / max(1, int(learns.sum()))
-    rows = list(zip(summary["std"], summary["n_runs"], strict=True))
-    summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in rows]
-    summary["runs_needed"] = [runs_needed(WANTED, std, level=level) for std, _ in rows]
+    spreads = list(zip(summary["std"], summary["n_runs"], strict=True))
+    summary["detectable"] = [detectable_effect(std, n, level=level) for std, n in spreads]
+    summary["runs_needed"] = [runs_needed(SMALL_LEAK, std, level=level) for std, _ in spreads]
     order = [_size(size) for size in summary["train_per_class"]]
     keys = ["dataset", "feature", "ground_truth", "control", "hasher", "order", "n_bits"]
     return summary.assign(order=order).sort_values(keys, ignore_index=True).drop(columns="order")
 
 
 def _size(size: str) -> float:
-    """Return a training size as a number to sort by, the whole database last."""
+    """Return a training size as a number, infinity for the whole database."""
     return float("inf") if size == "all" else float(size)
 
 
 def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
-    """Return the leak of all learners together, and of all controls, by ground truth and training size.
+    """Return the leak of all hashers that learn, and that of all controls, by ground truth and training size.
 
-    A run's leak is here the mean over hashers and code lengths, whose leaks in one run are not independent; runs are.
+    The leak of a run is its mean over hashers and code lengths, because only runs are independent of each other.
     """
     import pandas as pd
 
@@ -89,27 +90,27 @@ def together(table: "pd.DataFrame", controls: Sequence[str]) -> "pd.DataFrame":
     marked["outside"] = (marked["a_on_b"] + marked["b_on_a"]) / 2
     by_run = marked.groupby([*place, "n_train", "run"], sort=True)[["leak", "outside"]].mean().reset_index()
     rows = [
-        dict(zip(place, cell, strict=True))
+        dict(zip(place, values, strict=True))
         | {"n_train": own["n_train"].iloc[0], "n_runs": len(own), "outside": own["outside"].mean()}
         | effect(own["leak"])._asdict()
-        for cell, own in by_run.groupby(place, sort=True)
+        for values, own in by_run.groupby(place, sort=True)
     ]
     keys = ["dataset", "feature", "ground_truth", "control", "n_train"]
     return pd.DataFrame(rows).rename(columns={"mean": "leak"}).sort_values(keys, ignore_index=True)
 
 
 def conclusion(summary: "pd.DataFrame", pooled: "pd.DataFrame") -> str:
-    """Return the result in words, a sentence for each feature and ground truth, from the two tables of means."""
+    """Return the result in words for each feature and ground truth; `pooled` as `together` returns it."""
     sentences = []
-    for (feature, truth), cells in summary[~summary["control"]].groupby(["feature", "ground_truth"], sort=True):
+    for (feature, truth), rows in summary[~summary["control"]].groupby(["feature", "ground_truth"], sort=True):
         here = pooled[(pooled["feature"] == feature) & (pooled["ground_truth"] == truth) & ~pooled["control"]]
-        sizes = ", ".join(f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples())
-        largest = cells.loc[cells["leak"].abs().idxmax()]
+        sizes = [f"{_interval(row)} ({_label(row.train_per_class)})" for row in here.itertuples()]
+        largest = rows.loc[rows["leak"].abs().idxmax()]
         sentences.append(
-            f"With {feature} and {truth}, training inside the ranked database moves the mAP of the hashers that learn, "
-            f"on average and in thousandths, by {sizes}; {int((cells['p_holm'] < LEVEL).sum())} of {len(cells)} cells "
-            f"differ from zero, and the one farthest from it is {_interval(largest)}: {largest['hasher']}, "
-            f"{largest['n_bits']} bits, {_label(largest['train_per_class'])}."
+            f"With {feature} and {truth}, training inside the ranked database changes the mAP of the hashers that "
+            f"learn on average by {listed(sizes)}, in thousandths. The leak differs significantly from zero in "
+            f"{int((rows['p_holm'] < LEVEL).sum())} of {len(rows)} combinations; the largest is {_interval(largest)} "
+            f"({largest['hasher']}, {largest['n_bits']} bits, {_label(largest['train_per_class'])})."
         )
     return " ".join(sentences)
 
@@ -130,14 +131,14 @@ def leak_text(
     experiment: str,
     study: Mapping[str, Any],
 ) -> str:
-    """Return the study as Markdown: the question, the design, the answer, the tables.
+    """Return the study as Markdown: the result, the method and the tables.
 
     Parameters
     ----------
     table, summary : DataFrame
-        As `leaks` and `summarise_leaks` make them.
+        As `leaks` and `summarise_leaks` return them.
     provenance : mapping
-        Of the dataset's file: its notes and versions.
+        The provenance record of the dataset's file, for its notes and versions.
     experiment : str
     study : mapping
         The configuration's key `leak`.
@@ -161,6 +162,7 @@ def leak_text(
         n_alarms=int((controls["p"] < LEVEL).sum()),
         level=LEVEL,
         power=_power_table(learners),
+        power_of_test=POWER,
         together=_together_table(pooled),
         tables=_tables(summary),
         versions=", ".join(f"{name} {version}" for name, version in sorted(provenance["versions"].items())),
@@ -178,7 +180,7 @@ def _power_table(learners: "pd.DataFrame") -> str:
         )
         for (feature, truth), own in learners.groupby(["feature", "ground_truth"], sort=True)
     ]
-    return _markdown(("feature", "ground truth", "leak seen, thousandths", "runs needed"), rows)
+    return _markdown(("feature", "ground truth", "detectable leak (thousandths)", "runs needed"), rows)
 
 
 def _together_table(pooled: "pd.DataFrame") -> str:
@@ -204,10 +206,12 @@ def _tables(summary: "pd.DataFrame") -> list[tuple[str, str]]:
         lengths = sorted(rows["n_bits"].unique())
         lines = []
         for (hasher, size), own in rows.groupby(["hasher", "train_per_class"], sort=False):
-            of = own.set_index("n_bits")
+            by_length = own.set_index("n_bits")
             name = f"{hasher} (control)" if own["control"].all() else hasher
             cells = [
-                _interval(of.loc[n]) + (" *" if of.loc[n, "p_holm"] < LEVEL else "") if n in of.index else ""
+                _interval(by_length.loc[n]) + (" *" if by_length.loc[n, "p_holm"] < LEVEL else "")
+                if n in by_length.index
+                else ""
                 for n in lengths
             ]
             lines.append((name, _label(size), *cells))
@@ -221,9 +225,9 @@ def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def leak_figure(summary: "pd.DataFrame") -> str:
-    """Return the leaks with their intervals as SVG: panels per feature and ground truth, side by side per training set.
+    """Return the leaks with their intervals as SVG, in panels by feature and ground truth, and by training set.
 
-    Panels side by side have one scale, so that sizes can be compared.
+    The panels of a row have one scale, so that training sets can be compared.
     """
     import altair as alt
 
@@ -235,14 +239,14 @@ def leak_figure(summary: "pd.DataFrame") -> str:
     hashers, sizes = list(dict.fromkeys(named["hasher"])), list(dict.fromkeys(named["training_set"]))
     panels = []
     for (feature, truth), rows in named.groupby(["feature", "ground_truth"], sort=True):
-        cells = alt.Chart(rows).encode(
+        base = alt.Chart(rows).encode(
             y=alt.Y("hasher:N", title=None, sort=hashers),
             yOffset=alt.YOffset("n_bits:O"),
             color=alt.Color("n_bits:O", title="bits", scale=alt.Scale(scheme="viridis")),
         )
         zero = alt.Chart(rows).mark_rule(strokeWidth=0.5).encode(x=alt.datum(0))
-        interval = cells.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
-        mean = cells.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
+        interval = base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q", title=_AXIS), x2="high:Q")
+        mean = base.mark_point(filled=True, size=28, opacity=1).encode(x=alt.X("leak:Q", title=_AXIS))
         layers = alt.layer(zero, interval, mean).properties(width=210, height=alt.Step(9))
         panels.append(
             layers.facet(column=alt.Column("training_set:N", title=f"{feature}, {truth}: by training set", sort=sizes))

@@ -1,4 +1,4 @@
-"""The results under the names that figures and tables show."""
+"""Display names: replaces the names of the config file in the results by those that figures and tables show."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 _KINDS = ("feature", "ground_truth", "split", "hasher")
 _BY_NAME = ("options", "uses", "grids")
-"""The keys of a configuration with a value by name are a kind's name and one of these."""
+"""The keys of a configuration that map names to values are the name of a kind, followed by one of these."""
 
 
 def named(results: Results) -> Results:
     """Return the results with the display names of features, ground truths, splits and hashers.
 
-    The configuration in `Results.setting` has them as well. `Results.names` maps them to the names of the config file.
+    `Results.config` has them, too. `Results.names` maps them to the names of the config file.
     """
-    setting = results.setting
-    names = {kind: _display_names(setting, kind) for kind in _KINDS}
+    config = results.config
+    names = {kind: _display_names(config, kind) for kind in _KINDS}
 
     def shown(table: "pd.DataFrame") -> "pd.DataFrame":
         columns = {
@@ -31,7 +31,7 @@ def named(results: Results) -> Results:
 
     return dataclasses.replace(
         results,
-        setting=_setting(setting, names),
+        config=_with_display_names(config, names),
         summary=shown(results.summary),
         run_scores=shown(results.run_scores),
         dimensions=_renamed(results.dimensions, names["feature"]),
@@ -43,19 +43,19 @@ def named(results: Results) -> Results:
     )
 
 
-def _display_names(setting: Mapping[str, Any], kind: str) -> dict[str, str]:
-    return {name: display_name(setting, kind, name) for name in setting.get("names", {}).get(f"{kind}s", {})}
+def _display_names(config: Mapping[str, Any], kind: str) -> dict[str, str]:
+    return {name: display_name(config, kind, name) for name in config.get("names", {}).get(f"{kind}s", {})}
 
 
 def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in values.items()}
 
 
-def _setting(setting: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a configuration with display names; the plug-in of each is under ``uses``, or ``use`` of a feature."""
-    lists = {f"{kind}s": [names[kind].get(name, name) for name in setting[f"{kind}s"]] for kind in _KINDS[1:]}
+def _with_display_names(config: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a configuration with display names; `hasher_uses` and similar keys map them to the plug-ins."""
+    lists = {f"{kind}s": [names[kind].get(name, name) for name in config[f"{kind}s"]] for kind in _KINDS[1:]}
     by_name = {
-        f"{kind}_{key}": _renamed(setting.get(f"{kind}_{key}", {}), names[kind])
+        f"{kind}_{key}": _renamed(config.get(f"{kind}_{key}", {}), names[kind])
         for kind in _KINDS[1:]
         for key in _BY_NAME
     }
@@ -63,10 +63,10 @@ def _setting(setting: Mapping[str, Any], names: Mapping[str, Mapping[str, str]])
         by_name[f"{kind}_uses"] = {text: name for name, text in names[kind].items()} | by_name[f"{kind}_uses"]
     features = {
         names["feature"].get(name, name): {"use": name} | _feature(own, names)
-        for name, own in setting["features"].items()
+        for name, own in config["features"].items()
     }
-    codes = _renamed(setting.get("codes", {}), names["hasher"])
-    return {**setting, **lists, **by_name, "features": features, "codes": codes}
+    codes = _renamed(config.get("codes", {}), names["hasher"])
+    return {**config, **lists, **by_name, "features": features, "codes": codes}
 
 
 def _feature(own: Mapping[str, Any], names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The page: one HTML file that opens offline, with the results of an experiment and how they were made."""
+"""The page: one HTML file that opens offline, with the results of an experiment and their provenance."""
 
 import functools
 import logging
@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 
 def page(results: Results) -> str:
     """Return the report of one experiment as HTML: sections, figures and their data, and the scripts that draw them."""
-    dataset = display_name(results.setting, "dataset", results.setting["experiment"])
-    title = results.setting.get("title", f"{dataset}: retrieval with binary codes")
+    dataset = display_name(results.config, "dataset", results.config["experiment"])
+    title = results.config.get("title", f"{dataset}: retrieval with binary codes")
     notes = results.provenance["notes"]
     return render(title, sections(results), summary=experiment_line(results), notes=notes)
 
@@ -28,7 +28,7 @@ def page(results: Results) -> str:
 def render(title: str, parts: Sequence[Section], *, summary: str = "", notes: Sequence[str] = ()) -> str:
     """Return a page of sections, with a line of `summary` and `notes` at the top.
 
-    Where static pictures can't be drawn, the page has the charts that a browser draws, and a note.
+    If static pictures can't be drawn, the page contains a note, and its charts are drawn by the browser.
     """
     drawn = _drawn([figure for part in parts for figure in part.figures])
     notes = notes if drawn is not None else (*notes, _NOT_DRAWN)
@@ -48,9 +48,9 @@ def render(title: str, parts: Sequence[Section], *, summary: str = "", notes: Se
 
 
 def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]]:
-    """Return the values of each column of `SHARED` that figures offer, and the one that is drawn first.
+    """Return the values that figures offer of each column in `SHARED`, and the value that is drawn first.
 
-    A column of which all figures have the same single value is left out: there is nothing to choose.
+    Columns with a single value are left out, since there is nothing to choose.
     """
     found: dict[str, tuple[list[Any], Any]] = {}
     for column in SHARED:
@@ -62,7 +62,7 @@ def shared_choices(figures: Sequence[Figure]) -> dict[str, tuple[list[Any], Any]
 
 
 def _drawn(figures: Sequence[Figure]) -> dict[str, str] | None:
-    """Return the static pictures by the figures' names, or None if this machine can't draw them (see the log)."""
+    """Return the static pictures by the figures' names, or None, with a warning, if this machine can't draw them."""
     try:
         made = pictures([figure.static for figure in figures])
     except DrawingError as error:
@@ -85,13 +85,13 @@ def _environment() -> Any:
 
 
 def _finalized(value: Any) -> Any:
-    """Return a value for the page, text with control characters escaped: names in it may come from anybody's files."""
+    """Return a value for the page, with control characters in text escaped, since names may come from any file."""
     return printable(value, keep="\n\t") if type(value) is str else value
 
 
 @functools.cache
 def _vega() -> str:
-    """Return the scripts that draw Vega-Lite specifications, as they may stand in a page."""
+    """Return the scripts that draw Vega-Lite specifications, escaped for a page."""
     import vl_convert
 
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")

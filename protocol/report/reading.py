@@ -1,4 +1,4 @@
-"""Reads the results of an experiment, for the page and for the paper."""
+"""The reader of an experiment's results, for the page and for the figures of a paper."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,21 +23,21 @@ def reading(
     dimensions: Mapping[str, int | None],
     printed: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[Results]:
-    """Return the results of an experiment, whose images are read from their file when they are needed.
+    """Open the results of an experiment as a context; images are read from their file when they are needed.
 
-    Every file that a stage wrote is verified before it is read.
+    Every file from another stage is verified before it is read.
 
     Parameters
     ----------
     files : mapping of str to path or paths
         ``content``, ``labels``, ``metrics``, ``summary``, ``audit``; lists: ``selection``, ``duplicates``, ``splits``,
-        ``claims``, ``published``, ``published_losses`` (these three empty unless the experiment is a reproduction),
+        ``claims``, ``published``, ``published_losses`` (these three are empty unless the experiment is a reproduction),
         ``displayed``, ``provenance`` (the files whose provenance is printed), ``models``, and ``times`` (Snakemake's
         benchmark files).
     config : mapping
         The checked configuration.
     dimensions : mapping of str to int or None
-        Of each feature, where known.
+        The number of dimensions of each feature; None if it is not known.
     printed : mapping of str to mapping
         Numbers that the papers print, as `protocol.claims.printed` returns them.
     """
@@ -49,7 +49,7 @@ def reading(
     has_images = "images" in provenance["arrays"]
     with storage.streamed(files["content"], "images") if has_images else contextlib.nullcontext() as images:
         yield Results(
-            setting=config,
+            config=config,
             provenance=provenance,
             items=storage.read(files["labels"]),
             images=images,
@@ -72,7 +72,10 @@ def reading(
 
 
 def run_scores(path: str | Path, config: Mapping[str, Any]) -> "pd.DataFrame":
-    """Return the rows of metrics.csv of plain codes by the main metric, or with nearest neighbours as the truth."""
+    """Return the rows of metrics.csv that the page needs, of plain codes.
+
+    They are those of the main metric, and those of ground truths whose relevant items are the nearest neighbours.
+    """
     table = read_table(path)
     needed = (table["metric"] == main_metric(config)) | table["ground_truth"].isin(nearest_truths(config))
     return table[(table["extension"] == "none") & needed]
@@ -83,13 +86,13 @@ def _libraries(paths: Iterable[str | Path]) -> dict[str, dict[str, int]]:
     made: dict[str, dict[str, int]] = {}
     for path in dict.fromkeys(map(str, paths)):
         for library, version in storage.read_provenance(path)["versions"].items():
-            of_library = made.setdefault(library, {})
-            of_library[version] = of_library.get(version, 0) + 1
+            by_version = made.setdefault(library, {})
+            by_version[version] = by_version.get(version, 0) + 1
     return made
 
 
 def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
-    """Return the tables of the rule `display` by name, with columns for the feature and split their path names.
+    """Return the tables of the rule `display` by name, with columns for the feature and the split in their paths.
 
     Parameters
     ----------
@@ -102,13 +105,13 @@ def displayed(paths: Iterable[str | Path]) -> "dict[str, pd.DataFrame]":
     for path in map(Path, paths):
         feature, split = path.parts[-4], path.parts[-2]
         tables.setdefault(path.stem, []).append(read_table(path).assign(feature=feature, split=split))
-    # A table without rows has columns without a type, and numbers put together with it would be none any more.
+    # The columns of a table without rows have no type, and would make columns of numbers non-numeric in `concat`.
     filled = {name: [part for part in parts if len(part)] or parts[:1] for name, parts in tables.items()}
     return {name: pd.concat(parts, ignore_index=True) for name, parts in filled.items()}
 
 
 def times(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return time and memory of every job: ``stage`` (the name of its benchmark file), ``seconds``, ``megabytes``."""
+    """Return the time and memory of every job: ``stage`` (from the file name), ``seconds`` and ``megabytes``."""
     import pandas as pd
 
     rows = []

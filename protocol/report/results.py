@@ -24,7 +24,7 @@ _KEYS = {"ground_truth": "ground_truths", "split": "splits", "hasher": "hashers"
 
 
 def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
-    """Return the rows of several score tables, verified, as one, sorted: the order of the paths has no effect."""
+    """Return the rows of several score tables as one sorted table; every file is verified before it is read."""
     import pandas as pd
 
     table = pd.concat([read_table(path) for path in paths], ignore_index=True)
@@ -34,20 +34,20 @@ def collect(paths: Iterable[str | Path]) -> "pd.DataFrame":
 def summarise(
     scores: "pd.DataFrame", *, empty: str = "zero", options: Mapping[str, str] | None = None
 ) -> "pd.DataFrame":
-    """Return mean, standard deviation and number of runs of each combination, and what identifies these numbers.
+    """Return the mean, standard deviation and number of runs of each combination, with columns that identify them.
 
-    The standard deviation is that of a sample (n - 1 in the denominator); of a single run it is missing. The columns
-    after ``n_runs`` are those of `protocol.identity`; a number of items that changes from run to run is a range.
+    The standard deviation is that of a sample (n - 1 in the denominator), and is missing for a single run. The columns
+    after ``n_runs`` are those of `protocol.identity`; a number of items that differs between runs is given as a range.
 
     Parameters
     ----------
     scores : DataFrame
         As `collect` returns it.
     empty : {"zero", "drop"}, default="zero"
-        What an undefined value counted.
+        How undefined values were treated.
     options : mapping of str to str, optional
-        The column ``options``, as `protocol.identity.options_text` writes it, by feature, ground truth and split with
-        a space between them.
+        The values of the column ``options``, as `protocol.identity.options_text` writes them, by feature, ground truth
+        and split, separated by spaces.
     """
     groups = scores.groupby(_CELL, sort=True)
     summary = groups["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
@@ -66,27 +66,27 @@ def summarise(
 
 
 def _one_or_range(values: "pd.Series") -> Any:
-    """Return the value that all runs have, or else the smallest and the largest."""
+    """Return the common value of all runs, or else the smallest and the largest value as a range."""
     return values.iloc[0] if (values == values.iloc[0]).all() else f"{values.min()} to {values.max()}"
 
 
 def runs_of(scores: "pd.DataFrame") -> "pd.DataFrame":
-    """Return what each run was scored on: a row per feature, ground truth, split and run, with `ITEMS`.
+    """Return the items on which each run was scored: a row per feature, ground truth, split and run, with `ITEMS`.
 
-    ``items`` is the digest of `protocol.identity.items_sha256`: two experiments share the queries, the database and
-    the ground truth of a run exactly where it is the same.
+    ``items`` is the digest of `protocol.identity.items_sha256`, which is the same for two experiments exactly if the
+    queries, the database and the ground truth of the run are the same.
     """
     columns = ["feature", "ground_truth", "split", "run", *ITEMS]
     return scores[columns].drop_duplicates().sort_values(columns[:4], kind="stable", ignore_index=True)
 
 
-def main_metric(setting: Mapping[str, Any]) -> str:
-    """Return the metric that stands for all of an experiment: mAP, or the first where mAP is not among them."""
-    return "mAP" if "mAP" in setting["metrics"] else str(setting["metrics"][0])
+def main_metric(config: Mapping[str, Any]) -> str:
+    """Return the main metric of an experiment: mAP, or the first metric if mAP is not among them."""
+    return "mAP" if "mAP" in config["metrics"] else str(config["metrics"][0])
 
 
-def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
-    """Return the K of each ground truth by whose definition the K nearest neighbours are relevant, by its name.
+def nearest_truths(config: Mapping[str, Any]) -> dict[str, int]:
+    """Return K for each ground truth that defines the K nearest neighbours as relevant, by its name.
 
     Examples
     --------
@@ -96,18 +96,18 @@ def nearest_truths(setting: Mapping[str, Any]) -> dict[str, int]:
     >>> nearest_truths(config | {"features": {}})
     {'near': 10}
     """
-    uses, options = setting.get("ground_truth_uses", {}), setting.get("ground_truth_options", {})
+    uses, options = config.get("ground_truth_uses", {}), config.get("ground_truth_options", {})
     return {
         name: options[name]["n_neighbours"]
-        for name in _names(setting, "ground_truth")
+        for name in _names(config, "ground_truth")
         if uses.get(name, name) == "nearest_neighbours" and "n_neighbours" in options.get(name, {})
     }
 
 
-def _names(setting: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the names of a kind that the experiment uses, of all features, in the order of the configuration."""
-    own = [feature.get(_KEYS[kind], []) for feature in setting["features"].values()]
-    return list(dict.fromkeys(itertools.chain(setting[_KEYS[kind]], *own)))
+def _names(config: Mapping[str, Any], kind: str) -> list[str]:
+    """Return the names of a kind that any feature of the experiment uses, in the order of the configuration."""
+    own = [feature.get(_KEYS[kind], []) for feature in config["features"].values()]
+    return list(dict.fromkeys(itertools.chain(config[_KEYS[kind]], *own)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,51 +116,51 @@ class Results:
 
     Parameters
     ----------
-    setting : mapping
-        The checked configuration, every default filled in.
+    config : mapping
+        The checked configuration, with every default filled in.
     provenance : mapping
-        Of the dataset's file: versions, sources, notes, and the shapes of its arrays.
+        The provenance record of the dataset's file: versions, sources, notes, and the shapes of its arrays.
     items : mapping of str to ndarray
-        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` where the dataset has them.
+        ``ids`` and ``class_names``, and ``labels`` and ``partitions/<name>`` if the dataset has them.
     images : array of uint8, shape (n, height, width) or (n, height, width, 3), or None
         The dataset's images; only those that are shown are read.
     summary : DataFrame
-        As `protocol.report.summarise` makes it.
+        As `protocol.report.summarise` returns it.
     run_scores : DataFrame
-        The scores of each run, as `collect` returns them, of plain codes: by the main metric, and of the ground truths
-        of `nearest_truths`.
+        The scores of plain codes in each run, as `collect` returns them: those of the main metric, and those for the
+        ground truths of `nearest_truths`.
     dimensions : mapping of str to int or None
-        The number of dimensions of each feature, None where it is not known or there are two modalities.
+        The number of dimensions of each feature; None if it is not known or there are two modalities.
     findings : DataFrame
         As `protocol.auditing.write_findings` writes it.
     selection : DataFrame or None
-        As `protocol.selection.write_table` writes it; None where nothing was searched.
+        As `protocol.selection.write_table` writes it; None if no options were selected.
     duplicates : DataFrame or None
-        As `protocol.report.with_and_without` returns it; None where no judged pairs of the dataset are known.
+        As `protocol.report.with_and_without` returns it; None if no judged pairs of the dataset are known.
     splits : mapping of str to mapping
-        Partitions of run 0 of each split protocol, by its name.
+        The partitions of run 0, by split protocol and partition.
     published, published_losses : DataFrame or None
         Published scores, and published losses of binary codes on other data; None unless the experiment is a
         reproduction.
     displayed : mapping of str to DataFrame
-        The tables of `protocol.report.display` of every feature and split, which stand in columns of their own.
+        The tables of `protocol.report.display` by name, with columns for the feature and the split.
     times : DataFrame
-        Of every job: ``stage``, ``hasher`` where it has one, ``seconds``, ``megabytes``.
+        A row per job: ``stage``, ``seconds``, ``megabytes``.
     libraries : mapping of str to mapping
         By library, the number of files that were made with each version.
     records : mapping of str to mapping
-        Of the files of run 0, by path.
+        The provenance records of the files of run 0, by path.
     claims : sequence of mapping
-        The papers' claims and their outcomes, empty unless the experiment is a reproduction: ``paper``, ``place``,
-        ``claim``, ``expected``, ``ours``, ``status``, ``parts``, ``note``.
+        The papers' claims and their outcomes; empty unless the experiment is a reproduction. The keys are ``paper``,
+        ``place``, ``claim``, ``expected``, ``ours``, ``status``, ``parts`` and ``note``.
     printed : mapping of str to mapping
-        Numbers that the papers print: by the id of a claim, the values that it expects by name.
+        Numbers that the papers print: the expected values of each claim, by the id of the claim and by name.
     names : mapping of str to mapping
-        By kind ("feature", "ground_truth", "split", "hasher"), the names of the config file by the display names that
-        the tables have in their place (`protocol.report.naming`); empty where the tables have those of the file.
+        By kind ("feature", "ground_truth", "split", "hasher") and display name, the name in the config file; empty if
+        the tables have no display names (`protocol.report.naming`).
     """
 
-    setting: Mapping[str, Any]
+    config: Mapping[str, Any]
     provenance: Mapping[str, Any]
     items: Mapping[str, NDArray]
     images: Any
@@ -183,37 +183,37 @@ class Results:
 
     @cached_property
     def class_names(self) -> list[str]:
-        """Of class 0, 1, ...; [] without labels."""
+        """The names of class 0, 1, ...; [] without labels."""
         return [name.decode() for name in self.items["class_names"]]
 
     @cached_property
     def plain(self) -> "pd.DataFrame":
-        """The summary of the codes without extension, ordered."""
+        """The rows of the summary for codes without extension, ordered."""
         return self.ordered(self.summary[self.summary["extension"] == "none"])
 
     @cached_property
     def hashers(self) -> dict[str, str]:
-        """Every hasher of the experiment and every method with finished codes: the config file's name by name."""
+        """The hashers and the methods with finished codes: the name in the config file by display name."""
         return {name: self.config_name("hasher", name) for name in self._order("hasher")}
 
     @cached_property
     def metric(self) -> str:
-        """The metric that stands for all: mAP if the experiment has it."""
-        return main_metric(self.setting)
+        """The main metric: mAP if the experiment has it."""
+        return main_metric(self.config)
 
     @cached_property
     def place(self) -> dict[str, str]:
-        """The feature, ground truth and split that stand for all: the first of the experiment."""
+        """The main feature, ground truth and split: the first ones of the experiment."""
         return {column: self.plain[column].iloc[0] for column in PLACE}
 
     @cached_property
     def n_bits(self) -> int:
-        """The code length that stands for all, of `place`."""
+        """The main code length: the middle one at `place`."""
         return middle(sorted(self.at(self.plain, **self.place)["n_bits"].unique()))
 
     @cached_property
     def n_runs(self) -> int:
-        """Runs of `place`."""
+        """The number of runs at `place`."""
         return int(self.at(self.plain, **self.place)["n_runs"].max())
 
     @cached_property
@@ -222,11 +222,11 @@ class Results:
         return {name: self.ordered(table) for name, table in self.displayed.items()}
 
     def config_name(self, kind: str, name: str) -> str:
-        """Return the config file's name of what the tables call `name`; files and links are named by it."""
+        """Return the name in the config file for a name in the tables; files and links use it."""
         return self.names.get(kind, {}).get(name, name)
 
     def where(self, *columns: str, n_bits: bool = True) -> str:
-        """Return the place, and the code length, that a sentence is about, in words; `columns` are left out."""
+        """Return the main place, and code length, in words; `columns` are left out."""
         place = self.place
         parts = [place[column] for column in ("feature", "ground_truth") if column not in columns]
         parts += [] if "split" in columns else [f"{place['split']} split"]
@@ -240,7 +240,7 @@ class Results:
         return table
 
     def ordered(self, table: "pd.DataFrame") -> "pd.DataFrame":
-        """Return rows in the order in which the configuration names feature, ground truth, split and hasher."""
+        """Return rows sorted by feature, ground truth, split and hasher, in the order of the configuration."""
         columns = [name for name in ("feature", *_KEYS) if name in table]
         lengths = [name for name in ("n_bits",) if name in table]
         ranks = {name: table[name].map({value: i for i, value in enumerate(self._order(name))}) for name in columns}
@@ -248,6 +248,6 @@ class Results:
 
     def _order(self, name: str) -> list[str]:
         if name == "feature":
-            return list(self.setting["features"])
-        finished = self.setting.get("codes", {}) if name == "hasher" else {}
-        return list(dict.fromkeys([*_names(self.setting, name), *finished]))
+            return list(self.config["features"])
+        finished = self.config.get("codes", {}) if name == "hasher" else {}
+        return list(dict.fromkeys([*_names(self.config, name), *finished]))

@@ -19,8 +19,9 @@ POWER = 0.8
 class Effect(NamedTuple):
     """A mean over runs with its spread, its interval, and tests that it is zero.
 
-    ``low`` and ``high`` bound the mean with 95 % confidence (Student's t); ``p`` is of the two-sided t-test that it is
-    zero, which on differences is the paired t-test, ``p_wilcoxon`` of the signed-rank test. ``std`` is of a sample.
+    ``low`` and ``high`` are the limits of the 95 % confidence interval (Student's t); ``p`` is that of the two-sided
+    t-test (for differences, the paired t-test), and ``p_wilcoxon`` that of the signed-rank test. ``std`` is the sample
+    standard deviation.
     """
 
     mean: float
@@ -34,7 +35,7 @@ class Effect(NamedTuple):
 def effect(values: ArrayLike) -> Effect:
     """Return the mean of at least two independent runs, with its interval and tests.
 
-    Where all values are the same there is no spread to judge by: p is 1 for zeros, else 0.
+    If all values are equal, there is no spread to test with: p is then 1 for zeros, and 0 otherwise.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def effect(values: ArrayLike) -> Effect:
 
 
 def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDENCE) -> NDArray[np.float64]:
-    """Return half the width of the interval of a mean over runs (Student's t); NaN for a single run."""
+    """Return half the width of the confidence interval of a mean over runs (Student's t); NaN for a single run."""
     from scipy import stats
 
     n = np.asarray(n_runs, dtype=np.float64)
@@ -66,7 +67,7 @@ def half_width(std: ArrayLike, n_runs: ArrayLike, *, confidence: float = CONFIDE
 class Lead(NamedTuple):
     """The best hasher and its paired difference from the second best.
 
-    ``second`` is None where there is one hasher; ``low`` and ``high`` are NaN where there is one run.
+    ``second`` is None if there is only one hasher; ``low`` and ``high`` are NaN if there is only one run.
     """
 
     best: str
@@ -79,15 +80,15 @@ class Lead(NamedTuple):
 
 
 def lead(scores: "pd.DataFrame", *, better: str = "higher") -> Lead | None:
-    """Return the best hasher by its mean over the runs that all hashers have; None where no score is defined.
+    """Return the best hasher by its mean over the runs that all hashers have; None if no score is defined.
 
-    The two hashers are chosen by their means, so the interval of their difference holds for all pairs of hashers
-    together (Bonferroni).
+    Because the two hashers are chosen by their means, the interval of their difference is corrected for all pairs of
+    hashers (Bonferroni).
 
     Parameters
     ----------
     scores : DataFrame
-        A row of each run, a column of each hasher.
+        A row per run and a column per hasher.
     better : {"higher", "lower"}, default="higher"
     """
     defined = scores.dropna(axis="columns", how="all").dropna()
@@ -106,10 +107,10 @@ def lead(scores: "pd.DataFrame", *, better: str = "higher") -> Lead | None:
 
 
 def holm(p: Sequence[float]) -> NDArray[np.float64]:
-    """Return the p-values of a family of tests, corrected so that any false alarm in it is as rare as in one test.
+    """Return the p-values of a family of tests, corrected by Holm's method for the family-wise error rate.
 
-    The i-th smallest of m, counted from 0, times m - i; never below a smaller one's, never above 1: `multipletests` of
-    statsmodels, which has no answer to an empty family.
+    The i-th smallest of m p-values, counted from 0, is multiplied by m - i. The results never decrease with i and never
+    exceed 1. `multipletests` of statsmodels computes them, but does not accept an empty family.
 
     References
     ----------
@@ -135,36 +136,37 @@ def detectable_effect(std: float, n_runs: int, *, level: float) -> float:
         Standard deviation over runs.
     n_runs : int
         At least 2.
-    level : float, in (0, 1)
+    level : float
+        Level of significance, between 0 and 1.
 
     Notes
     -----
-    The noncentrality of Student's t (scipy) at which the test's power is 0.8, times the standard error. `TTestPower` of
-    statsmodels was considered: its `solve_power` agrees to six digits only, and with three runs at the level 0.001 it
+    The result is the noncentrality of Student's t (scipy) at which the power is 0.8, times the standard error. The
+    method `TTestPower.solve_power` of statsmodels agrees only to six digits, and for three runs at the level 0.001, it
     stops at a quarter of the effect.
     """
     from scipy import optimize, stats
 
     critical = float(stats.t.isf(level / 2, n_runs - 1))
 
-    def missing(noncentrality: float) -> float:
+    def excess_power(noncentrality: float) -> float:
         return float(stats.nct.sf(critical, n_runs - 1, noncentrality)) - POWER
 
     highest = critical + 10
-    while missing(highest) < 0:
+    while excess_power(highest) < 0:
         highest *= 2
-    return float(optimize.brentq(missing, 0, highest)) * std / n_runs**0.5
+    return float(optimize.brentq(excess_power, 0, highest)) * std / n_runs**0.5
 
 
-def runs_needed(wanted: float, std: float, *, level: float) -> int:
-    """Return the least number of runs, at least 3, with which `detectable_effect` is at most `wanted`."""
+def runs_needed(target: float, std: float, *, level: float) -> int:
+    """Return the smallest number of runs, at least 3, with which `detectable_effect` is at most `target`."""
     above = 3
-    while detectable_effect(std, above, level=level) > wanted:
+    while detectable_effect(std, above, level=level) > target:
         above *= 2
     below = above // 2
     while above > 3 and above - below > 1:
         middle = (above + below) // 2
-        if detectable_effect(std, middle, level=level) > wanted:
+        if detectable_effect(std, middle, level=level) > target:
             below = middle
         else:
             above = middle

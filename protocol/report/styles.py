@@ -1,8 +1,8 @@
 """The names that figures and tables show, and each hasher's colour, marker and dash, the same in every experiment.
 
-A style depends on the hasher's name alone. A hasher of the table below has the style of its place there; any other
-name, such as that of a second use of a plug-in, has the style that a digest of the name selects among those whose
-colour and shape together no hasher of the table has.
+A style depends only on the hasher's name. The table below determines the styles of the known hashers. For any other
+name, such as that of a second use of a plug-in, a digest of the name selects a style whose combination of colour and
+shape does not occur in the table.
 """
 
 import hashlib
@@ -13,26 +13,25 @@ from typing import Any, NamedTuple
 COLOURS = ("#6459d1", "#e17700", "#047529", "#ae2e94", "#109ddd", "#e60034", "#786369", "#bf856a")
 """The hues of Okabe and Ito (Color Universal Design, 2008), with another lightness for each.
 
-Each stands out by 3:1 from a white page and from a dark one (WCAG 2.1, 1.4.11), and any two differ by at least 20
-(CIELAB) for normal vision, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009). A random
-search that started from the original hues found them.
+Each has a contrast of 3:1 with a white and with a dark page (WCAG 2.1, 1.4.11), and any two differ by at least 20
+(CIELAB) for normal vision, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009). They were
+found by a random search that started from the original hues.
 """
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
-"""Lengths of strokes and gaps in pixels; the first is a full line."""
-# A row is drawn with one dash, a column with one colour. Hashers that experiments often have together stand in columns
-# of their own.
+"""Lengths of strokes and gaps in pixels; the first is a solid line."""
+# Each row has one dash and each column one colour. Hashers that often occur together are in different columns.
 _TABLE = (
     ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"),
     ("ksh", "cca_itq", "sdh", "grh", "sign", "classifier", "median", "cvh"),
     ("buffer_zone", "mihash", "dtsh", "dpsh", "talr_ap", "csq", "hashnet", "talr_ndcg"),
     ("deep_squared", "", "m_dsh", "deep_supervised", "", "", "", ""),
 )
-_SHIFTS = (0, 1, 3, 6)  # of the shapes in each row, so that a column has no shape twice
+_SHIFTS = (0, 1, 3, 6)  # by which the shapes of each row are shifted, so that no shape occurs twice in a column
 
 
 class Style(NamedTuple):
-    """How a hasher is drawn: an HTML colour, a Vega shape, and a Vega dash."""
+    """The style of a hasher: an HTML colour, a Vega shape and a Vega dash."""
 
     colour: str
     shape: str
@@ -50,15 +49,15 @@ _OTHERS = [Style(*parts) for parts in itertools.product(COLOURS, SHAPES, DASHES)
 
 
 def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
-    """Return the name that figures and tables show, or `name` itself where the configuration has no other.
+    """Return the name that figures and tables show; by default `name` itself.
 
     Parameters
     ----------
     config : mapping
-        A checked configuration: its key `names` has the names of everything that the experiment uses.
+        A checked configuration, whose key `names` has the display names of everything that the experiment uses.
     kind : {"dataset", "feature", "ground_truth", "split", "hasher", "metric"}
     name : str
-        As the configuration and the result tables have it.
+        The name in the configuration and in the result tables.
 
     Examples
     --------
@@ -72,8 +71,8 @@ def display_name(config: Mapping[str, Any], kind: str, name: str) -> str:
 def styles(hashers: Iterable[str]) -> dict[str, Style]:
     """Return the style of each hasher by name.
 
-    Two names outside the table may have digests that select the same style, of more than 100. The first of them in
-    `hashers` has it, and the next one the free style that follows.
+    The digests of two names outside the table may select the same of more than 100 styles. The first of them in
+    `hashers` then has this style, and the other the next free one.
 
     Examples
     --------
@@ -87,21 +86,21 @@ def styles(hashers: Iterable[str]) -> dict[str, Style]:
 
 
 def _free(name: str, taken: set[Style]) -> Style:
-    """Return the style that a name's digest selects, or the next one that isn't taken; with all taken, the first."""
+    """Return the style that a name's digest selects, or the next free one; if none is free, the selected one."""
     start = int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(_OTHERS)
     candidates = [*_OTHERS[start:], *_OTHERS[:start]]
     return next((style for style in candidates if style not in taken), candidates[0])
 
 
 def hasher_scales(hashers: Sequence[str], names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return Altair's scales of colour, shape and dash, for a column that holds the hashers' names.
+    """Return Altair's scales of colour, shape and dash for a column of hasher names.
 
     Parameters
     ----------
     hashers : sequence of str
-        As the configuration names them.
+        The names in the configuration.
     names : sequence of str, optional
-        As the column names them, in the same order; by default `hashers`.
+        The names in the column, in the same order; by default `hashers`.
     """
     import altair as alt
 

@@ -360,7 +360,7 @@ def test_the_positions_of_doubtful_queries_are_written(tmp_path, monkeypatch, ca
     assert hp.audit("split.npz", label_issues="issues.csv").affected["split.npz"].tolist() == [0, 2]
     assert hp.audit("split.npz").affected == {}
     capsys.readouterr()
-    one = "expected one split, since each has queries of its own, got 2."
+    one = "expected one split, since splits have different queries, got 2."
     known = "expected judged pairs of the dataset (--known-pairs), or label issues (--label-issues), got none."
     for refused, message in {
         ("split.npz", "other.npz", *arguments[2:]): one,

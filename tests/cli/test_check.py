@@ -46,7 +46,7 @@ def test_it_prints_the_jobs_and_their_needs(file, capsys):
     ):
         assert text in out
     jobs = out.partition("jobs       ")[2].partition("needs")[0]
-    total, _, rules = jobs.partition(" if no result exists yet\n")
+    total, _, rules = jobs.partition(" if there are no results yet\n")
     assert int(total) == sum(int(part.split()[1]) for part in " ".join(rules.split()).split(", "))
 
 

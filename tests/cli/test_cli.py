@@ -71,7 +71,7 @@ def test_list_shows_what_files_a_dataset_needs_and_how_to_get_those_that_are_not
             assert file.by_hand in out
     assert "ConceptsList.zip, NUS_WID_Tags.zip; BoW_int.dat (by hand: extract it from" in out
     assert "raw_features.mat, trainset_txt_img_cat.list, testset_txt_img_cat.list (by hand: extract it from" in out
-    assert out.count("none to fetch") == sum(not entry.files for entry in registry.entries("dataset")) > 0
+    assert out.count("none to download") == sum(not entry.files for entry in registry.entries("dataset")) > 0
 
 
 def test_list_of_one_kind_shows_that_kind_only(capsys):

@@ -68,7 +68,7 @@ def test_the_filled_configuration_has_the_same_names():
         ({"names": {"hasher": {}}}, "key in names: expected .* got 'hasher'. Did you mean 'hashers'?"),
         (
             {"names": {"hashers": {"itq": "LSH"}}},
-            "names.hashers: expected a name of its own for each of 'lsh' and 'itq', got 'LSH' for both.",
+            "names.hashers: expected different names for 'lsh' and 'itq', got 'LSH' for each.",
         ),
         ({"names": {"hashers": {"itq": "a\nb"}}}, "names.hashers.itq: expected a line of 1 to 80 characters"),
         ({"names": {"hashers": {"itq": "{metric}"}}}, "names.hashers.itq: expected a line .* without braces"),

@@ -82,7 +82,7 @@ def test_a_method_belongs_to_one_feature(here):
     assert message == "codes.mine.feature: expected gist or pixels, got 'pixel'. Did you mean 'pixels'?"
     features["sift"] = {"options": {"items": "local"}}
     message = refused({"mine": MINE | {"feature": "sift"}}, features=features)
-    assert message.startswith("codes.mine.feature: expected a feature with one item for each image, since each row")
+    assert message.startswith("codes.mine.feature: expected a feature with one item per image, since each row")
 
 
 def test_the_first_missing_file_is_named(here):
@@ -133,8 +133,8 @@ def test_names_that_are_not_allowed(here, name, message):
                 "or split, got 'splits'. Did you mean 'split'?"
             ),
         ),
-        ({"query": "codes/{run"}, "codes.mine.query: expected the name of a file, with placeholders in braces, got "),
-        ({"query": "{run:no}"}, "codes.mine.query: expected the name of a file, with placeholders in braces, got "),
+        ({"query": "codes/{run"}, "codes.mine.query: expected a file name with placeholders in braces, got "),
+        ({"query": "{run:no}"}, "codes.mine.query: expected a file name with placeholders in braces, got "),
         ({"splits": ["improve"]}, "codes.mine.splits: expected improved or standard, got 'improve'. Did you mean"),
         ({"n_bits": [16, 64]}, "codes.mine.n_bits: expected 16 or 8, got '64'."),
         ({"bit_order": "middle"}, "codes.mine.bit_order: expected 'little', 'big' or 'big-128', got 'middle'."),
@@ -150,7 +150,7 @@ def test_invalid_values(here, changes, message):
 
 
 def test_both_names_of_files_are_required(here):
-    assert refused({"mine": {"query": "q.npy"}}) == "codes.mine: expected the key database, got none of that name."
+    assert refused({"mine": {"query": "q.npy"}}) == "codes.mine: expected the key database, got no such key."
 
 
 @pytest.mark.parametrize(
@@ -159,21 +159,21 @@ def test_both_names_of_files_are_required(here):
         (
             {"query": "codes/improved/run{run}/query_8.npy"},
             (
-                "codes.mine.query: expected {n_bits} in the names of the files, since each file contains codes of "
+                "codes.mine.query: expected {n_bits} in the file name, since each file contains codes of "
                 "one code length, got 'codes/improved/run{run}/query_8.npy'."
             ),
         ),
         (
             {"query": "codes/improved/run0/query_{n_bits}.npy"},
             (
-                "codes.mine.query: expected {run} in the names of the files, since the runs have different queries, "
+                "codes.mine.query: expected {run} in the file name, since the runs have different queries, "
                 "got 'codes/improved/run0/query_{n_bits}.npy'."
             ),
         ),
         (
             {"database": "codes/improved/run{run}/database_{n_bits}.npy"},
             (
-                "codes.mine.database: expected {split} in the names of the files, since the splits have different "
+                "codes.mine.database: expected {split} in the file name, since the splits have different "
                 "databases, got 'codes/improved/run{run}/database_{n_bits}.npy'."
             ),
         ),

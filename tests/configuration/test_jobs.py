@@ -2,8 +2,9 @@
 
 import copy
 
+import pytest
 import yaml
-from project import SMALL
+from project import SMALL, Project
 
 from protocol import configuration
 
@@ -66,6 +67,25 @@ def test_targets(root):
         "leak",
     }
     assert found["leak_score"] == feature.runs * len(feature.hashers)
+
+
+def test_figures_for_a_paper_need_no_audit_no_claims_and_no_table_of_choices(root):
+    grid = {"hashers": ["lsh", "itq"], "hasher_grids": {"itq": {"n_iter": [5, 10]}}}
+    page, paper = jobs(**grid), jobs(("paper",), **grid)
+    assert set(page) - set(paper) == {"selection_table", "audit", "claims", "report"}
+    assert set(paper) - set(page) == {"paper"}
+    assert all(paper[rule] == page[rule] for rule in set(page) & set(paper))
+    path = root / "workflow" / "config" / "cifar10_duplicates.yaml"
+    found = configuration.jobs(configuration.load(yaml.safe_load(path.read_text())), ("paper",))
+    assert not {"score_without", "duplicates"} & set(found)
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("targets", [("report",), ("paper",), ("report", "paper")])
+def test_the_jobs_of_a_target_are_those_that_snakemake_plans(targets, tmp_path, root):
+    project, grid = Project(tmp_path, root), {"hasher_grids": {"itq": {"n_iter": [5, 10]}}}
+    project.write(SMALL | grid)
+    assert project.jobs(*targets) == jobs(targets, **grid)
 
 
 def test_downloads_are_the_files_of_the_dataset(root):

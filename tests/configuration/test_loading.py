@@ -214,7 +214,10 @@ def test_the_leak_study_refuses_supervised_hashers():
         ({"splits": ["improve"]}, "split: expected .*, got 'improve'"),
         ({"metrics": ["MAP"]}, "metric: expected .*, got 'MAP'"),
         ({"metrics": ["mAP@K[all]"]}, r"metric 'mAP@K\[all\]': expected a number in place of K, R or beta"),
-        ({"metrics": ["precision@r9"]}, "metric 'precision@r9': expected a radius of at most 8, the n_bits, got 9"),
+        (
+            {"metrics": ["precision@r9"]},
+            "metric 'precision@r9': expected a radius of at most 8, the shortest code length, got 9",
+        ),
         (
             {"hashers": ["pcah"], "n_bits": [512, 8, 500], "features": {"sift": {}}},
             "n_bits: expected at most 128 for hasher 'pcah', the dimensions of feature 'sift', got 512",
@@ -315,11 +318,11 @@ def test_the_leak_study_refuses_supervised_hashers():
         ({"selection": {"metric": "MAP"}}, r"metric: expected .*, got 'MAP'"),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "empty@r2"}},
-            "selection.metric: expected a metric to maximise, of which higher values are better.* got 'empty@r2'",
+            "selection.metric: expected a metric to maximise, got .empty@r2., of which lower values are better",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"metric": "precision@r9"}},
-            "metric 'precision@r9': expected a radius of at most 8, the n_bits, got 9",
+            "metric 'precision@r9': expected a radius of at most 8, the shortest code length, got 9",
         ),
         (
             {"hasher_grids": {"itq": {"n_iter": [5]}}, "selection": {"ground_truth": "graded_distance"}},
@@ -338,16 +341,14 @@ def test_errors_name_the_known_names_or_the_limit(changes, message):
 def test_a_missing_key_is_named():
     broken = copy.deepcopy(SMALL)
     del broken["metrics"]
-    with pytest.raises(ProtocolError, match="config file: expected the key metrics, got none of that name"):
+    with pytest.raises(ProtocolError, match="config file: expected the key metrics, got no such key"):
         configuration.load(broken)
 
 
 def test_all_missing_keys_are_named_at_once():
     with pytest.raises(ProtocolError) as error:
         configuration.load({"experiment": "a", "dataset": "digits", "hashers": ["lsh"]})
-    message = (
-        "config file: expected the keys features, ground_truths, splits, n_bits and metrics, got none of that name."
-    )
+    message = "config file: expected the keys features, ground_truths, splits, n_bits and metrics, got no such keys."
     assert str(error.value) == message
 
 
@@ -360,7 +361,7 @@ def test_an_empty_file_is_not_the_default_experiment():
 
 def test_another_dataset_needs_another_experiment_name():
     with pytest.raises(
-        ProtocolError, match="expected a name for the results of another dataset, --config experiment=NAME"
+        ProtocolError, match="expected --config experiment=NAME with it, a name for the results of another dataset"
     ):
         configuration.load({"dataset": "cifar10"}, from_file=False)
     other = {"dataset": "cifar10", "experiment": "mine", "ground_truths": ["class_label"]}

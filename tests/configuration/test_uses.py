@@ -116,7 +116,7 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         ),
         (
             {"hashers": ["itq", {"use": "itq"}]},
-            "hashers: expected each name once, got 'itq' twice; give one use a name",
+            "hashers: expected each name once, got 'itq' twice; give one use another name",
         ),
         ({"hashers": ["itq", "itq"]}, "hashers: expected each name once, got 'itq' twice"),
         ({"hashers": [ITQ_5 | {"name": "ITQ5"}]}, "hasher 'ITQ5': expected a name of lower-case letters, digits and _"),
@@ -125,7 +125,7 @@ def test_the_configuration_of_an_experiment_describes_the_same_experiment(change
         ({"hashers": [ITQ_5 | {"name": "scores"}]}, "hasher 'scores': expected a name other than"),
         ({"hashers": [ITQ_5 | {"use": "itqq"}]}, "got 'itqq'. Did you mean 'itq'?"),
         ({"hashers": [ITQ_5 | {"option": {}}]}, "key in hashers[0]: expected name, options or use, got 'option'"),
-        ({"hashers": [{"name": "itq_5"}]}, "hashers[0]: expected the key use, got none of that name."),
+        ({"hashers": [{"name": "itq_5"}]}, "hashers[0]: expected the key use, got no such key."),
         ({"hashers": ["lsh", 5]}, "hashers[1]: expected a name or {name: ..., use: ..., options: {...}}, got 5."),
         (
             {"hashers": [ITQ_5], "hasher_options": {"itq_5": {"n_iter": 9}}},

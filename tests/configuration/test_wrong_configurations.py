@@ -218,7 +218,7 @@ def test_names_in_the_wrong_case(changes, near):
 
 
 def test_preprocessing_at_the_top():
-    message = "preprocessing: expected under a feature, as features.NAME.preprocessing, got it alone."
+    message = "preprocessing: expected below a feature, as features.NAME.preprocessing, got it at the top level."
     assert refused(preprocessing=["l2"]) == message
 
 
@@ -236,11 +236,11 @@ def test_validation_sizes_are_needed_for_the_selection_of_options_alone():
     assert experiment.sizes("improved")["database"] == 1447
     grids = {"itq": {"n_iter": [5, 10]}}
     assert refused(split_sizes=sizes, hasher_grids=grids) == (
-        "split_sizes: expected validation_query and validation_database, on which hasher_grids selects options "
-        "(split 'standard'), got no such sizes."
+        "split_sizes: expected validation_query and validation_database, since options are selected on them "
+        "(hasher_grids, split 'standard'), got no such sizes."
     )
     message = refused(split_sizes=sizes | {"validation_query": 20}, hasher_grids=grids)
-    assert message.startswith("split_sizes: expected validation_database, on which")
+    assert message.startswith("split_sizes: expected validation_database, since options")
 
 
 def test_a_leak_study_without_labels():

@@ -78,7 +78,7 @@ def results_of(name: str, folder: Path) -> Results:
     """Return the results of an experiment that the section on the loss requires."""
     experiment = configuration.load(configuration.read(ROOT / "workflow" / "config" / f"{name}.yaml"))
     return Results(
-        setting=experiment.config,
+        config=experiment.config,
         provenance={},
         items={},
         images=None,
@@ -103,7 +103,7 @@ def chapter(name: str, results: Results) -> str:
     best = loss.equal_bytes(loss.shares(results))
     made = loss.section(results)
     at = {"ground_truth": TRUTH, "split": SPLIT}
-    answers = [f"- {loss.answer(best, at | {'feature': feature})}" for feature in results.setting["features"]]
+    answers = [f"- {loss.answer(best, at | {'feature': feature})}" for feature in results.config["features"]]
     parts = [f"## {EXPERIMENTS[name]}", "\n".join(answers)]
     for table in made.tables[:-1]:
         parts += [table.caption, tables.markdown(table.header, table.rows)]
@@ -131,7 +131,7 @@ def main() -> None:
     runs, curves, chapters = [], [], []
     for name in EXPERIMENTS:
         results = results_of(name, folder)
-        shares, dataset = loss.shares(results), results.setting["dataset"]
+        shares, dataset = loss.shares(results), results.config["dataset"]
         alone = shares[shares["c"] == 1].assign(dataset=dataset, k="neighbours@" + shares["k"].astype(str))
         place = ["dataset", "feature", "split", "n_bits", "hasher"]
         runs.append(alone.pivot_table(index=[*place, "run"], columns="k", values="value", sort=False).reset_index())

@@ -15,7 +15,7 @@ from protocol.report.results import Results
 N, LENGTHS, HASHERS, SPLITS = 90, (4, 8), ("lsh", "itq"), ("standard", "improved")
 METRICS = ["mAP", "mAP[best]", "mAP[worst]", "precision@r2", "recall@r2", "RAMAP@r2", "empty@r2", "utilisation"]
 METRICS += ["P@5", "R@10", "R@20"]
-SETTING = {
+CONFIG = {
     "experiment": "made",
     "dataset": "digits",
     "seed": 0,
@@ -98,7 +98,7 @@ def results():
     needed = (scores["metric"] == "mAP") | (scores["ground_truth"] == "nearest_neighbours")
     provenance = {"maker": "dataset digits", "seed": None, "inputs": {}, "parameters": {}, "digest": "0" * 64}
     return Results(
-        setting=SETTING,
+        config=CONFIG,
         provenance=provenance
         | {"versions": {"numpy": "2"}, "notes": ["<made> & small"], "arrays": {"images": [N, 8, 8]}},
         items={
@@ -166,10 +166,10 @@ def bare(results):
             table = table[table[column] == value] if column in table else table
         return table[table["extension"] == "none"] if "extension" in table else table
 
-    setting = SETTING | {"ground_truths": ["nearest_neighbours"], "splits": ["standard"], "hashers": ["itq"]}
+    config = CONFIG | {"ground_truths": ["nearest_neighbours"], "splits": ["standard"], "hashers": ["itq"]}
     return dataclasses.replace(
         results,
-        setting=setting | {"n_bits": [8], "metrics": ["precision@r2"], "reproduction": False},
+        config=config | {"n_bits": [8], "metrics": ["precision@r2"], "reproduction": False},
         published=None,
         published_losses=None,
         provenance=results.provenance | {"arrays": {"vectors/x": [N, 4]}, "notes": []},

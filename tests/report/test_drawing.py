@@ -44,7 +44,7 @@ def test_a_limit_of_the_address_space_is_named_in_one_line(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    expected = "pictures: expected static pictures from vl-convert, got its end by SIGTRAP"
+    expected = "pictures: expected static pictures from vl-convert, got signal SIGTRAP"
     assert done.stdout == f"{expected}: the address space is limited to 8 GiB (ulimit -v).\n"
 
 
@@ -54,12 +54,12 @@ def test_a_page_without_pictures_keeps_its_charts_and_says_so(results, monkeypat
     with caplog.at_level(logging.WARNING):
         html = page(results)
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.startswith("pictures: expected static pictures from vl-convert, got its end by SIGTRAP")
+    assert line.startswith("pictures: expected static pictures from vl-convert, got signal SIGTRAP")
     assert line.endswith("The page is written without static pictures; its charts are drawn by a browser.")
     assert "The static pictures could not be drawn on the machine that made this page" in html
     assert html.count("<figure id=") == html.count('<script type="application/json">') > 5
     assert "vega.github.io/schema/vega-lite" in html
     assert 'aria-label="' in html
-    with pytest.raises(DrawingError, match="got its end by SIGTRAP"):
+    with pytest.raises(DrawingError, match="got signal SIGTRAP"):
         write_figures(tmp_path / "figures", [sections(results)[2].figures[0]])
     assert not (tmp_path / "figures").exists()

@@ -57,8 +57,8 @@ def test_an_undefined_mean_has_no_rank():
 
 
 def section(results, own):
-    setting = results.setting | {"metrics": ["mAP", "empty@r2"]}
-    return duplicates.section(dataclasses.replace(results, duplicates=own, setting=setting))
+    config = results.config | {"metrics": ["mAP", "empty@r2"]}
+    return duplicates.section(dataclasses.replace(results, duplicates=own, config=config))
 
 
 def test_the_page_says_whether_a_score_or_a_rank_moves(results):

@@ -76,7 +76,7 @@ def test_boxes_hold_as_many_items_as_their_partition_and_lie_above_those_they_sh
         assert len(both) == len(set(parts[a].tolist()) & set(parts[b].tolist()))
 
 
-def test_the_layout_says_in_words_what_it_shows():
+def test_the_sentence_of_the_layout_describes_the_split():
     standard, improved = layouts(SPLITS, 200)
     words = "Hashers learn from 25 training items, {} of them in the database. 10 test queries are ranked against {} "
     words += "of the 200 items."
@@ -92,10 +92,10 @@ def test_counts_are_those_of_a_loop(y):
     counts = counts_of(SPLITS["improved"], y)
     classes = range(y.shape[1]) if y.ndim == 2 else sorted(set(y.tolist()))
     assert counts.pop("class").tolist() == list(classes)
-    for part, held in counts.items():
+    for part, counted in counts.items():
         rows = SPLITS["improved"][part].tolist()
         of = (lambda row, label: y[row, label]) if y.ndim == 2 else (lambda row, label: y[row] == label)
-        assert held.tolist() == [sum(bool(of(row, label)) for row in rows) for label in classes]
+        assert counted.tolist() == [sum(bool(of(row, label)) for row in rows) for label in classes]
 
 
 def test_pictures_can_be_drawn():

@@ -30,9 +30,9 @@ def scored(results, values, *, n_bits=8, metric="P@5", hashers=("lsh", "itq"), *
 
 def test_the_truths_of_nearest_neighbours_have_their_k():
     options = {"near": {"n_neighbours": 3}, "class_label": {}, "nearest_neighbours": {"n_neighbours": 100}}
-    setting = {"ground_truths": ["class_label", "near"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    config = {"ground_truths": ["class_label", "near"], "ground_truth_uses": {"near": "nearest_neighbours"}}
     features = {"gist": {}, "bow": {"ground_truths": ["nearest_neighbours"]}}
-    found = nearest_truths(setting | {"ground_truth_options": options, "features": features})
+    found = nearest_truths(config | {"ground_truth_options": options, "features": features})
     assert found == {"near": 3, "nearest_neighbours": 100}
 
 
@@ -76,8 +76,8 @@ def test_p_and_neighbours_are_one_share(results):
 
 def test_the_best_is_compared_with_the_second_run_by_run(results):
     values = np.array([[0.50, 0.55, 0.2], [0.60, 0.64, 0.1], [0.40, 0.46, 0.3]])
-    setting = results.setting | {"hashers": ["lsh", "itq", "sh"]}
-    made = dataclasses.replace(scored(results, values, hashers=("lsh", "itq", "sh")), setting=setting)
+    config = results.config | {"hashers": ["lsh", "itq", "sh"]}
+    made = dataclasses.replace(scored(results, values, hashers=("lsh", "itq", "sh")), config=config)
     (row,) = loss.equal_bytes(loss.shares(made)).itertuples()
     assert (row.best, row.second, row.n_runs) == ("itq", "lsh", 3)
     assert row.share == pytest.approx(0.55)
@@ -133,14 +133,14 @@ def test_published_losses_are_marked_as_other_data(results):
 
 def test_without_nearest_neighbours_or_their_metrics_there_is_no_section(results, bare):
     assert loss.section(bare) is None
-    options = results.setting["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
-    other = dataclasses.replace(results, setting=results.setting | {"ground_truth_options": options})
+    options = results.config["ground_truth_options"] | {"nearest_neighbours": {"n_neighbours": 7}}
+    other = dataclasses.replace(results, config=results.config | {"ground_truth_options": options})
     assert loss.section(other) is None  # P@5 and R@10 are of no use where 7 are nearest
 
 
 def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neighbours(tmp_path):
-    setting = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
-    setting |= {"metrics": ["mAP", "P@1"], "ground_truth_uses": {"near": "nearest_neighbours"}}
+    config = {"ground_truths": ["near"], "features": {}, "ground_truth_options": {"near": {"n_neighbours": 1}}}
+    config |= {"metrics": ["mAP", "P@1"], "ground_truth_uses": {"near": "nearest_neighbours"}}
     path = tmp_path / "metrics.csv"
     rows = [
         ["digits", "gist", truth, "standard", 0, "itq", 8, extension, s, metric, 0.5]
@@ -149,7 +149,7 @@ def test_the_scores_of_each_run_are_those_of_the_main_metric_and_of_nearest_neig
         for metric in ("mAP", "P@1")
     ]
     write_csv(path, metrics.COLUMNS, rows, checksum=True)
-    found = run_scores(path, setting)[["ground_truth", "extension", "metric"]]
+    found = run_scores(path, config)[["ground_truth", "extension", "metric"]]
     assert found.to_numpy().tolist() == [["near", "none", "mAP"], ["near", "none", "P@1"], ["other", "none", "mAP"]]
 
 

@@ -136,7 +136,7 @@ def test_queries_without_a_relevant_item_are_stated_with_the_scores(results):
 def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(results):
     names = {"dataset": "Digits", "features": {"gist": "GIST"}, "hashers": {"lsh": "LSH", "itq": "ITQ"}}
     names |= {"splits": {"standard": "Standard"}, "ground_truths": {"class_label": "class labels"}}
-    told = dataclasses.replace(results, setting=results.setting | {"names": names})
+    told = dataclasses.replace(results, config=results.config | {"names": names})
     answer = of(told, "answer")
     assert answer.text[0].startswith("ITQ is best at every code length")
     assert "GIST, class labels, Standard split" in answer.text[1]
@@ -147,7 +147,7 @@ def test_display_names_are_shown_and_files_keep_the_names_of_the_config_file(res
     assert [scale["domain"] for scale in scales] == [["LSH", "ITQ"], ["lsh", "itq"]]
     assert scales[0]["range"] == scales[1]["range"]
     assert "<h1>Digits: retrieval with binary codes</h1>" in page(told)
-    titled = dataclasses.replace(told, setting=told.setting | {"title": "Our codes"})
+    titled = dataclasses.replace(told, config=told.config | {"title": "Our codes"})
     assert "<h1>Our codes</h1>" in page(titled)
 
 
@@ -156,11 +156,11 @@ def uneven(results):
     """Return the results with another feature of one hasher and three runs, beside ten runs of the first."""
     summary = results.summary.assign(n_runs=10)
     radii = results.displayed["radii"].assign(n_runs=10)
-    features = results.setting["features"]
+    features = results.config["features"]
     bow = {"feature": "bow", "n_runs": 3}
     return dataclasses.replace(
         results,
-        setting=results.setting | {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}},
+        config=results.config | {"features": features | {"bow": features["gist"] | {"hashers": ["lsh"]}}},
         summary=pd.concat([summary, results.at(summary, hasher="lsh").assign(**bow)], ignore_index=True),
         displayed=results.displayed
         | {"radii": pd.concat([radii, results.at(radii, hasher="lsh").assign(**bow)], ignore_index=True)},
@@ -191,7 +191,7 @@ def finished(results, request):
     own = keys | {"splits": ["improved"], "n_bits": [request.param], "bit_order": "little"}
     return dataclasses.replace(
         results,
-        setting=results.setting | {"hashers": ["lsh"], "codes": {"mine": own}},
+        config=results.config | {"hashers": ["lsh"], "codes": {"mine": own}},
         summary=kept(results.summary),
         displayed={name: kept(table) for name, table in results.displayed.items()},
     )
@@ -308,7 +308,7 @@ def test_a_bare_experiment_has_no_section_that_it_lacks(bare):
 
 
 def test_the_papers_are_part_of_a_reproduction_alone(results):
-    alone = dataclasses.replace(results, setting=results.setting | {"reproduction": False}, published=None, claims=[])
+    alone = dataclasses.replace(results, config=results.config | {"reproduction": False}, published=None, claims=[])
     alone = dataclasses.replace(alone, published_losses=None)
     assert not {"published", "claims", "figures-of-papers"} & {section.name for section in sections(alone)}
     assert "loss-published" not in {table.name for table in of(alone, "loss").tables}

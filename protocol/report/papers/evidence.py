@@ -67,11 +67,11 @@ class Evidence:
     @classmethod
     def of_experiment(cls, results: Results) -> Self:
         """Return the rows of one experiment."""
-        name, dataset = results.setting["experiment"], results.setting["dataset"]
-        uses = results.setting.get("hasher_uses", {})
+        name, dataset = results.config["experiment"], results.config["dataset"]
+        uses = results.config.get("hasher_uses", {})
         summary = _named(results.ordered(results.summary).assign(experiment=name), _SUMMARY, uses)
         tables = {key: table.assign(experiment=name, dataset=dataset) for key, table in results.table.items()}
-        options = results.setting.get("hasher_options", {})
+        options = results.config.get("hasher_options", {})
         return cls(
             summary=summary,
             radii=_named(tables["radii"], _RADII, uses),

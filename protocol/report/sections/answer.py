@@ -56,7 +56,7 @@ def experiment_line(results: Results) -> str:
         f"{between([len(parts['query']) for parts in splits])} queries",
         f"database of {between([len(parts['database']) for parts in splits])}",
         f"{between(plain['n_runs'])} run{'s' if max(plain['n_runs']) > 1 else ''}",
-        f"seed {results.setting['seed']}",
+        f"seed {results.config['seed']}",
     ]
     return " · ".join(parts)
 
@@ -131,13 +131,13 @@ def _without_relevant(results: Results) -> list[str]:
     share = results.at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
     if not share > 0:
         return []
-    effect = "lower every mean: they count 0" if results.setting["empty"] == "zero" else "are left out of the means"
+    effect = "lower every mean: they count 0" if results.config["empty"] == "zero" else "are left out of the means"
     return [f"{share * n_queries:.3g} of the {n_queries:,} queries have no relevant item and {effect}."]
 
 
 def _finished(results: Results) -> list[str]:
     """Return a sentence about the methods with finished codes."""
-    names = list(results.setting.get("codes", {}))
+    names = list(results.config.get("codes", {}))
     if not names:
         return []
     return [
@@ -146,7 +146,7 @@ def _finished(results: Results) -> list[str]:
 
 
 def _figure(results: Results) -> Figure:
-    order = {metric: i for i, metric in enumerate(results.setting["metrics"])}
+    order = {metric: i for i, metric in enumerate(results.config["metrics"])}
     columns = ["metric", "feature", "ground_truth", "split", "hasher", "n_bits", "mean", "std"]
     rows = results.plain[columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
@@ -169,7 +169,7 @@ def _chart(results: Results) -> Any:
         shape=hasher_shape(results.hashers),
         tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
     )
-    lower = [name for name in results.setting["metrics"] if registry.entry("metric", name).better == "lower"]
+    lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
     layers = alt.layer(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
     return layers.properties(width="container", height=210, usermeta={"lower": lower})
 

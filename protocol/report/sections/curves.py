@@ -127,7 +127,7 @@ def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
     if here.empty:
         return []
     best = here.loc[here["value"].idxmax()]
-    empty = "counts 0" if results.setting["empty"] == "zero" else "is left out"
+    empty = "counts 0" if results.config["empty"] == "zero" else "is left out"
     shows = (
         f"{best['hasher']} with {best['n_bits']} bits has the highest precision within radius {BALL}, "
         f"{number(best['value'])}; a query with an empty ball {empty} ({results.where(n_bits=False)})."

@@ -7,7 +7,7 @@ from protocol.report.results import Results
 
 def section(results: Results) -> Section | None:
     """Return figures and tables of the papers whose hashers a reproduction has; None where there are none."""
-    if not results.setting["reproduction"]:
+    if not results.config["reproduction"]:
         return None
     evidence = Evidence.of_experiment(results)
     there = set(evidence.summary["plugin"])

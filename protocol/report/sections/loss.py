@@ -65,7 +65,7 @@ def shares(results: Results) -> "pd.DataFrame":
     relevant items are the K nearest neighbours.
     """
     scores = results.run_scores
-    k = scores["ground_truth"].map(nearest_truths(results.setting))
+    k = scores["ground_truth"].map(nearest_truths(results.config))
     c = [_factor(*own) for own in zip(scores["metric"], k, strict=True)]
     found = scores.assign(k=k, c=c).dropna(subset="c").astype({"k": int, "c": int})
     return results.ordered(found)[[*_GROUP, "run", "value"]].drop_duplicates([*_GROUP, "run"], ignore_index=True)

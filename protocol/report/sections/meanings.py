@@ -13,13 +13,13 @@ _KINDS = ("feature", "ground_truth", "split", "hasher")
 
 def section(results: Results) -> Section:
     """Return the metrics with their ties, denominator and undefined values, the conventions, and the plug-ins."""
-    setting = results.setting
+    config = results.config
     undefined = (
         "they count 0, and the query stays in the mean"
-        if setting["empty"] == "zero"
+        if config["empty"] == "zero"
         else "the query is left out of the mean"
     )
-    entries = {entry.name: entry for entry in (registry.entry("metric", name) for name in setting["metrics"])}
+    entries = {entry.name: entry for entry in (registry.entry("metric", name) for name in config["metrics"])}
     metrics = [[m.name, m.summary, m.ties, m.denominator, m.empty, m.source] for m in entries.values()]
     tables = [
         Table("metrics", "Metrics.", ["metric", "meaning", "ties", "denominator", "undefined", "source"], metrics, 6),
@@ -32,7 +32,7 @@ def section(results: Results) -> Section:
         ),
         *(_plugins(results, kind) for kind in _KINDS),
     ]
-    text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {setting['empty']})."
+    text = f"Undefined values (0/0) in this experiment: {undefined} (empty = {config['empty']})."
     return Section("meanings", "Definitions", [text], tables=tables, folded=True)
 
 
@@ -65,24 +65,24 @@ def _finished(results: Results) -> dict[str, dict[str, str]]:
             "meaning": "Finished codes, made outside this pipeline; how they were learned is not recorded.",
             "source": f"queries: {own['query']}; database: {own['database']}",
         }
-        for name, own in results.setting.get("codes", {}).items()
+        for name, own in results.config.get("codes", {}).items()
     }
 
 
 def _plugin(results: Results, kind: str, name: str) -> str:
     """Return the plug-in that a name of the experiment stands for."""
     if kind == "feature":
-        return str(results.setting["features"][name].get("use", name))
-    return str(results.setting.get(f"{kind}_uses", {}).get(name, name))
+        return str(results.config["features"][name].get("use", name))
+    return str(results.config.get(f"{kind}_uses", {}).get(name, name))
 
 
 def _options(results: Results, kind: str, name: str) -> dict[str, Any]:
     if kind == "feature":
-        own = results.setting["features"][name]
+        own = results.config["features"][name]
         steps = own["preprocessing"]
         of = steps if isinstance(steps, Mapping) else {"": steps}
         texts = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in of.items()]
         return own["options"] | {"preprocessing": "; ".join(texts)}
-    grid = results.setting.get(f"{kind}_grids", {}).get(name, {})
+    grid = results.config.get(f"{kind}_grids", {}).get(name, {})
     searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}
-    return results.setting.get(f"{kind}_options", {}).get(name, {}) | searched
+    return results.config.get(f"{kind}_options", {}).get(name, {}) | searched

@@ -20,7 +20,7 @@ def section(results: Results) -> Section:
         "Provenance and configuration",
         [text, *_mixed(results)],
         template="provenance.html.j2",
-        context={"files": files, "setting": results.setting, "versions": results.provenance["versions"]},
+        context={"files": files, "config": results.config, "versions": results.provenance["versions"]},
         folded=True,
     )
 

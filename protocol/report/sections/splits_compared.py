@@ -21,7 +21,7 @@ def section(results: Results) -> Section | None:
     if len(splits) == 1:
         return None
     columns = ["metric", "feature", "ground_truth", "n_bits", "hasher", "split", "mean", "std"]
-    order = {metric: i for i, metric in enumerate(results.setting["metrics"])}
+    order = {metric: i for i, metric in enumerate(results.config["metrics"])}
     rows = results.plain[results.plain["metric"].isin([*_METRICS, results.metric])][columns]
     rows = rows.loc[rows["metric"].map(order).sort_values(kind="stable").index]
     place = {key: value for key, value in results.place.items() if key != "split"}

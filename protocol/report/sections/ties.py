@@ -25,7 +25,7 @@ _CONVENTIONS = (
 def section(results: Results) -> Section:
     """Return the range of mAP over the orders of ties, where it was computed, and mAP under every convention."""
     figures, text = [_conventions(results)], [_CONVENTIONS]
-    if set(_NAMES) <= set(results.setting["metrics"]):
+    if set(_NAMES) <= set(results.config["metrics"]):
         figures, text = [_ties(results), *figures], [_TIES, *text]
     return Section("conventions", "Ties and conventions", text, figures)
 

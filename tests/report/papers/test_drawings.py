@@ -205,7 +205,7 @@ def test_rows_of_an_experiment(results):
     assert own.alpha.empty
     options = {"lsh": {"alpha": 5.0, "growth": 1.0}, "itq": {"alpha": 1.5}}
     uses = {"lsh": "talr_ap"}
-    changed = dataclasses.replace(results, setting=results.setting | {"hasher_options": options, "hasher_uses": uses})
+    changed = dataclasses.replace(results, config=results.config | {"hasher_options": options, "hasher_uses": uses})
     alpha = Evidence.of_experiment(changed).alpha
     assert set(alpha["plugin"]) == {"talr_ap"}
     assert set(alpha["alpha"]) == {5.0}

@@ -11,8 +11,8 @@ def renamed(results, names):
     """Return results whose hashers have other names."""
     summary = results.summary.assign(hasher=results.summary["hasher"].replace(names))
     displayed = {name: table.assign(hasher=table["hasher"].replace(names)) for name, table in results.displayed.items()}
-    setting = results.setting | {"hashers": [names.get(name, name) for name in results.setting["hashers"]]}
-    return dataclasses.replace(results, summary=summary, displayed=displayed, setting=setting, printed=printed())
+    config = results.config | {"hashers": [names.get(name, name) for name in results.config["hashers"]]}
+    return dataclasses.replace(results, summary=summary, displayed=displayed, config=config, printed=printed())
 
 
 def test_an_experiment_about_no_paper_has_no_such_section(results):
