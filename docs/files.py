@@ -20,10 +20,10 @@ PAGE = Path(__file__).parent / "reference" / "files.md"
 _ABOVE = """\
 # File formats
 
-An experiment writes these files to `results/`. `NAME` is the experiment and `DATASET` the data set, with a digest of
+An experiment writes these files to `results/`. `NAME` is the experiment and `DATASET` the dataset, with a digest of
 its options if these are not the defaults. `DRAW` is what split protocols share that differ only in their database: the
 queries, the validation sets and the training set. `R` is the number of a run. `LIST` stands for the official parts of a
-data set.
+dataset.
 
 HDF5 files begin with 512 bytes that contain the SHA-256 of the rest (`tail -c +513 FILE | sha256sum`), and have two
 attributes: `digest`, which depends on the arrays and the provenance only, and `provenance`, a JSON object:
@@ -48,8 +48,8 @@ _HDF5 = {
         "partitions/LIST": "Row numbers of an official part, if there are any.",
     },
     "datasets/DATASET/content.h5": {
-        "images": "(n, height, width) or (n, height, width, 3). Absent for a data set of vectors.",
-        "vectors/LIST": "float32 (n, d), the vectors of the data set, if there are any.",
+        "images": "(n, height, width) or (n, height, width, 3). Absent for a dataset of vectors.",
+        "vectors/LIST": "float32 (n, d), the vectors of the dataset, if there are any.",
     },
     "datasets/DATASET/FEATURE/features.h5": {
         "X": "The features of each item before preprocessing, (n, d); several rows an item for some features.",
@@ -85,7 +85,7 @@ _HDF5 = {
     },
     "NAME/FEATURE/DRAW/runR/HASHER/codes.h5": {
         "N_BITS/query": "Packed codes of the queries, (n_queries, n_bytes); the first bit has weight 1.",
-        "N_BITS/items": "Packed codes of all items of the data set, from which each split takes its database.",
+        "N_BITS/items": "Packed codes of all items of the dataset, from which each split takes its database.",
         "image": "The row number of the item that a row of `items` belongs to.",
     },
     "NAME/FEATURE/DRAW/runR/HASHER/counts.h5": {
@@ -110,7 +110,7 @@ _TABLES = {
     "claims.json": "Only with `reproduction: true`: a list with an object for each claim of the papers.",
 }
 _COLUMNS = {
-    "dataset": "Name of the data set.",
+    "dataset": "Name of the dataset.",
     "feature": "Name of the feature in the config file.",
     "ground_truth": "Name of the ground truth in the config file.",
     "split": "Name of the split protocol.",
@@ -127,7 +127,7 @@ _COLUMNS = {
     "relevance": "Kind of ground truth, such as `class labels` or `neighbours`.",
     "n_queries": "Number of queries.",
     "n_database": "Number of database items.",
-    "options": "Digest of options of data set, ground truth and split that are not the defaults.",
+    "options": "Digest of options of dataset, ground truth and split that are not the defaults.",
     "empty": "How an undefined value counts: `zero` or `drop`.",
     "ties": "How tied items are treated.",
     "ranking": "What orders the database, such as `hamming`.",

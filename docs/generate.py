@@ -21,7 +21,7 @@ from protocol.configuration.options import options, plain
 
 FOLDER = Path(__file__).parent / "reference"
 _TITLES = {
-    "dataset": "Data sets",
+    "dataset": "Datasets",
     "feature": "Features",
     "ground_truth": "Ground truths",
     "split": "Splits",
@@ -31,7 +31,7 @@ _TITLES = {
     "finding": "Findings of the audit",
 }
 _ABOVE = {
-    "dataset": "The key `dataset` of a config file names a data set, and `dataset_options` sets its options. "
+    "dataset": "The key `dataset` of a config file names a dataset, and `dataset_options` sets its options. "
     "Files that are downloaded come from the official address or from a [mirror](../how-to/index.md).",
     "feature": "Vectors that describe the items, from which hashers learn. The key `features` of a config file "
     "names them.",
@@ -58,7 +58,7 @@ _PACKAGES = {
     "claims": "Claims of the papers",
     "comparison": "Comparison",
     "configuration": "Configuration",
-    "datasets": "Data sets",
+    "datasets": "Datasets",
     "downloads": "Downloads",
     "evaluation": "Evaluation",
     "features": "Features",

@@ -159,4 +159,4 @@ def test_the_changelog_counts_what_there_is():
         for kind, words in {"hasher": "hashers", "split": "split"}.items()
     }
     assert counted == {kind: len(registry.names(kind)) for kind in counted}
-    assert f"tests {len(claims.all_claims())} claims" in text
+    assert f"checks {len(claims.all_claims())} claims" in text

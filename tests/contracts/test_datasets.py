@@ -87,7 +87,7 @@ def test_datasets_without_files_load_and_match_their_statistics(name):
 
 
 def test_the_dataset_of_the_guide(shown):
-    record = shown("how-to/add-a-data-set", "datasets")
+    record = shown("how-to/add-a-dataset", "datasets")
     check_facts(record)
     check_data(record, record.plugin({}))
 
