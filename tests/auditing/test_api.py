@@ -214,12 +214,12 @@ BAD = {
     "nothing": (
         (),
         {},
-        "audit: expected complete splits, or lists of the query and database items, or a training log, got neither.",
+        "audit: expected complete splits, lists of the query and database items, or a training log, got none of them.",
     ),
     "both": (
         (LISTS,),
         LISTS,
-        "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+        "audit: expected complete splits, lists of the query and database items, or a training log, got both splits and lists.",
     ),
     "no query": (
         (),
@@ -257,8 +257,12 @@ BAD = {
     "complex": ((), LISTS | {"query": [1j]}, r"query: expected row numbers or ids \(str\), got dtype complex128."),
     "fraction": ((), LISTS | {"query": [0.5]}, "query: .* 0.5"),
     "negative": ((), LISTS | {"query": [-1, 2]}, r"query: expected row numbers from 0 to 3, got -1 to 2\."),
-    "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 of int at 1."),
-    "missing id": ((), LISTS | {"query": pd.Series(["a", None])}, r"query: expected ids \(str\), got .* at 1."),
+    "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 \(int\) at position 1."),
+    "missing id": (
+        (),
+        LISTS | {"query": pd.Series(["a", None])},
+        r"query: expected ids \(str\), got .* at position 1.",
+    ),
     "ids and rows": (
         (),
         LISTS | {"query": ["a"]},

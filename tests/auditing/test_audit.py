@@ -295,7 +295,7 @@ def test_first_equal_is_that_of_a_loop(n_items, seed, dtype):
 def test_the_two_zeros_are_equal_and_nan_is_refused():
     assert first_equal(np.array([[0.0], [-0.0]])).tolist() == [0, 0]
     with pytest.raises(
-        ProtocolError, match=r"^X.npy: expected finite numbers, got NaN or infinity in a row from 0 on\.$"
+        ProtocolError, match=r"^X.npy: expected finite numbers, got NaN or infinity in or after row 0\.$"
     ):
         first_equal(np.array([[np.nan]]), "X.npy")
 

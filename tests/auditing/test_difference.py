@@ -74,7 +74,7 @@ def test_items_that_moved_are_listed_with_their_partitions():
             "information",
             1,
             ("train",),
-            "These partitions have the same items as in other, but in another order or number.",
+            "These partitions have the same items as in other, but in another order or with other duplicates.",
         ),
     ]
 

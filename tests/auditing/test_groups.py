@@ -175,7 +175,7 @@ BAD = {
     "few": (["a"] * 9, "groups: expected a group for each of 10 items, or lines `id,group` (.csv), got 9 groups."),
     "matrix": ([["a", "b"]], "groups: expected a group for each item, .* got shape (1, 2) of <U1."),
     "fractions": ([0.5] * 10, "groups: expected a group for each item, .* got shape (10,) of float64."),
-    "objects": ([{}] * 10, "groups: expected an integer or a string for each group, got dict at 0."),
+    "objects": ([{}] * 10, "groups: expected an integer or a string for each group, got dict at position 0."),
     "all empty": ([""] * 10, "groups: expected a group for each item, got none."),
     "rows": ({"x": "a"}, "groups: expected row numbers >= 0, as in the lists, got 'x'."),
     "two": ({0: "a", "0": "b"}, "groups: expected one group for each item, got two for '0'."),

@@ -122,7 +122,7 @@ def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y[parts["query"], 4] = False
     few = description(Split(parts, Dataset(y=y)))
     assert few.startswith("resembles nuswide_21 in sizes, classes and overlaps, but the query partition has 0 to ")
-    assert few.endswith(" items of a class (declared at least 100)")
+    assert few.endswith(" items per class (declared at least 100)")
 
 
 def test_official_parts_distinguish_protocols_of_equal_sizes():

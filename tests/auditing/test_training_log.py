@@ -173,7 +173,7 @@ def test_the_best_of_one_score_and_the_last_of_another_is_ambiguous(tmp_path):
     file = written(tmp_path, "epoch,test_map,test_precision\n1,0.8,0.3\n2,0.7,0.8\n")
     ((severity, consequence),) = judged(file, 0.8)
     assert severity == "warning"
-    assert consequence.endswith("unless it is the last of another score: name the column.")
+    assert consequence.endswith("unless it is the last value of another score: name the column.")
     assert severities(f"{file}:test_map", 0.8) == ["error"]
     assert severities(f"{file}:test_precision", 0.8) == []
 
@@ -511,7 +511,10 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
         "missing": ({"training_log": "none.csv"}, "none.csv: expected a training log, got no such file."),
         "column": ({"training_log": f"{file}:mAP"}, ".*log.csv: expected a column 'mAP', got epoch, loss, test_map."),
         "folder": ({"training_log": str(tmp_path)}, ".*: expected a training log, got a folder."),
-        "labels": ({"training_log": str(file), "labels": [0]}, "audit: expected complete splits, .*, got neither."),
+        "labels": (
+            {"training_log": str(file), "labels": [0]},
+            "audit: expected complete splits, .*, got none of them.",
+        ),
     }.values():
         with pytest.raises(ProtocolError, match=f"^{message}"):
             hp.audit(**given_)
