@@ -23,7 +23,7 @@ from protocol.auditing.split import Split
 from protocol.auditing.writing import ordered, records, summary
 from protocol.checks import ProtocolError, one_of
 from protocol.formats.arrays import path_and_key
-from protocol.splits import WHOLE, places_of, read_list, read_parts, sole_key, write_items, write_kept
+from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
 from protocol.storage import check_writable, explained, replacing
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
     for part in parts:
         given = run.given[part]
         if not is_file(given):
-            yield given, {WHOLE: part}
+            yield given, {SINGLE_LIST: part}
             continue
         path, key = path_and_key(given)
         key = key or sole_key(path)
@@ -287,9 +287,9 @@ def _write(folder: Path, file: _File, keep: _Keep, run: Run) -> None:
     if not any(mask.any() for mask in keep_by_key.values()):
         return
     if is_file(file.source):
-        write_kept(target, file.source, keep_by_key)
+        write_subset(target, file.source, keep_by_key)
     else:
-        write_items(target, items_from(file.source, "items")[0][keep_by_key[WHOLE]])
+        write_items(target, items_from(file.source, "items")[0][keep_by_key[SINGLE_LIST]])
     for part, (items, flags) in _read(target, file, run).items():
         ids, expected = run.split.dataset.ids, run.split.entries[part]
         numbers = items if ids is None else places_of(items, ids, str(target))

@@ -359,7 +359,7 @@ def _check_path(given: Any, role: str) -> None:
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
     if bool(lists) == bool(splits):
-        got = "both splits and lists" if lists else "none of them"
+        got = "splits and lists" if lists else "none of them"
         raise ProtocolError(
             f"audit: expected complete splits, lists of the query and database items, or a training log, got {got}."
         )

@@ -204,10 +204,8 @@ def _compared(judged: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
         if not is_best or score >= judged.best or any(reported.equals(score, judged.values) for score, _ in matching):
             return "permitted", ""
         coarse = f"the reported {reported.text} has" if reported.is_coarse(judged.values) else "the log has"
-        return (
-            "doubtful",
-            f"{coarse} too few decimals to distinguish the best ({judged.best:g}, {judged.at}) from {which} ({score:g})",
-        )
+        best = f"the best ({judged.best:g}, {judged.at})"
+        return "doubtful", f"{coarse} too few decimals to distinguish {best} from {which} ({score:g})"
     if judged.ends_missing and reported.matches(last, judged.values):
         return (
             "doubtful",
@@ -228,7 +226,7 @@ def _unknown(log: Log, judged: _Judged) -> str:
 
 
 def _judged(log: Log) -> list[_Judged]:
-    """Return the test scores of a log with their best values, and best scores that the log tracks without the others."""
+    """Return the test scores of a log with their best values, and best scores that it tracks without the others."""
     bests = [series for series in log.series if series.role == "best" and len(series.values)]
     tests = [series for series in log.series if series.role == "test" and len(series.values)]
     by_words = defaultdict(list)

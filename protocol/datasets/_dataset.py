@@ -168,7 +168,7 @@ class Data:
 
 
 def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
-    """Write an array to a file, or with `by_reference` only a reference, if another file contains the rows unchanged."""
+    """Write an array to a file, or, by reference, only its location if another file contains the rows unchanged."""
     from tqdm import tqdm
 
     span = array.span if isinstance(array, LazyRows) else None

@@ -105,8 +105,8 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     missing = [image for image in images if not Path(folder, image).is_file()]
     if missing:
         raise ProtocolError(
-            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the first "
-            f"missing image is {missing[0]}."
+            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the "
+            f"first missing image is {missing[0]}."
         )
     return Data(
         np.array(list(images)),

@@ -71,7 +71,7 @@ class Place:
         return self.mirror_sha256.get(file.name, file.sha256)
 
     def path(self, file: File) -> Path:
-        """Return the path of the file, which contains the checksum, so that experiments may use different versions."""
+        """Return the path of the file. It contains the checksum, so that experiments may use different versions."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
     def provenance(self, file: File) -> Path:
@@ -88,7 +88,7 @@ class Place:
         return f"{self.dataset}/{file.name}"
 
     def sources(self, file: File) -> list[str]:
-        """Return the paths and URLs to try, in order; only the mirror is tried for files other than the official ones."""
+        """Return the paths and URLs to try, in order; files other than the official ones are only in the mirror."""
         mirror = [f"{self.mirror.rstrip('/')}/{self.key(file)}"] if self.mirror else []
         official = list(file.urls) if self.sha256(file) == file.sha256 else []
         return [source for source in mirror + official if not (self.offline and "://" in source)]
@@ -199,7 +199,8 @@ def _from(source: str, shown: str, part: IO[bytes], expected: str | None, size: 
             return found
         clear(part)
         if not joined:
-            break  # otherwise, the joined responses may be of different versions of the file: try once more, from the start
+            break
+        # The joined responses may be of different versions of the file: try once more, from the start.
     checks = [f"{size:,} bytes"] * (size is not None) + [f"sha256 {expected}"] * (expected is not None)
     raise RefusedError(f"expected {' and '.join(checks)}, got sha256 {found} ({n_bytes:,} bytes)")
 

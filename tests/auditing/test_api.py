@@ -99,7 +99,7 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
     assert capsys.readouterr().out == f"{from_files.to_markdown()}\n"
 
 
-def test_ids_are_lists_too(folder):
+def test_lists_may_contain_ids(folder):
     by_file = hp.audit(query="query.txt", database=Path("database.txt"))
     by_array = hp.audit(query=IDS[LEAKING["query"]], database=IDS[LEAKING["database"]].tolist())
     assert found(by_file) == found(by_array)
@@ -142,7 +142,7 @@ def test_complete_splits_are_mappings_or_files(folder):
 
 @dataclass(frozen=True)
 class Loaded:
-    """The attributes that an object of `load_split` has."""
+    """The attributes of the result of `load_split`."""
 
     path: Path
     items: Path | None
@@ -159,8 +159,8 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     assert list(audited.findings) == [str(file)]
     assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
     assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
-    (told,) = audited.about.values()
-    assert told[0].endswith("; protocol improved")
+    (sentences,) = audited.about.values()
+    assert sentences[0].endswith("; protocol improved")
     assert briefly(hp.audit(Loaded(file, None))) == briefly(hp.audit(file))
     by_row = hp.audit(Loaded(file, items), labels=Y)
     assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
@@ -219,7 +219,7 @@ BAD = {
     "both": (
         (LISTS,),
         LISTS,
-        "audit: expected complete splits, lists of the query and database items, or a training log, got both splits and lists.",
+        "audit: expected complete splits, lists of .* items, or a training log, got splits and lists.",
     ),
     "no query": (
         (),
@@ -271,7 +271,7 @@ BAD = {
     "unknown id": (
         (),
         LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]},
-        "query: expected ids .*, got 1 of 1 others, the first is 'a'",
+        "query: expected ids .*, got 1 unknown id among 1; the first is 'a'",
     ),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
     "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
@@ -321,7 +321,7 @@ def test_unusable_arguments_are_refused_in_one_line(case):
     assert "\n" not in str(error.value)
 
 
-def test_pairs_by_row_number_go_with_known_ids():
+def test_pairs_by_row_number_may_be_combined_with_ids():
     known = {"query": PARTS["query"], "database": PARTS["database"], "train": PARTS["train"], "ids": IDS}
     assert ("pair-split", "error", 5) in briefly(hp.audit(**known, pairs=PAIRS))
     with pytest.raises(ProtocolError, match="pairs: expected pairs of listed ids, got none among 5 pairs"):
