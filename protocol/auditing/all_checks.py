@@ -1,4 +1,4 @@
-"""Run all possible checks of a split, or of several splits of one protocol, and list those that are not possible."""
+"""Run every applicable check on a split, or on several splits of one protocol, and list those that are not possible."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -39,7 +39,7 @@ def audit_split(
     known_pairs : KnownPairs, optional
         Manually judged pairs of the dataset.
     expected : mapping of str to int
-        The sizes of partitions that the caller expects.
+        The expected sizes of partitions.
     """
     split, protocol = run.split, run.protocol
     made = audit_overlaps(split, protocol) + audit_entries(split)
@@ -57,16 +57,16 @@ def audit_splits(
     known_pairs: Mapping[str, KnownPairs | None] | None = None,
     expected: Mapping[str, int] = _NO_SIZES,
 ) -> Findings:
-    """Return the findings on several splits of one dataset, on each alone and on those of one protocol together.
+    """Return the findings on several splits of one dataset: on each split, and on the runs of each protocol together.
 
-    `known_pairs` are the judged pairs, by file; by default, those that are shipped for the dataset, if any.
+    `known_pairs` are the judged pairs, by file; by default, those shipped with the package for the dataset, if any.
     """
     if known_pairs is None:
         known_pairs = {run.file: known_pairs_for(None, run.split.dataset) for run in runs}
     findings = {run.file: audit_split(run, copies, known_pairs[run.file], expected) for run in runs}
     for protocol in {run.name: run.protocol for run in runs}.values():
-        own = {run.file: run.split for run in runs if run.protocol is protocol}
-        for file, made in audit_runs(own, protocol).items():
+        splits = {run.file: run.split for run in runs if run.protocol is protocol}
+        for file, made in audit_runs(splits, protocol).items():
             findings[file] += made
     return findings
 
@@ -82,9 +82,9 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
     given : collection of str
         The arguments of `audit` that were given, by name.
     sizes : collection of str
-        The partitions whose sizes the caller expects.
+        The partitions with an expected size.
     """
-    held = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
+    contents = ", ".join(f"{part} {len(items):,}" for part, items in run.split.parts.items() if len(items))
     declared = "no protocol declared" if run.name == UNDECLARED else f"protocol {run.name}"
     split, dataset = run.split, run.split.dataset
     absent = [part for part in PARTITIONS if not len(split[part])]
@@ -109,11 +109,11 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
         "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
     }
     identified = identify(split, None if run.name == UNDECLARED else run.name)
-    unseen = NOT_CHECKED + "; ".join(what for what, is_so in missing.items() if is_so)
-    return [f"{held}; {declared}", *([identified] if identified else []), unseen]
+    not_checked = NOT_CHECKED + "; ".join(check for check, is_missing in missing.items() if is_missing)
+    return [f"{contents}; {declared}", *([identified] if identified else []), not_checked]
 
 
 def _of(parts: Sequence[str], split: Split) -> str:
-    """Return the phrase that names the partitions for which something is not known; empty if for all of them."""
+    """Return a phrase that names the partitions without some information; empty if all of them lack it."""
     given = [part for part in split.parts if len(split[part])]
     return "" if len(parts) == len(given) else f" for {', '.join(parts)}"

@@ -21,27 +21,29 @@ def audit_classes(split: Split, protocol: SplitProtocol) -> list[Finding]:
         return []
     classes, counts = class_counts(split)
     made = []
-    for name, held in counts.items():
-        expected = _least(held, name, split, protocol)
-        spent = _spent(split, protocol, classes) if (held < expected).any() else np.zeros(len(classes), dtype=bool)
-        for severity, of, why in (
-            ("error", ~spent, ""),
-            ("warning", spent, ", because the dataset has no more of them"),
+    for name, n_items in counts.items():
+        expected = _minimum(n_items, name, split, protocol)
+        exhausted = (
+            _exhausted(split, protocol, classes) if (n_items < expected).any() else np.zeros(len(classes), dtype=bool)
+        )
+        for severity, applies, why in (
+            ("error", ~exhausted, ""),
+            ("warning", exhausted, ", because the dataset has no more of them"),
         ):
-            missing, few = (held == 0) & (expected > 0) & of, (held > 0) & (held < expected) & of
+            missing, few = (n_items == 0) & (expected > 0) & applies, (n_items > 0) & (n_items < expected) & applies
             made += _of_classes("class-missing", severity, split.dataset, classes[missing], part=name, why=why)
             shortages = [
                 f"{class_name}: {count:,} (expected {_expected(name, split, protocol, least)})"
                 for class_name, count, least in zip(
-                    _class_names(split.dataset, classes[few]), held[few], expected[few], strict=True
+                    _class_names(split.dataset, classes[few]), n_items[few], expected[few], strict=True
                 )
             ]
             made += found(
-                "class-imbalance", severity, len(shortages), shortages, part=name, why=why, held=_tallied(held)
+                "class-imbalance", severity, len(shortages), shortages, part=name, why=why, counts=_tallied(n_items)
             )
-        if name not in protocol.balanced or y.ndim == 2:  # otherwise all counts are equal within one, as declared
-            open_ = (held == 0) & (expected == 0)
-            made += _of_classes("class-missing", "warning", split.dataset, classes[open_], part=name, why="")
+        if name not in protocol.balanced or y.ndim == 2:  # otherwise, the counts differ by at most one
+            optional = (n_items == 0) & (expected == 0)
+            made += _of_classes("class-missing", "warning", split.dataset, classes[optional], part=name, why="")
     return made
 
 
@@ -56,33 +58,33 @@ def class_counts(split: Split) -> tuple[NDArray[np.int64], dict[str, NDArray[np.
     classes = np.arange(y.shape[1]) if y.ndim == 2 else np.unique(y if labelled is None else y[labelled])
     counts = {}
     for name, part in split.parts.items():
-        own = split.dataset.class_labels(part)
-        if own is not None and len(own):
-            held = own.sum(axis=0) if own.ndim == 2 else np.bincount(np.searchsorted(classes, own))
-            counts[name] = np.pad(held, (0, len(classes) - len(held)))
+        labels = split.dataset.class_labels(part)
+        if labels is not None and len(labels):
+            n_items = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(np.searchsorted(classes, labels))
+            counts[name] = np.pad(n_items, (0, len(classes) - len(n_items)))
     return classes, counts
 
 
-def _least(held: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
+def _minimum(n_items: NDArray[np.int64], name: str, split: Split, protocol: SplitProtocol) -> NDArray[np.int64]:
     """Return the minimum number of items of each class in a partition; 0 if the protocol requires none."""
     part = protocol.partitions.get(name)
     if not isinstance(part, Drawn) or split.dataset.y is None:
-        return np.zeros_like(held)
+        return np.zeros_like(n_items)
     if part.per_class:
-        return np.full_like(held, part.per_class)
-    several = split.dataset.y.ndim == 2
-    return np.zeros_like(held) if several else np.full_like(held, held.max() - 1)
+        return np.full_like(n_items, part.per_class)
+    is_multi_label = split.dataset.y.ndim == 2
+    return np.zeros_like(n_items) if is_multi_label else np.full_like(n_items, n_items.max() - 1)
 
 
-def _spent(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the classes whose items are all in the drawn partitions."""
+def _exhausted(split: Split, protocol: SplitProtocol, classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return a mask of the classes whose items are all in the drawn partitions."""
     y = split.dataset.y
     if y is None or y.ndim == 2:  # with several labels, another choice is always possible if the protocol can be drawn
         return np.zeros(len(classes), dtype=bool)
-    left = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
+    remaining = np.ones(len(y), dtype=bool) if split.dataset.labelled is None else split.dataset.labelled.copy()
     for name in protocol.balanced:
-        left[split[name]] = False
-    return ~np.isin(classes, y[left])
+        remaining[split[name]] = False
+    return ~np.isin(classes, y[remaining])
 
 
 def _expected(name: str, split: Split, protocol: SplitProtocol, least: int) -> str:
@@ -92,7 +94,7 @@ def _expected(name: str, split: Split, protocol: SplitProtocol, least: int) -> s
     return f"{least:,}" if exact else f"at least {least:,}"
 
 
-def _tallied(held: NDArray[np.int64]) -> str:
+def _tallied(n_items: NDArray[np.int64]) -> str:
     """Return the number of classes by their number of items, in words.
 
     Examples
@@ -100,7 +102,7 @@ def _tallied(held: NDArray[np.int64]) -> str:
     >>> _tallied(np.array([100, 97, 100, 103]))
     '97 items in 1 class, 100 in 2, 103 in 1'
     """
-    counts, classes = np.unique(held, return_counts=True)
+    counts, classes = np.unique(n_items, return_counts=True)
     parts = [f"{count:,} in {number:,}" for count, number in zip(counts, classes, strict=True)]
     parts[0] = f"{counts[0]:,} items in {classes[0]:,} class{'' if classes[0] == 1 else 'es'}"
     return ", ".join(parts)

@@ -26,9 +26,9 @@ class Copied:
     Parameters
     ----------
     partners : callable
-        Takes two partitions, ascending, and returns for each item of the first the number of an item of the second that
-        is its copy under another number, or -1. There is only one partner per item, because a group of n copies has
-        n (n - 1) / 2 pairs.
+        Takes two partitions in ascending order and returns, for each item of the first, the number of an item of the
+        second that is its copy under another number, or -1. There is only one partner per item, because a group of n
+        copies has n (n - 1) / 2 pairs.
     is_equal : bool
         Whether copies have identical content. Items within a distance of each other may be different items.
     """
@@ -42,7 +42,7 @@ _QUERIES = 4096  # per block, which bounds the number of pairs in memory for any
 
 
 def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: str) -> list[Finding]:
-    """Return a finding for each two partitions that should be disjoint but contain copies of each other's items.
+    """Return a finding for each pair of partitions that should be disjoint but contain copies of each other's items.
 
     A query with an identical copy in the training set is an error: the hasher was trained on it, whatever its id. All
     other copies are warnings: those in the database are ranked but not used for training, and are inherent in many
@@ -53,15 +53,15 @@ def audit_copies(split: Split, protocol: SplitProtocol, copied: Copied, alike: s
     ----------
     split : Split
     protocol : SplitProtocol
-    copied : callable
-        `equal_content` or `within_distance`.
+    copied : Copied
+        The result of `equal_content` or `within_distance`.
     alike : str
         Description of the kind of similarity, for the reader.
     """
     made = []
     for a, b in itertools.combinations(PARTITIONS, 2):
         apart = a == "query" or not protocol.overlaps(a, b)
-        # If nothing is declared, partitions without shared items are taken as disjoint.
+        # If no protocol is declared, partitions without shared items are expected to be disjoint.
         apart |= bool(protocol.listed) and not split.shared(a, b).size
         if len(split[a]) and len(split[b]) and apart:
             partners = copied.partners(split[a], split[b])
@@ -110,8 +110,8 @@ def within_distance(X: Any, distance: float) -> Copied:
             indptr, near = neighbours_within(np.asarray(X[items], dtype=np.float32), database, distance)
             rows = np.repeat(np.arange(len(items)), np.diff(indptr))
             others = b[near] != items[rows]
-            own, place = np.unique(rows[others], return_index=True)
-            found[start + own] = b[near[others][place]]
+            has_copy, first = np.unique(rows[others], return_index=True)
+            found[start + has_copy] = b[near[others][first]]
         return found
 
     return Copied(partners, is_equal=False)
@@ -134,15 +134,15 @@ def stored_copies(content: str | Path, features: Iterable[str | Path], dataset: 
     found = {}
     for alike, (path, array) in files.items():
         with storage.streamed(path, array) as rows:
-            if len(rows) == dataset.n_items:  # otherwise items are local descriptors, which may well be equal
+            if len(rows) == dataset.n_items:  # otherwise rows are local descriptors, many of which are equal by nature
                 found[alike] = equal_content(first_equal(rows, str(path)))
     return found
 
 
 def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
-    """Return, for each row of an array, which is read in blocks, the first row with the same values.
+    """Return, for each row of an array, the index of the first row with the same values.
 
-    Rows are compared by digests of 128 bits.
+    The array is read in blocks, and rows are compared by digests of 128 bits.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def first_equal(rows: Any, name: str = "features") -> NDArray[np.int64]:
         block = np.ascontiguousarray(rows[start : start + n_rows])
         if block.dtype.kind == "f":
             if not np.isfinite(block).all():
-                raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity in a row from {start} on.")
+                raise ProtocolError(f"{name}: expected finite numbers, got NaN or infinity in or after row {start}.")
             block = block + 0.0  # -0.0 becomes 0.0
         for row in block.view(np.uint8).reshape(len(block), -1):
             digests += hashlib.blake2b(row.data, digest_size=16).digest()

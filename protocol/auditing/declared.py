@@ -1,4 +1,4 @@
-"""Compare a split with its declaration: the sizes, and the draw repeated from the seed."""
+"""Compare a split with its declaration: its sizes, and the partitions drawn again from its seed."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,7 +19,7 @@ def audit_sizes(
     sizes: Mapping[str, int],
     expected: Mapping[str, int] = MappingProxyType({}),
 ) -> list[Finding]:
-    """Return a finding if the sizes of partitions differ from the declared ones, or from those that the caller expects.
+    """Return a finding if the sizes of partitions differ from the declared ones, or from the expected ones.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def audit_sizes(
     sizes : mapping
         Known sizes of the partitions that the protocol leaves open; others are not compared.
     expected : mapping
-        The sizes that the caller expects, which replace the declared ones. The size of a missing partition is 0.
+        The expected sizes, which replace the declared ones. The size of a missing partition is 0.
     """
-    held = {part: len(split[part]) for part in split.parts}
-    given = {part: sizes.get(part) or held.get(part) for part in protocol.open}
+    actual = {part: len(split[part]) for part in split.parts}
+    given = {part: sizes.get(part) or actual.get(part) for part in protocol.open}
     known = all(given.values())
     declared = protocol.sizes(
         {part: size or 1 for part, size in given.items()},  # an unknown size is not compared
@@ -41,14 +41,14 @@ def audit_sizes(
         n_classes=protocol.n_classes or n_classes(split.dataset.y),
     )
     wrong = [
-        f"{part} {held[part]:,} (declared {size:,})"
+        f"{part} {actual[part]:,} (declared {size:,})"
         for part, size in declared.items()
-        if part not in expected and part in held and held[part] != size and given.get(part, size)
+        if part not in expected and part in actual and actual[part] != size and given.get(part, size)
     ]
     other = [
-        f"{part} {held.get(part, 0):,} (expected {size:,})"
+        f"{part} {actual.get(part, 0):,} (expected {size:,})"
         for part, size in expected.items()
-        if held.get(part, 0) != size
+        if actual.get(part, 0) != size
     ]
     which = [f"declared by {name}"] * bool(wrong) + ["expected"] * bool(other)
     return found("size-mismatch", "error", len(wrong + other), wrong + other, which=" or ".join(which))
@@ -82,9 +82,9 @@ def sizes_from(values: Any) -> dict[str, int]:
 
 
 def audit_seed(split: Split, protocol: SplitProtocol, *, seed: int | None, sizes: Mapping[str, int]) -> list[Finding]:
-    """Return a finding that lists the partitions which differ from those that the protocol draws from `seed`.
+    """Return a finding that lists the partitions that differ from those that the protocol draws from `seed`.
 
-    Lists are taken as given. The complete dataset must be known.
+    Listed partitions are not drawn, so they are used as they are. The complete dataset must be known.
     """
     dataset = split.dataset
     if seed is None or dataset.n_items is None:

@@ -35,11 +35,11 @@ class Difference:
     sizes : mapping of str to (int, int, int)
         By partition, its number of items here, there, and in both.
     matrix : mapping of (str, str) to int
-        The number of items in one partition here and in another there; ``"none"`` means in no partition.
+        The number of items that are in one partition here and in another there; ``"none"`` means in no partition.
     moved : mapping of (tuple of str, tuple of str) to tuple of str
         The items in different partitions, by their partitions here and there.
     reordered : tuple of str
-        The partitions with the same items in another order, or with another number of duplicates.
+        The partitions with the same items in another order, or with other duplicates.
     not_given : mapping of str to str
         The partitions that only one side has, and that side, ``"here"`` or ``"there"``; these are not compared.
     """
@@ -59,7 +59,7 @@ class Difference:
         for (a, b), items in self.moved.items():
             what = f"These items are in {_named(a)} here, and in {_named(b)} in {self.there}"
             made += found(_KIND, "information", len(items), items, what=what)
-        what = f"These partitions have the same items as in {self.there}, but in another order or number"
+        what = f"These partitions have the same items as in {self.there}, but in another order or with other duplicates"
         made += found(_KIND, "information", len(self.reordered), self.reordered, what=what)
         given = [f"{part} (only {side})" for part, side in self.not_given.items()]
         what = f"These partitions are not compared, because they exist only in the split or only in {self.there}"
@@ -83,7 +83,8 @@ class Difference:
                 "there": self.there,
                 "by": self.by,
                 "sizes": {
-                    part: dict(zip(("here", "there", "both"), own, strict=True)) for part, own in self.sizes.items()
+                    part: dict(zip(("here", "there", "both"), counts, strict=True))
+                    for part, counts in self.sizes.items()
                 },
                 "matrix": [{"here": a, "there": b, "count": count} for (a, b), count in self.matrix.items()],
                 "moved": [{"here": a, "there": b, "items": items} for (a, b), items in self.moved.items()],
@@ -98,12 +99,12 @@ class Difference:
         return f"{printable(self.here)} against {printable(self.there)}, items compared by {self.by}"
 
     def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        sizes = [[part, *(f"{count:,}" for count in own)] for part, own in self.sizes.items()]
+        sizes = [[part, *(f"{count:,}" for count in counts)] for part, counts in self.sizes.items()]
         names = [*self.sizes, _NONE]
-        counts = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
+        matrix = [[f"{a} here", *(f"{self.matrix.get((a, b), 0):,}" for b in names)] for a in names]
         return [
             (["partition", "here", "there", "in both"], sizes),
-            (["items", *(f"{b} there" for b in names)], counts),
+            (["items", *(f"{b} there" for b in names)], matrix),
         ]
 
     def _sentences(self) -> list[str]:
@@ -159,7 +160,8 @@ class ProtocolDifference:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         return ["compared", "of", "here", "declared"], [
-            [one.by, one.what, one.here, one.declared] for one in self.match.comparisons
+            [comparison.by, comparison.what, comparison.here, comparison.declared]
+            for comparison in self.match.comparisons
         ]
 
 
@@ -170,8 +172,8 @@ def difference_from(split: Split, here: str, against: Any, dataset: Dataset) -> 
     ----------
     split : Split
     here : str
-        The caller's name for it.
-    against : str, path, object of `load_split` or mapping
+        The name of the split in the output.
+    against : str, path, result of `load_split` or mapping
         The name of a declared protocol, lists as ``query=F,database=F``, or a complete split as for `audit`.
     dataset : Dataset
         The known properties of the dataset.
@@ -290,9 +292,10 @@ def _common_numbers(
     ids, by = [np.asarray(split.dataset.ids).tolist() for split in (a, b)], "ids"
     numbers: dict[str, int] = {name: number for number, name in enumerate(ids[0])}
     if not any(name in numbers for name in ids[1]):
-        files = [[name.replace("\\", "/").rpartition("/")[2] for name in own] for own in ids]
-        own = set(files[0])
-        if len(own) == len(ids[0]) and len(set(files[1])) == len(ids[1]) and not own.isdisjoint(files[1]):
+        files = [[name.replace("\\", "/").rpartition("/")[2] for name in side] for side in ids]
+        distinct = [set(side) for side in files]
+        is_unique = all(len(names) == len(side) for names, side in zip(distinct, ids, strict=True))
+        if is_unique and not distinct[0].isdisjoint(distinct[1]):
             ids, by = files, "file names"
             numbers = {name: number for number, name in enumerate(ids[0])}
     rows = np.array([numbers.setdefault(name, len(numbers)) for name in ids[1]], dtype=np.int64)
@@ -302,11 +305,11 @@ def _common_numbers(
 def _memberships(
     sides: Sequence[Mapping[str, NDArray]], parts: Sequence[str]
 ) -> tuple[NDArray, list[NDArray[np.bool_]]]:
-    """Return the distinct items, and for each side their membership in partitions, shape (n_parts, n_items)."""
+    """Return the distinct items and, for each side, their membership in partitions, shape (n_parts, n_items)."""
     entries = [[side[part] for part in parts] for side in sides]
-    every = np.concatenate([own for side in entries for own in side]) if parts else np.empty(0, dtype=np.int64)
+    every = np.concatenate([items for side in entries for items in side]) if parts else np.empty(0, dtype=np.int64)
     keys, places = np.unique(every, return_inverse=True)
-    bounds = np.cumsum([len(own) for side in entries for own in side])[:-1]
+    bounds = np.cumsum([len(items) for side in entries for items in side])[:-1]
     pieces = np.split(places, bounds)
     found_in = []
     for number in range(len(sides)):
@@ -334,7 +337,7 @@ def _moved(
     b: NDArray[np.bool_],
     parts: Sequence[str],
 ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]]:
-    """Return the items in different partitions, by these, in the order of partitions and then of items."""
+    """Return the items that are in different partitions, by these, in the order of partitions and items."""
     weights = 2 ** np.arange(len(parts))[::-1, None]
     codes = (a * weights).sum(axis=0) * 2 ** len(parts) + (b * weights).sum(axis=0)
     differ = np.flatnonzero((a != b).any(axis=0))

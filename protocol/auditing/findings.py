@@ -69,7 +69,7 @@ class Finding:
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The first few items; for pairs both members, as ``a ~ b``."""
+        """The first few items; for pairs, both members, as ``a ~ b``."""
         few = self.items[:EXAMPLES]
         return tuple(f"{a} ~ {b}" for a, b in zip(few, self.partners, strict=False)) if self.partners else few
 

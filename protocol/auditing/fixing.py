@@ -23,7 +23,7 @@ from protocol.auditing.split import Split
 from protocol.auditing.writing import ordered, records, summary
 from protocol.checks import ProtocolError, one_of
 from protocol.formats.arrays import path_and_key
-from protocol.splits import WHOLE, places_of, read_list, read_parts, sole_key, write_items, write_kept
+from protocol.splits import SINGLE_LIST, places_of, read_list, read_parts, sole_key, write_items, write_subset
 from protocol.storage import check_writable, explained, replacing
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOG = "fixes.json"
 WARNINGS = ("near-duplicate", "known-near-duplicate")
-"""Warnings that are fixed by default, like errors. Others are inherent in a protocol, and fixed on request."""
+"""Warnings that are fixed by default, like errors. Others are inherent in a protocol and are fixed only on request."""
 
 _Keep = dict[str, NDArray[np.bool_]]  # by partition: the entries to keep
 
@@ -66,7 +66,7 @@ class Removed:
 
 @dataclass(frozen=True)
 class Fixed:
-    """The written splits without misplaced items.
+    """The splits as written, without misplaced items.
 
     Parameters
     ----------
@@ -116,16 +116,16 @@ def write_fixed(audit: "Audit", folder: str | Path, *, also: Sequence[str] = ())
         one_of(name, (kind.name for kind in KINDS), "also", listing="protocol list findings")
     check_folder(folder)
     files = _files(audit.runs)
-    names = [" ".join(str(Path(folder, file.target)) for file in own) for own in files]
-    again, keep, removed = _without_faults(audit, names, also)
-    fixed = zip(audit.runs, again.runs, removed, strict=True)
-    sentences = [_sentence(old, new, own, again.findings[new.file]) for old, new, own in fixed]
+    names = [" ".join(str(Path(folder, file.target)) for file in files_of_run) for files_of_run in files]
+    audited, keep, removed = _without_faults(audit, names, also)
+    compared = zip(audit.runs, audited.runs, removed, strict=True)
+    sentences = [_sentence(old, new, removals, audited.findings[new.file]) for old, new, removals in compared]
     with _filling(Path(folder)) as temporary:
-        for run, own, kept in zip(again.runs, files, keep, strict=True):
-            for file in own:
-                _write(temporary, file, kept, run)
-        _write_log(temporary / LOG, again, removed, sentences)
-    return Fixed(Path(folder), again, removed, sentences)
+        for run, files_of_run, keep_of_run in zip(audited.runs, files, keep, strict=True):
+            for file in files_of_run:
+                _write(temporary, file, keep_of_run, run)
+        _write_log(temporary / LOG, audited, removed, sentences)
+    return Fixed(Path(folder), audited, removed, sentences)
 
 
 # Removing items
@@ -140,19 +140,23 @@ def _without_faults(
     """
     if audit.check is None:
         raise ProtocolError("write_fixed: expected an audit made by protocol.audit, got one without its splits.")
-    keep = [{part: np.ones(len(own), dtype=bool) for part, own in run.split.entries.items()} for run in audit.runs]
+    keep = [
+        {part: np.ones(len(entries), dtype=bool) for part, entries in run.split.entries.items()} for run in audit.runs
+    ]
     removed: list[list[Removed]] = [[] for _ in audit.runs]
-    again, is_done = audit, False
+    audited, is_done = audit, False
     while not is_done:
         is_done = True
         for place, run in enumerate(audit.runs):
-            for finding in again.findings[again.runs[place].file]:
+            for finding in audited.findings[audited.runs[place].file]:
                 made = _removed(finding, keep[place], run.split) if _is_fixed(finding, also) else []
                 removed[place] += made
                 is_done = is_done and not made
-        runs = [_kept(run, own, name) for run, own, name in zip(audit.runs, keep, names, strict=True)]
-        again = audit.check(runs)
-    return again, keep, removed
+        runs = [
+            _reduced(run, keep_of_run, name) for run, keep_of_run, name in zip(audit.runs, keep, names, strict=True)
+        ]
+        audited = audit.check(runs)
+    return audited, keep, removed
 
 
 def _is_fixed(finding: Finding, also: Sequence[str]) -> bool:
@@ -163,13 +167,13 @@ def _removed(finding: Finding, keep: _Keep, split: Split) -> list[Removed]:
     """Remove the entries that a finding requires from `keep`, and return them."""
     made = []
     for removal in finding.removals() if finding.removals is not None else ():
-        entries, own = split.entries[removal.part], keep[removal.part]
-        places = np.flatnonzero(own & np.isin(entries, removal.items))
+        entries, is_kept = split.entries[removal.part], keep[removal.part]
+        places = np.flatnonzero(is_kept & np.isin(entries, removal.items))
         if removal.kept_in == removal.part:  # the first entry of each item is kept
             _, first = np.unique(entries[places], return_index=True)
             places = np.delete(places, first)
         if places.size:
-            own[places] = False
+            is_kept[places] = False
             partners = _partners(removal, entries[places])
             names = [tuple(split.dataset.names(items)) for items in (entries[places], partners)]
             made.append(Removed(removal.part, finding.name, removal.kept_in, places, names[0], names[1]))
@@ -180,17 +184,17 @@ def _partners(removal: Removal, items: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first partner of each item, or none."""
     if not len(removal.partners):
         return removal.partners
-    own, first = np.unique(removal.items, return_index=True)
-    return removal.partners[first[np.searchsorted(own, items)]]
+    distinct, first = np.unique(removal.items, return_index=True)
+    return removal.partners[first[np.searchsorted(distinct, items)]]
 
 
-def _kept(run: Run, keep: _Keep, name: str) -> Run:
+def _reduced(run: Run, keep: _Keep, name: str) -> Run:
     """Return a run with the entries to keep and without its seed, which no longer determines the split."""
-    parts = {part: own[keep[part]] for part, own in run.split.entries.items()}
+    parts = {part: values[keep[part]] for part, values in run.split.entries.items()}
     for part in ("query", "database"):
         if not len(parts[part]):
-            raise ProtocolError(f"{run.file}: expected {part} items that need not be removed, got none.")
-    flags = {part: own[keep[part]] for part, own in run.split.flags.items()}
+            raise ProtocolError(f"{run.file}: expected at least one {part} item that need not be removed, got none.")
+    flags = {part: values[keep[part]] for part, values in run.split.flags.items()}
     return dataclasses.replace(run, file=name, split=Split(parts, run.split.dataset, flags), seed=None)
 
 
@@ -200,14 +204,14 @@ def _kept(run: Run, keep: _Keep, name: str) -> Run:
 def _files(runs: Sequence[Run]) -> list[list[_File]]:
     """Return the files to write for each run, with their original names if these are distinct."""
     sources = [[*_sources(run)] for run in runs]
-    paths = {Path(os.path.abspath(source)) for own in sources for source, _ in own if is_file(source)}
+    paths = {Path(os.path.abspath(source)) for of_run in sources for source, _ in of_run if is_file(source)}
     flat = len({path.name.lower() for path in paths}) == len(paths)
     parent = Path(os.path.commonpath([path.parent for path in paths])) if paths else Path()
     used: set[str] = {LOG.lower()}
     found = []
-    for run, own in zip(runs, sources, strict=True):
+    for run, of_run in zip(runs, sources, strict=True):
         files = []
-        for source, parts in own:
+        for source, parts in of_run:
             if is_file(source):
                 path = Path(os.path.abspath(source))
                 target = path.name if flat else path.relative_to(parent).as_posix()
@@ -227,7 +231,7 @@ def _files(runs: Sequence[Run]) -> list[list[_File]]:
 
 def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
     """Yield the files and arrays from which a run was read, each with its partitions by key."""
-    parts = [part for part, own in run.split.entries.items() if len(own)]
+    parts = [part for part, entries in run.split.entries.items() if len(entries)]
     if is_file(run.given):
         yield run.given, {part: part for part in parts}
         return
@@ -235,14 +239,14 @@ def _sources(run: Run) -> Iterator[tuple[Any, dict[str, str]]]:
     for part in parts:
         given = run.given[part]
         if not is_file(given):
-            yield given, {WHOLE: part}
+            yield given, {SINGLE_LIST: part}
             continue
         path, key = path_and_key(given)
         key = key or sole_key(path)
-        turn = sum(key in own for (other, _), own in grouped.items() if other == path)  # 1 for a file given twice
+        turn = sum(key in keys for (other, _), keys in grouped.items() if other == path)  # 1 for a file given twice
         grouped.setdefault((path, turn), {})[key] = part
-    for (path, _), own in grouped.items():
-        yield path, own
+    for (path, _), keys in grouped.items():
+        yield path, keys
 
 
 def _has_ids(values: Any, role: str) -> bool:
@@ -279,18 +283,20 @@ def _umask() -> int:
 def _write(folder: Path, file: _File, keep: _Keep, run: Run) -> None:
     """Write one file, read it again, and compare the items with those that were audited."""
     target = folder / file.target
-    kept = {key: keep[part] for key, part in file.parts.items()}
-    if not any(own.any() for own in kept.values()):
+    keep_by_key = {key: keep[part] for key, part in file.parts.items()}
+    if not any(mask.any() for mask in keep_by_key.values()):
         return
     if is_file(file.source):
-        write_kept(target, file.source, kept)
+        write_subset(target, file.source, keep_by_key)
     else:
-        write_items(target, items_from(file.source, "items")[0][kept[WHOLE]])
+        write_items(target, items_from(file.source, "items")[0][keep_by_key[SINGLE_LIST]])
     for part, (items, flags) in _read(target, file, run).items():
         ids, expected = run.split.dataset.ids, run.split.entries[part]
         numbers = items if ids is None else places_of(items, ids, str(target))
-        own = run.split.flags.get(part)
-        if not np.array_equal(numbers, expected) or (own is not None and (flags is None or (flags != own).any())):
+        expected_flags = run.split.flags.get(part)
+        if not np.array_equal(numbers, expected) or (
+            expected_flags is not None and (flags is None or (flags != expected_flags).any())
+        ):
             raise ProtocolError(
                 f"{file.target}: expected a {part} list with {len(expected):,} items, got other items, because the "
                 "format is ambiguous without the removed lines. Save the list as .csv with the header `id`."
@@ -314,7 +320,7 @@ def _sentence(old: Run, new: Run, removed: Sequence[Removed], left: Sequence[Fin
     for one in removed:
         counts[one.part, one.finding] += len(one.places)
     removals = [f"{count:,} from {part} ({finding})" for (part, finding), count in counts.items()]
-    before = {part: len(own) for part, own in old.split.entries.items() if len(own)}
+    before = {part: len(entries) for part, entries in old.split.entries.items() if len(entries)}
     after = {part: len(new.split.entries[part]) for part in before}
     sizes = [f"{part} {n:,}" + (f" ({before[part]:,} before)" if n < before[part] else "") for part, n in after.items()]
     kinds = dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Find ids that two lists write in different forms, which would hide an overlap of the lists."""
+"""Find ids that two lists write in different forms, which would hide an overlap between the lists."""
 
 import itertools
 import unicodedata
@@ -17,7 +17,7 @@ _IMAGES = frozenset([".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", "
 
 
 def audit_forms(split: Split) -> list[Finding]:
-    """Return a finding for each two lists with ids that differ, but agree in a normal form.
+    """Return a finding for each pair of lists with ids that differ but have the same normal form.
 
     Items are the same only if their ids are equal. Ids are alike if they differ only in case, Unicode normalisation,
     surrounding blanks or quotes, the direction of slashes, an image's extension, leading zeros of a number, or leading
@@ -46,7 +46,7 @@ def _only_in(split: Split, part: str, other: str) -> NDArray[np.int64]:
 
 
 def _keys(ids: NDArray[np.str_]) -> NDArray[np.int64]:
-    """Return a key for each id; ids that are alike have equal keys, others may have equal keys too."""
+    """Return a key for each id; ids that are alike have equal keys, but equal keys do not imply that ids are alike."""
     keys = np.empty(len(ids), dtype=np.int64)
     for start in range(0, len(ids), _BATCH):
         names = ids[start : start + _BATCH].tolist()
@@ -90,14 +90,14 @@ def one_form(name: str) -> tuple[str, ...]:
 def _alike(
     first: NDArray[np.int64], second: NDArray[np.int64], ids: NDArray[np.str_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items of the first list that are alike to one of the second, with the first such item."""
+    """Return the items of the first list that are alike to one of the second list, and the first such item for each."""
     a, b = ([one_form(name) for name in ids[items].tolist()] for items in (first, second))
     found: dict[int, int] = {}
-    for own, other, is_swapped in ((a, b, False), (b, a, True)):
+    for names, other_names, is_swapped in ((a, b, False), (b, a, True)):
         places: dict[tuple[str, ...], int] = {}
-        for place, path in enumerate(other):
+        for place, path in enumerate(other_names):
             places.setdefault(path, place)
-        for place, path in enumerate(own):
+        for place, path in enumerate(names):
             partner = _ending(path, places)
             if partner is not None:
                 pair = (partner, place) if is_swapped else (place, partner)
@@ -107,5 +107,5 @@ def _alike(
 
 
 def _ending(path: Sequence[str], places: dict[tuple[str, ...], int]) -> int | None:
-    """Return the position of a path with which this one ends, or None."""
+    """Return the position of a path that forms the end of this one, or None."""
     return next((places[end] for n in range(len(path)) if (end := tuple(path[n:])) in places), None)

@@ -34,9 +34,9 @@ STRADDLED = (
 
 If a hasher was trained on items of a query's group, it has seen what the query shows, which is an error. In the
 database, items of its group may be what the query should retrieve (another photograph of the same product) or an
-accident of the draw (the next frame of the same video); only the reader knows, so this is a warning. So are groups
-divided between partitions that are used to choose options, because the test is not affected. Training set and database
-are not compared, because the standard protocol draws one from the other.
+accident of the draw (the next frame of the same video). Only the reader can decide, so this is a warning. Groups
+divided between partitions that are used to choose options are also warnings, because the test is not affected. The
+training set and the database are not compared, because the standard protocol draws one from the other.
 """
 
 _ARRAYS = (".npy", ".npz", ".h5", ".hdf5", ".mat")
@@ -66,18 +66,18 @@ class Groups:
 
 
 def audit_groups(split: Split, groups: Groups) -> list[Finding]:
-    """Return a finding for each two partitions between which groups are divided; see `STRADDLED`.
+    """Return a finding for each pair of partitions between which groups are divided; see `STRADDLED`.
 
-    Items that are in both partitions do not count, because they are a finding of their own; nor do training items in
-    the database. Guessed groups cause warnings at most.
-    ``count`` is the number of divided groups; ``items`` lists them with their numbers of items in both partitions.
+    Items that are in both partitions do not count, because they are a separate finding; nor do training items in the
+    database. Guessed groups cause warnings at most. ``count`` is the number of divided groups; ``items`` lists
+    them with their numbers of items in both partitions.
     """
     made = []
     for a, b, severity in STRADDLED:
         in_a, in_b = (_sizes(groups, split[part]) for part in (a, b))
         alone = (in_a == 1) & (in_b == 1) & (_sizes(groups, split.shared(a, b)) == 1)
         apart = (in_a == 0) | (in_b == 0) | alone
-        if b == "database":  # training items are a finding already
+        if b == "database":  # training items in the database are a separate finding
             apart |= _sizes(groups, np.setdiff1d(split[b], split["train"], assume_unique=True)) == 0
         divided = np.flatnonzero(~apart).tolist()
         removal = Removal(b, split[b][np.isin(groups.codes[split[b]], divided)], a)
@@ -176,18 +176,18 @@ def _read_csv(path: Path) -> list[list[str]]:
 def _by_id(rows: Sequence[Sequence[Any]], dataset: Dataset, n_items: int, name: str) -> Groups:
     """Return the groups of items by id, or by row number if there are no ids."""
     items = numbers_of([row[0] for row in rows], dataset, n_items, name)
-    own = np.flatnonzero(items >= 0)
-    codes, names = _encoded([rows[row][1] for row in own.tolist()], name)
-    order = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
-    order[items[own]] = codes
-    different = np.flatnonzero(order[items[own]] != codes)
+    in_split = np.flatnonzero(items >= 0)
+    codes, names = _encoded([rows[row][1] for row in in_split.tolist()], name)
+    codes_of_items = np.full(n_items if dataset.ids is None else len(dataset.ids), -1, dtype=np.int64)
+    codes_of_items[items[in_split]] = codes
+    different = np.flatnonzero(codes_of_items[items[in_split]] != codes)
     if different.size:
         raise ProtocolError(
-            f"{name}: expected one group for each item, got two for {str(rows[int(own[different[0]])][0])!r}."
+            f"{name}: expected one group for each item, got two for {str(rows[int(in_split[different[0]])][0])!r}."
         )
-    if not (order >= 0).any():
+    if not (codes_of_items >= 0).any():
         raise ProtocolError(f"{name}: expected groups for items of the split, got none in {len(rows):,} lines.")
-    return Groups(order, names, name)
+    return Groups(codes_of_items, names, name)
 
 
 def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) -> Groups:
@@ -209,7 +209,7 @@ def _by_row(values: Sequence[Any], dataset: Dataset, n_items: int, name: str) ->
 
 
 def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the number of each group, -1 for empty ones, and the groups' names in order of first occurrence."""
+    """Return the group number of each value, -1 for empty ones, and the groups' names in order of first occurrence."""
     numbers: dict[str, int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     for place, value in enumerate(values):
@@ -219,7 +219,8 @@ def _encoded(values: Sequence[Any], name: str) -> tuple[NDArray[np.int64], list[
             text = ""
         else:
             raise ProtocolError(
-                f"{name}: expected an integer or a string for each group, got {type(value).__name__} at {place}."
+                f"{name}: expected an integer or a string for each group, got {type(value).__name__} at position "
+                f"{place}."
             )
         codes[place] = numbers.setdefault(text, len(numbers)) if text else -1
     return codes, list(numbers)
@@ -247,8 +248,8 @@ class _Rule:
 def _from(pattern: re.Pattern[str]) -> Callable[[str, str], str | None]:
     def group(folder: str, stem: str) -> str | None:
         match = pattern.fullmatch(stem)
-        own = "/".join(filter(None, (folder, match["group"]))) if match else None
-        return own if own and _identifies(own) else None
+        name = "/".join(filter(None, (folder, match["group"]))) if match else None
+        return name if name and _identifies(name) else None
 
     return group
 
@@ -263,7 +264,7 @@ def _folder(folder: str, stem: str) -> str | None:
 
 
 def _identifies(text: str) -> bool:
-    """Return whether a text contains a number other than a year or a class of ImageNet, which may identify a thing."""
+    """Return whether a text contains a number that may identify an object: not a year or a class of ImageNet."""
     return any(map(str.isdecimal, _NO_IDENTITY.sub("", text)))
 
 
@@ -311,12 +312,14 @@ def _by_rule(
     rule: _Rule, ids: Sequence[str], names: Sequence[tuple[str, str]], dataset: Dataset
 ) -> tuple[Groups | None, int]:
     """Return the groups by one rule, and the number of items in groups of two or more; None and 0 if there are none."""
-    own = [rule.group(*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
+    derived = [rule.group(*name) if len(name[0]) + len(name[1]) <= _LONGEST else None for name in names]
     # The first picture of a burst may have no second number: its name is then the group of the others.
-    groups = {group for group in own if group is not None}
-    wholes = ("/".join(filter(None, name)) for name in names)
-    own = [whole if group is None and whole in groups else group for group, whole in zip(own, wholes, strict=True)]
-    codes, group_names = _encoded(own, "groups")
+    groups = {group for group in derived if group is not None}
+    full_names = ("/".join(filter(None, name)) for name in names)
+    derived = [
+        full if group is None and full in groups else group for group, full in zip(derived, full_names, strict=True)
+    ]
+    codes, group_names = _encoded(derived, "groups")
     sizes = np.bincount(codes[codes >= 0], minlength=len(group_names))
     if not group_names or 2 * sizes.max() > len(names) or _are_classes(codes, dataset):
         return None, 0
@@ -332,16 +335,16 @@ def _divided(name: str) -> tuple[str, str]:
     """Return the folders of an id, except names of partitions, and its name without extension."""
     *folders, last = name.replace("\\", "/").split("/")
     stem, dot, extension = last.rpartition(".")
-    kept = [folder for folder in folders if folder and not _OF_PARTITIONS.fullmatch(folder.lower())]
-    return "/".join(kept), stem if dot and stem and not extension.isdecimal() else last
+    remaining = [folder for folder in folders if folder and not _OF_PARTITIONS.fullmatch(folder.lower())]
+    return "/".join(remaining), stem if dot and stem and not extension.isdecimal() else last
 
 
 def _are_classes(codes: NDArray[np.int64], dataset: Dataset) -> bool:
     """Return whether the groups coincide with the classes of the items."""
     if dataset.y is None or dataset.y.ndim == 2:
         return False
-    own = codes >= 0
+    is_grouped = codes >= 0
     if dataset.labelled is not None:
-        own &= dataset.labelled
-    pairs = np.unique(np.stack([codes[own], dataset.y[own]]), axis=1)
+        is_grouped &= dataset.labelled
+    pairs = np.unique(np.stack([codes[is_grouped], dataset.y[is_grouped]]), axis=1)
     return bool(pairs.shape[1] and all(len(np.unique(side)) == len(side) for side in pairs))

@@ -15,14 +15,14 @@ from protocol.splits import PARTITIONS, Drawn, Official, Rest, SplitProtocol
 
 _PAIRS = (("query", "database"), ("query", "train"), ("train", "database"))
 _KINDS = ("sizes", "classes", "overlaps", "official parts")
-_CALLED = {"query": "queries", "train": "training items"}
+_NOUNS = {"query": "queries", "train": "training items"}
 _OPEN = 0.25
 _NEAR_SIZES, _NEAR = 0.25, 2.5
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of one property of a split and of a protocol.
+    """The comparison of one property between a split and a protocol.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class Match:
     def is_near(self) -> bool:
         """Whether the sizes of query and database are similar and the other differences small; see `nearest`."""
         sizes = {one.what: one.distance for one in self.comparisons if one.by == "sizes" and one.what in PARTITIONS}
-        alike = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
-        return len(sizes) > 1 and alike and self.distance < _NEAR
+        have_similar_sizes = sum(sizes.get(part, 0) for part in ("query", "database")) < _NEAR_SIZES
+        return len(sizes) > 1 and have_similar_sizes and self.distance < _NEAR
 
     @property
     def by(self) -> str:
@@ -142,7 +142,8 @@ def identify(split: Split, declared: str | None = None) -> str:
 
     Examples
     --------
-    A database of the 54,000 images that are neither queries nor training set, then with eight queries in addition:
+    The database consists of the 54,000 images that are neither queries nor training items; then, eight queries are
+    added to it.
 
     >>> parts = {"query": np.arange(1_000), "train": np.arange(1_000, 6_000), "database": np.arange(6_000, 60_000)}
     >>> from protocol.auditing.split import Dataset
@@ -159,9 +160,9 @@ def identify(split: Split, declared: str | None = None) -> str:
     elif _is_open(registry.get("split", declared)):
         pass  # its sizes are configured, so there is nothing to compare
     else:
-        own = next(match for match in matches if match.name == declared)
+        declared_match = next(match for match in matches if match.name == declared)
         first = matches[0]
-        if first.is_near and first.distance < own.distance:
+        if first.is_near and first.distance < declared_match.distance:
             text.append(f"{_sentence(matches)}; {declared} was declared")
     text = [f"This split {one}." for one in text]
     return " ".join([*text, *_recognised(split)])
@@ -180,7 +181,7 @@ def _undeclared(matches: Sequence[Match], split: Split) -> str:
 
 
 def _sentence(matches: Sequence[Match]) -> str:
-    """Return the description of the first match, with the names of others with the same comparisons."""
+    """Return the description of the first match, with the names of others that are exact in the same properties."""
     first, *others = matches
     same = [one.name for one in others if one.is_exact and first.is_exact and one.by == first.by]
     return first.sentence().replace(first.name, " or ".join([first.name, *same]), 1)
@@ -189,20 +190,20 @@ def _sentence(matches: Sequence[Match]) -> str:
 def nearest(split: Split) -> list[Match]:
     """Return the matches with all protocols of fixed size and all published lists: near ones first, then by distance.
 
-    The distance is the sum of these terms, each from 0 to 1, as far as the properties of both sides are known:
+    The distance is the sum of these terms, each from 0 to 1, for the properties that are known on both sides:
 
-    - Sizes: for each partition, the difference divided by the larger size. A size that the protocol leaves open counts
-      a quarter, so that protocols do not gain by declaring less.
+    - Sizes: for each partition, the difference divided by the larger size. A size that the protocol leaves open adds
+      a quarter, so that a protocol does not match better because it declares less.
     - Overlaps: the share of the queries that are in the database or in the training set, and the share of the training
       set that is in the database although it should not be, or vice versa.
     - Classes: 1 if their number differs; and for each partition that is drawn class by class, the share of its items
-      that would have to be of another class.
+      that would have to belong to another class.
     - Official parts: the share of a partition's items that are not in its official part.
 
     A split is near a protocol if at least two sizes were compared, those of the query and database partitions together
     differ by less than a quarter, and the distance is below 2.5. Both bounds are a matter of judgement: with them, a
     training set of half the size, or all queries in the database, is still a variant of a protocol. Ties are broken by
-    the number of comparisons, more first, and then by name.
+    the number of comparisons, the larger first, and then by name.
     """
     facts = _facts(split)
     declared = {name: registry.get("split", name) for name in registry.names("split")}
@@ -269,48 +270,50 @@ def _sizes(facts: _Facts, sizes: Mapping[str, int], *, n_items: int | None = Non
     If all partitions are given, the database is the rest of `n_items` items, and each item is in some partition, then
     other differences determine the size of the database, so its difference is not reported.
     """
-    for part, held in facts.sizes.items():
+    for part, actual in facts.sizes.items():
         if part not in sizes:
             continue
         declared, text = sizes[part], ""
         is_rest = part == "database" and n_items is not None
-        if held != declared and not (is_rest and facts.n_listed == n_items):
-            text = f"{_the(part)} has {held:,} items (declared {declared:,})"
-        yield Comparison("sizes", part, f"{held:,}", f"{declared:,}", _relative(held, declared), text)
+        if actual != declared and not (is_rest and facts.n_listed == n_items):
+            text = f"{_the(part)} has {actual:,} items (declared {declared:,})"
+        yield Comparison("sizes", part, f"{actual:,}", f"{declared:,}", _relative(actual, declared), text)
 
 
 def _overlaps(facts: _Facts, shared: Mapping[tuple[str, str], int]) -> Iterable[Comparison]:
-    for pair, held in facts.shared.items():
+    for pair, actual in facts.shared.items():
         if pair not in shared:
             continue
         a, b = pair
         declared, size = min(shared[pair], facts.sizes[a]), facts.sizes[a]
         if pair == ("train", "database") and declared:
             declared -= facts.n_queries_trained_on  # these are reported as queries
-        text = _overlap_sentence(a, b, held, declared, size) if held != declared else ""
-        yield Comparison("overlaps", f"{a} in {b}", f"{held:,}", f"{declared:,}", abs(held - declared) / size, text)
+        text = _overlap_sentence(a, b, actual, declared, size) if actual != declared else ""
+        yield Comparison("overlaps", f"{a} in {b}", f"{actual:,}", f"{declared:,}", abs(actual - declared) / size, text)
 
 
-def _overlap_sentence(a: str, b: str, held: int, declared: int, size: int) -> str:
-    where, whole = _the(b), ("all {:,} queries are" if a == "query" else "the whole training set is").format(size)
+def _overlap_sentence(a: str, b: str, actual: int, declared: int, size: int) -> str:
+    where, all_items = _the(b), ("all {:,} queries are" if a == "query" else "the whole training set is").format(size)
     if not declared:
-        return f"{whole} in {where}" if held == size else f"{_number(held, a)} in {where}"
-    if a == "train" and not held:
+        return f"{all_items} in {where}" if actual == size else f"{_number(actual, a)} in {where}"
+    if a == "train" and not actual:
         return f"the training set is left out of {where}"
-    if not held:
-        return f"none of the {size:,} {_CALLED[a]} are in {where}"
-    return f"{_number(declared - held, a)} not in {where}" if held < declared else f"{_number(held, a)} in {where}"
+    if not actual:
+        return f"none of the {size:,} {_NOUNS[a]} are in {where}"
+    return (
+        f"{_number(declared - actual, a)} not in {where}" if actual < declared else f"{_number(actual, a)} in {where}"
+    )
 
 
 def _dataset(facts: _Facts, n_items: int | None, n_classes: int | None) -> Iterable[Comparison]:
-    held = facts.split.dataset.n_items
-    if held is not None and n_items is not None:
-        text = f"the dataset has {held:,} items (declared {n_items:,})" if held != n_items else ""
-        yield Comparison("sizes", "dataset", f"{held:,}", f"{n_items:,}", _relative(held, n_items), text)
-    held = facts.n_classes
-    if held is not None and n_classes is not None:
-        text = f"it has {held:,} classes (declared {n_classes:,})" if held != n_classes else ""
-        yield Comparison("classes", "dataset", f"{held:,}", f"{n_classes:,}", float(held != n_classes), text)
+    actual = facts.split.dataset.n_items
+    if actual is not None and n_items is not None:
+        text = f"the dataset has {actual:,} items (declared {n_items:,})" if actual != n_items else ""
+        yield Comparison("sizes", "dataset", f"{actual:,}", f"{n_items:,}", _relative(actual, n_items), text)
+    actual = facts.n_classes
+    if actual is not None and n_classes is not None:
+        text = f"it has {actual:,} classes (declared {n_classes:,})" if actual != n_classes else ""
+        yield Comparison("classes", "dataset", f"{actual:,}", f"{n_classes:,}", float(actual != n_classes), text)
 
 
 def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -324,9 +327,9 @@ def _classes(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         off = np.maximum(number - counts, 0) if facts.has_several else np.abs(counts - number)
         distance = min(1.0, off.sum() / (number * len(counts) * (1 if facts.has_several else 2)))
         least = "at least " if facts.has_several else ""
-        held = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
-        text = f"{_the(part)} has {held} items of a class (declared {least}{number:,})" if off.any() else ""
-        yield Comparison("classes", part, held, f"{least}{number:,}", distance, text)
+        actual = f"{counts.min():,}" if counts.min() == counts.max() else f"{counts.min():,} to {counts.max():,}"
+        text = f"{_the(part)} has {actual} items per class (declared {least}{number:,})" if off.any() else ""
+        yield Comparison("classes", part, actual, f"{least}{number:,}", distance, text)
 
 
 def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
@@ -334,25 +337,27 @@ def _official(facts: _Facts, protocol: SplitProtocol) -> Iterable[Comparison]:
         official = facts.split.dataset.official
         if not isinstance(declared, Official) or declared.part not in official or part not in facts.sizes:
             continue
-        held = int(np.isin(facts.split[part], official[declared.part]).sum())
+        actual = int(np.isin(facts.split[part], official[declared.part]).sum())
         size = facts.sizes[part]
-        text = f"{size - held:,} items of {_the(part)} are not of the official part {declared.part!r}"
-        yield Comparison("official parts", part, f"{held:,}", f"{size:,}", 1 - held / size, text if held < size else "")
+        text = f"{size - actual:,} items of {_the(part)} are not of the official part {declared.part!r}"
+        yield Comparison(
+            "official parts", part, f"{actual:,}", f"{size:,}", 1 - actual / size, text if actual < size else ""
+        )
 
 
 def _recognised(split: Split) -> list[str]:
-    """Return a sentence for each partition that has the file names of a known list."""
+    """Return a sentence for each partition whose file names are those of a known list."""
     ids, text = split.dataset.ids, []
     lengths = {lists.sizes[part] for lists in PUBLISHED for part in lists.digests}
     for part, items in split.parts.items():
         if ids is None or len(items) not in lengths:
             continue
-        own = digest_of_names(ids[items])
+        digest_of_list = digest_of_names(ids[items])
         for lists in PUBLISHED:
             text += [
                 f"The {part} list has the {len(items):,} file names of the {listed} list in {lists.name}."
                 for listed, digest in lists.digests.items()
-                if digest == own
+                if digest == digest_of_list
             ]
     return text
 
@@ -368,11 +373,11 @@ def _the(part: str) -> str:
 
 
 def _number(count: int, part: str) -> str:
-    """Return a number of items with its verb."""
-    called = _CALLED[part]
+    """Return a number of items, with its noun and verb."""
+    noun = _NOUNS[part]
     if count == 1:
         return f"1 {'query' if part == 'query' else 'training item'} is"
-    return f"{count:,} {called} are"
+    return f"{count:,} {noun} are"
 
 
 def _joined(parts: Iterable[str]) -> str:

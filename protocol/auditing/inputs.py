@@ -13,7 +13,7 @@ from protocol.evaluation.labels import labels_from
 from protocol.formats.arrays import as_integers, map_array, read_array
 from protocol.splits import read_list
 
-_DIGITS = 18  # of a row number
+_DIGITS = 18  # maximum number of digits of a row number
 
 
 def is_file(values: Any) -> bool:
@@ -82,12 +82,14 @@ def _strings(values: Any, role: str) -> NDArray[np.str_]:
     """Return ids as an array, after checking that all are strings, because NumPy would convert numbers to strings."""
     for place, value in enumerate(values):
         if not isinstance(value, str):
-            raise ProtocolError(f"{role}: expected ids (str), got {value!r} of {type(value).__name__} at {place}.")
+            raise ProtocolError(
+                f"{role}: expected ids (str), got {value!r} ({type(value).__name__}) at position {place}."
+            )
     return np.array(values, dtype=np.str_)
 
 
 def ids_from(values: Any) -> NDArray[np.str_]:
-    """Return the ids of a dataset, in the order of its row numbers; ProtocolError unless they are distinct strings."""
+    """Return the ids of a dataset in row order; raise ProtocolError unless they are distinct strings."""
     name = name_of(values, "ids")
     ids, _ = items_from(values, "ids")
     if ids.dtype.kind in "iu":
@@ -112,8 +114,8 @@ def known_dataset(ids: Any = None, labels: Any = None) -> Dataset:
     y: NDArray | None = None
     if labels is not None:
         values = read_array(labels) if is_file(labels) else array_from(labels, "labels")
-        own = values.size if 1 in values.shape else len(values) if values.ndim else 0
-        y = labels_from(values, name_of(labels, "labels"), own if names is None else len(names))
+        n_labels = values.size if 1 in values.shape else len(values) if values.ndim else 0
+        y = labels_from(values, name_of(labels, "labels"), n_labels if names is None else len(names))
     n_items = next((len(known) for known in (names, y) if known is not None), None)
     return Dataset(n_items=n_items, ids=names, y=y)
 
@@ -127,7 +129,7 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
         Ids; or row numbers, if the dataset has no ids, or if it has ids in a known order but none of the items is one.
     dataset : Dataset
     n_items : int
-        The number of rows; if the dataset does not know it, the largest listed row number plus one.
+        The number of rows; if it is unknown, the largest listed row number plus one.
     name : str
         Name of the table, for error messages.
 
@@ -137,7 +139,7 @@ def numbers_of(items: Sequence[Any], dataset: Dataset, n_items: int, name: str) 
         If row numbers are expected and one is not an integer >= 0 or is not in the dataset.
     """
     if dataset.ids is not None:
-        numbers = {str(own): number for number, own in enumerate(dataset.ids.tolist())}
+        numbers = {str(name_of_item): number for number, name_of_item in enumerate(dataset.ids.tolist())}
         found = np.array([numbers.get(str(item), -1) for item in items], dtype=np.int64)
         by_row = dataset.n_items is not None and all(_is_row(item) for item in items)
         if (found >= 0).any() or not by_row:

@@ -37,7 +37,7 @@ class Kind:
 
 
 def find(name: str) -> Kind:
-    """Return the kind of finding with the given name; ProtocolError, which lists the known ones, if there is none."""
+    """Return the kind of finding with the given name; raise ProtocolError if there is none."""
     one_of(name, (kind.name for kind in KINDS), "finding", listing="protocol list findings")
     return next(kind for kind in KINDS if kind.name == name)
 
@@ -73,7 +73,7 @@ KINDS = (
     ),
     Kind(
         "train-in-database",
-        "An item of the training set is ranked in the test.",
+        "An item of the training set is also in the database.",
         "The hasher was trained on items that are ranked in the test, so the database is not unseen data.",
         "Inherent in the standard protocol, whose training set is drawn from the database "
         f"({_STANDARD}; He et al. 2018, section 5.1); removed by the improved one ({_IMPROVED}).",
@@ -81,7 +81,7 @@ KINDS = (
     ),
     Kind(
         "validation-in-database",
-        "An item of a validation partition is ranked in the test.",
+        "An item of a validation partition is also in the database.",
         "Options chosen with the {part} partition were chosen with items that are ranked in the test.",
         f"Inherent in the standard protocol ({_STANDARD}); removed by the improved one ({_IMPROVED}).",
         "Remove the validation partitions from the database, or state that they are included.",
@@ -125,16 +125,16 @@ KINDS = (
     ),
     Kind(
         "known-near-duplicate",
-        "A test query has a near-duplicate in the database or the training set, by a list of manually judged pairs.",
+        "A test query has a near-duplicate in the database or training set, according to a list of judged pairs.",
         "According to {source}, {judged} in the {part} ({exact}){similar}{limits}.",
         "Not discussed in the papers; ciFAIR replaces duplicates in the test sets of CIFAR (Barz and Denzler 2020).",
-        "Report every metric without these queries as well (`--write-affected`, then `evaluate --exclude-queries`).",
+        "Also report every metric without these queries (`--write-affected`, then `evaluate --exclude-queries`).",
     ),
     Kind(
         "pair-split",
         "The two modalities of an item are in different partitions.",
-        "One half of each of these pairs is in a partition that lacks the other half, so the hasher sees an item where "
-        "it must not.",
+        "One half of each of these pairs is in a partition that lacks the other half, so part of an item is in a "
+        "partition that must not contain it.",
         "Not discussed in the papers, which divide pairs of image and text, not single images and texts (Moran "
         "2016, thesis section 3.2.2).",
         "Divide the items, and keep both modalities of an item in the same partitions.",
@@ -175,7 +175,7 @@ KINDS = (
         "class-imbalance",
         "A partition that is drawn class by class has too few items of some classes.",
         "The {part} partition has fewer items of these classes than declared{why}, so they count less; all of its "
-        "classes: {held}.",
+        "classes: {counts}.",
         "With class labels, the partitions are drawn with balanced classes (Moran 2016, thesis section 3.5).",
         "Draw the partition class by class.",
     ),
@@ -204,7 +204,7 @@ KINDS = (
         "runs-not-independent",
         "Runs of a randomly drawn protocol share more, or fewer, items than independent draws would.",
         "{what}, so the standard deviation over runs is not that of independent runs.",
-        f"Ten independent runs of random subsampling ({_STANDARD}).",
+        f"The standard protocol repeats random subsampling in ten independent runs ({_STANDARD}).",
         "Draw each run with a different seed.",
     ),
     Kind(
@@ -219,21 +219,21 @@ KINDS = (
         "A mean, vocabulary, projection or epsilon was not fitted on the training set of its split.",
         "The {maker} was not fitted on this split's training set.",
         f"Everything that is learned is learned from the training set ({_IMPROVED}).",
-        "Fit it again, on nothing but the training set of this split.",
+        "Fit it again, using only the training set of this split.",
     ),
     Kind(
         "selection-leak",
         "Options were chosen with data other than the training set and validation partitions of their split.",
         "Options were chosen with data other than this split's {allowed}: see {wrong}.",
-        f"Nested cross-validation: validation queries against a validation database ({_STANDARD}).",
-        "Choose the options again, with nothing but the validation partitions of this split.",
+        f"In nested cross-validation, validation queries search a validation database ({_STANDARD}).",
+        "Choose the options again, using only the validation partitions of this split.",
     ),
     Kind(
         "truth-leak",
         "Options were chosen with the test queries, or with the database that is ranked for them.",
         "Options were chosen with test data ({wrong}), so the test no longer measures generalisation.",
         f"Forbidden: test queries and a held-out database are used only once, to compute the metric ({_IMPROVED}).",
-        "Choose the options again, with a validation set, and evaluate on the test once.",
+        "Choose the options again with a validation set, and evaluate on the test set only once.",
     ),
     Kind(
         "split-difference",
@@ -251,4 +251,4 @@ KINDS = (
         "Create all files again with the installed version (`snakemake --forceall`).",
     ),
 )
-"""In the order of reports: leaks first."""
+"""The kinds of findings in the order of reports: leaks first."""

@@ -1,4 +1,4 @@
-"""Find test queries with doubtful labels: other annotators disagree."""
+"""Find test queries with doubtful labels, with which other annotators disagree."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ AGREEMENT = 0.5
 who require the majority of five workers."""
 
 _DOCUMENT = 256 << 20  # bytes of JSON
-_MOST = 2**53  # largest count of answers
+_MOST = 2**53  # upper bound of a count of answers
 _ALIGNED = 0.5  # minimum share of items whose given label must be the annotators' most frequent one
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "index", "item", "row", "image", "file", "filename", "path", "query"),
@@ -42,8 +42,8 @@ class LabelIssues:
     Parameters
     ----------
     doubtful, judged : ndarray of bool, shape (n_items,)
-        The items with doubtful labels, and those that were examined; a list of doubtful items does not contain the
-        other examined ones.
+        The items with doubtful labels, and those that were examined. The latter is None if the source lists only
+        doubtful items.
     source : str
         The origin of the doubts, for the reader.
     why : str
@@ -92,8 +92,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
         ``given``, ``suggested`` (several are separated by ``;``) and ``agreement``; without these, and without a
         header, all listed items are doubtful. Or ``.json`` as in https://github.com/cleanlab/label-errors
         (``mturk``): ``id``, ``given_original_label``, and in ``mturk`` the answers ``given``, ``guessed``, ``neither``
-        and ``both``. Or an
-        array of doubtful ids or row numbers.
+        and ``both``. Or an array of doubtful ids or row numbers.
     dataset : Dataset
     n_listed : int
         The largest item number of the split plus one.
@@ -121,7 +120,7 @@ def label_issues_from(values: Any, dataset: Dataset, n_listed: int, *, agreement
     return _from_annotators(array, dataset, name, agreement)
 
 
-# Tables with a row of annotators per item
+# Tables with one row per item: the number of annotators who gave each class
 
 
 def _from_annotators(array: NDArray, dataset: Dataset, name: str, agreement: float) -> LabelIssues:
@@ -172,7 +171,7 @@ def _rows_of(counts: NDArray[np.float64], dataset: Dataset, y: NDArray, name: st
     if len(places) > 1 and min(shares.values()) == shares[best]:
         raise ProtocolError(
             f"{name}: expected a row for each of {len(y):,} items, got {len(counts):,}, which may be the first or the "
-            "last ones. Give a .csv file with row numbers instead."
+            "last items. Give a .csv file with row numbers instead."
         )
     return places[best], f" (its rows are assumed to be {best})" if best else ""
 
@@ -217,8 +216,8 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
         raise ProtocolError(f"{path}: expected {expected}, got a file that can't be read ({error}).") from error
     if not rows:
         raise ProtocolError(f"{path}: expected {expected}, got an empty file.")
-    ours = {name.lower(): column for column, names in _COLUMNS.items() for name in names}
-    header = [ours.get(name.lower(), "") for name in rows[0]]
+    standard_names = {name.lower(): column for column, names in _COLUMNS.items() for name in names}
+    header = [standard_names.get(name.lower(), "") for name in rows[0]]
     if "id" not in header:
         if len(rows[0]) > 1:
             raise ProtocolError(
@@ -227,9 +226,9 @@ def _read_table(path: Path) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
         header = ["id"]
     else:
         del rows[0]
-    twice = [column for column in _COLUMNS if header.count(column) > 1]
-    if twice:
-        raise ProtocolError(f"{path}: expected one column for {twice[0]}, got {header.count(twice[0])}.")
+    repeated = [column for column in _COLUMNS if header.count(column) > 1]
+    if repeated:
+        raise ProtocolError(f"{path}: expected one column for {repeated[0]}, got {header.count(repeated[0])}.")
     for entry, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise ProtocolError(f"{path}: entry {entry}: expected {len(header)} fields, got {len(row)}.")
@@ -249,13 +248,17 @@ def _from_table(
     n_flags = n_items if dataset.ids is None else len(dataset.ids)
     if not {"suggested", "agreement"} & set(columns):
         return _issues(items, np.ones(len(rows), dtype=np.bool_), None, n_flags, name, "listed as doubtful")
-    called = {str(own): str(label) for label, own in enumerate(dataset.class_names)}
+    numbers = {str(class_name): str(label) for label, class_name in enumerate(dataset.class_names)}
     doubtful, judged = np.zeros((2, len(rows)), dtype=np.bool_)
     for place, row in enumerate(rows):
         if row.get("suggested"):
-            given = _labels(row["given"], called) if row.get("given") else _own_labels(int(items[place]), dataset, name)
+            given = (
+                _labels(row["given"], numbers)
+                if row.get("given")
+                else _dataset_labels(int(items[place]), dataset, name)
+            )
             judged[place] = bool(given)
-            doubtful[place] = bool(given) and _labels(row["suggested"], called) != given
+            doubtful[place] = bool(given) and _labels(row["suggested"], numbers) != given
         if row.get("agreement"):
             judged[place] = True
             doubtful[place] |= _share(row["agreement"], f"{name}: {row['id']}") < agreement
@@ -265,20 +268,20 @@ def _from_table(
 
 
 def _items(rows: Sequence[Mapping[str, Any]], dataset: Dataset, n_items: int, name: str) -> NDArray[np.int64]:
-    """Return the item number of each row, -1 for items that are not in the split; ProtocolError if none is in it."""
+    """Return the item number of each row, -1 for items that are not in the split; raise ProtocolError if none is."""
     items = numbers_of([row["id"] for row in rows], dataset, n_items, name)
     if len(items) and not (items >= 0).any():
         raise ProtocolError(f"{name}: expected items of the split, got none among {len(rows):,} items.")
     return items
 
 
-def _labels(text: Any, called: Mapping[str, str]) -> frozenset[str]:
+def _labels(text: Any, numbers: Mapping[str, str]) -> frozenset[str]:
     """Return one or several labels as text; class names are replaced by their numbers."""
     parts = (part.strip() for part in re.split("[;|]", str(text)))
-    return frozenset(called.get(part, part) for part in parts if part)
+    return frozenset(numbers.get(part, part) for part in parts if part)
 
 
-def _own_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
+def _dataset_labels(item: int, dataset: Dataset, name: str) -> frozenset[str]:
     """Return the dataset's labels of an item; empty if they are not known."""
     if dataset.y is None:
         raise ProtocolError(f"{name}: expected a column `given`, or the dataset's labels (labels), got neither.")
@@ -304,14 +307,14 @@ def _share(value: Any, where: str) -> float:
 
 def _read_answers(path: Path) -> list[Any]:
     expected = "a list of objects with id and mturk"
-    held, n_bytes = [], 0
+    text, n_bytes = [], 0
     for line in lines(path, expected):
-        held.append(line)
+        text.append(line)
         n_bytes += len(line)
         if n_bytes > _DOCUMENT:
             raise ProtocolError(f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, got more.")
     try:
-        document = json.loads("".join(held))
+        document = json.loads("".join(text))
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ProtocolError(f"{path}: expected {expected}, got text that is not JSON ({reason}).") from error

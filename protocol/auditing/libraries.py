@@ -11,7 +11,7 @@ _BY_CODE_DIGEST = "hashing-protocol"  # files are recreated when their code chan
 
 
 def audit_libraries(files: Iterable[str | Path]) -> Findings:
-    """Return a warning for each library, including Python, of which several versions created the files.
+    """Return a warning for each library, including Python, of which several versions were used to create the files.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def audit_libraries(files: Iterable[str | Path]) -> Findings:
                 made.setdefault(library, {}).setdefault(version, []).append(file)
     findings: Findings = {}
     for library, by_version in sorted(made.items()):
-        usual = max(by_version, key=lambda version: len(by_version[version]))
-        others = [file for version, of in by_version.items() if version != usual for file in of]
-        examples = [f"{version}: {of[0]}" for version, of in by_version.items()]
+        most_common = max(by_version, key=lambda version: len(by_version[version]))
+        others = [file for version, created in by_version.items() if version != most_common for file in created]
+        examples = [f"{version}: {created[0]}" for version, created in by_version.items()]
         for finding in found(
             "mixed-libraries", "warning", len(others), examples, library=library, versions=" and ".join(by_version)
         ):

@@ -93,7 +93,7 @@ _OWNERS = {
 
 
 def role_of(name: str) -> str | None:
-    """Return the role of a column of scores, by its name; None if it is not a score, or a training score.
+    """Return the role of a column, by its name; None for training scores and for columns that are not scores.
 
     A name without a partition, such as ``map``, is assumed to be a test score, as in the toolkits of the field.
 
@@ -195,8 +195,8 @@ def _table_rows(path: Path, delimiter: str) -> Iterator[tuple[str, Mapping[str, 
 def _renamed(header: list[str], path: Path) -> list[str]:
     """Return a header; in TensorBoard's export, the value is named by the tag at the end of the file name."""
     if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise ProtocolError(f"{path}: expected distinct columns, got {twice!r} more than once.")
+        repeated = next(name for name in header if header.count(name) > 1)
+        raise ProtocolError(f"{path}: expected distinct columns, got {repeated!r} more than once.")
     if [name.lower() for name in header] != ["wall time", "step", "value"]:
         return header
     tag = re.search(r"tag-(.+?)\.csv", path.name, re.IGNORECASE)
@@ -205,28 +205,28 @@ def _renamed(header: list[str], path: Path) -> list[str]:
 
 def _json_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the location of each record, and the record: from a list, lists by name, or one record per line."""
-    every = iter(lines(path, _EXPECTED))
-    first = next((line for line in every if line.strip()), None)
+    all_lines = iter(lines(path, _EXPECTED))
+    first = next((line for line in all_lines if line.strip()), None)
     if first is None:
         raise ProtocolError(f"{path}: expected {_EXPECTED}, got an empty file.")
     record = _parsed(first)
     if isinstance(record, dict) and not any(isinstance(value, list) for value in record.values()):
         yield "record 1", record
-        for number, line in enumerate((line for line in every if line.strip()), start=2):
+        for number, line in enumerate((line for line in all_lines if line.strip()), start=2):
             yield f"record {number}", _record(_parsed(line), f"{path}: record {number}")
         return
-    held, n_bytes = [first], len(first)
-    for line in every:
-        held.append(line)
+    parts, n_bytes = [first], len(first)
+    for line in all_lines:
+        parts.append(line)
         n_bytes += len(line)
         if n_bytes > _DOCUMENT:
             raise ProtocolError(
                 f"{path}: expected JSON of at most {_DOCUMENT >> 20} MiB, or one record per line, got more."
             )
-    document = _parsed("".join(held))
+    document = _parsed("".join(parts))
     if isinstance(document, list):
-        for number, one in enumerate(document, start=1):
-            yield f"record {number}", _record(one, f"{path}: record {number}")
+        for number, entry in enumerate(document, start=1):
+            yield f"record {number}", _record(entry, f"{path}: record {number}")
     elif isinstance(document, dict):
         yield from _from_lists(document, path)
     else:
@@ -300,7 +300,7 @@ def _rank(step: str) -> int:
 
 
 def _role(name: str, column: str | None) -> str | None:
-    """Return the role of a column, given the column of test scores that the user may have named."""
+    """Return the role of a column, given the column of test scores if the user named one."""
     if column is None:
         return role_of(name)
     if name == column:
@@ -315,7 +315,7 @@ def _check_columns(roles: Mapping[str, str | None], path: Path, column: str | No
     if column is not None and column not in roles:
         raise ProtocolError(f"{path}: expected a column {column!r}, got {names}.")
     if column is not None and _words(column) & _NO_SCORE:
-        raise ProtocolError(f"{path}: expected a column of test scores that are better if higher, got {column!r}.")
+        raise ProtocolError(f"{path}: expected a column of test scores for which higher is better, got {column!r}.")
     if not any(roles.values()):
         raise ProtocolError(
             f"{path}: expected a column of scores such as test_map or map, got {names}. "
@@ -373,7 +373,7 @@ class _Evaluations:
         self._seen: set[float] | None = None  # all steps; None while they are ascending
 
     def returns_to(self, step: float) -> bool:
-        """Return whether a step is one of these, but not that of the previous evaluation."""
+        """Return whether a step occurred before, other than in the previous evaluation."""
         if step > self._largest or step == self.steps[-1]:
             return False
         if self._seen is None:
@@ -393,10 +393,10 @@ class _Evaluations:
         steps, values = np.array(self.steps), np.array(self.values)
         order = np.argsort(steps, kind="stable")
         finite = np.isfinite(values[order])
-        kept = order[finite]
+        selected = order[finite]
         title = name + (f" ({owner})" if owner else "") + (f", run {run} of the log" if run > 1 else "")
-        missing = len(values) - len(kept)
-        return Series(title, role, steps[kept], values[kept], missing, not finite[-1], owner, run)
+        missing = len(values) - len(selected)
+        return Series(title, role, steps[selected], values[selected], missing, not finite[-1], owner, run)
 
 
 # Printed text
@@ -416,12 +416,12 @@ def _printed(path: Path) -> Log:
     """Return the series of printed epochs and scores, each with the method, code length and dataset on its line.
 
     A score on a line without an epoch belongs to the epoch of an earlier line, unless the log prints both on one line:
-    at the end of such a log, a score without an epoch is that of a stored model.
+    at the end of such a log, a score without an epoch belongs to a stored model.
     """
-    collector, called, n_lines = _Collector(), "epoch", 0
+    collector, unit, n_lines = _Collector(), "epoch", 0
     step: float | None = None
     stated: dict[str, str] = {}
-    taken: set[str] = set()  # names of the scores at the current step
+    printed_at_step: set[str] = set()  # names of the scores at the current step
     on_one_line: bool | None = None
     for line in lines(path, _EXPECTED):
         n_lines += bool(line.strip())
@@ -432,22 +432,22 @@ def _printed(path: Path) -> Log:
             continue
         rest = line
         if match is not None:
-            called = "epoch" if match[1].lower() == "epoch" else "step"
+            unit = "epoch" if match[1].lower() == "epoch" else "step"
             rest = line[match.end() :]
             before = (step, stated)
             step, stated = float(match[2]), _stated(line[: match.start()], rest)
             if (step, stated) != before:
-                taken = set()
+                printed_at_step = set()
         scores = [(name.strip(), role_of(name), value) for name, value in _PRINTED.findall(rest)]
         known = [(name, role, float(value)) for name, role, value in scores if role]
         if match is None:  # integers are options, such as the interval between evaluations
-            is_score = {name for name, _, value in scores if not value.isdecimal()} - taken
-            known = [one for one in known if one[0] in is_score]
+            is_score = {name for name, _, value in scores if not value.isdecimal()} - printed_at_step
+            known = [score for score in known if score[0] in is_score]
         if not known or step is None:
             continue
         if on_one_line is None:
             on_one_line = match is not None
-        taken |= {name for name, _, _ in known}
+        printed_at_step |= {name for name, _, _ in known}
         collector.add(_owner((stated if match else stated | _stated("", rest)).items()), step, known)
     series = collector.series()
     if not series:
@@ -455,7 +455,7 @@ def _printed(path: Path) -> Log:
         raise ProtocolError(
             f"{path}: expected lines with an epoch and a score, such as `epoch:10, MAP:0.782`, got {got}."
         )
-    return Log(series, called)
+    return Log(series, unit)
 
 
 def _stated(before: str, after: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from protocol.splits import VALIDATION, SplitProtocol
 
 
 def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
-    """Return findings on items that partitions share, errors if they are disjoint in the declared protocol."""
+    """Return findings on items that partitions share; an error if the declared protocol keeps them disjoint."""
 
     def severity(a: str, b: str) -> str:
         return "warning" if protocol.overlaps(a, b) else "error"
@@ -32,9 +32,9 @@ def audit_overlaps(split: Split, protocol: SplitProtocol) -> list[Finding]:
 def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
     """Return a finding if items of the training set are missing from the database although they should be in it.
 
-    If nothing is declared, a training set entirely outside the database, as in the improved protocol, is information;
-    no protocol has one that is partly inside. Items that are also in another partition, from which the training set
-    must be disjoint, are left to that finding.
+    If no protocol is declared, a training set entirely outside the database, as in the improved protocol, is
+    information; one that is partly inside is a warning, because no protocol has this. Items that are also in a
+    partition from which the training set must be disjoint are omitted, because another finding lists them.
     """
     if not protocol.overlaps("train", "database"):
         return []
@@ -47,7 +47,7 @@ def _train_outside(split: Split, protocol: SplitProtocol) -> list[Finding]:
 
 
 def is_complete(split: Split, protocol: SplitProtocol) -> bool:
-    """Return whether all partitions of a protocol were given, or the protocol does not define them."""
+    """Return whether all partitions of a protocol were given, or the protocol defines none."""
     return bool(protocol.listed) or set(protocol.partitions) <= set(split.parts)
 
 
@@ -67,9 +67,9 @@ def audit_entries(split: Split) -> list[Finding]:
     for name, entries in split.entries.items():
         if len(entries) > len(split[name]):
             distinct, counts = np.unique(entries, return_counts=True)
-            twice = distinct[counts > 1]
-            first_stays = [Removal(name, twice, name)]
-            made += split.found("duplicate-id", "error", twice, removals=partial(list, first_stays), part=name)
+            repeated = distinct[counts > 1]
+            first_stays = [Removal(name, repeated, name)]
+            made += split.found("duplicate-id", "error", repeated, removals=partial(list, first_stays), part=name)
     return made + split.found("label-conflict", "error", _in_conflict(split))
 
 
@@ -81,7 +81,7 @@ def _in_conflict(split: Split) -> NDArray[np.int64]:
     found = []
     for name, flags in split.flags.items():
         items = split.entries[name]
-        own = y[items] if y.ndim == 2 else y[items][:, None] == np.arange(flags.shape[1])
-        differ = (own != flags).any(axis=1)
+        known = y[items] if y.ndim == 2 else y[items][:, None] == np.arange(flags.shape[1])
+        differ = (known != flags).any(axis=1)
         found.append(items[differ if labelled is None else differ & labelled[items]])
     return np.unique(np.concatenate(found))

@@ -60,21 +60,21 @@ def _joining(parts: Mapping[str, NDArray[np.int64]], divided: NDArray[np.int64])
     its half.
     """
     names = [part for part in PARTITIONS if part in parts]
-    held = np.stack(
+    contains = np.stack(
         [np.stack([np.isin(half, parts[part]) for half in divided.T]) for part in names]
     )  # (n_parts, 2, n_pairs)
-    together, any_half = held.all(axis=1), held.any(axis=1)
+    together, any_half = contains.all(axis=1), contains.any(axis=1)
     query = names.index("query")
-    one_queried = np.asarray(held[query].any(axis=0) & ~held[query].all(axis=0))
+    one_queried = np.asarray(contains[query].any(axis=0) & ~contains[query].all(axis=0))
     keeper = np.where(together.any(axis=0) & ~one_queried, together, any_half).argmax(axis=0)
     removals = []
     for number, part in enumerate(names):
         for half, other in ((0, 1), (1, 0)):
-            alone = ~held[number, other] & (keeper != number)
-            leaves = held[number, half] & np.where(one_queried, ~held[query, half], alone)
-            for kept in np.unique(keeper[leaves]):
-                pairs = divided[leaves & (keeper == kept)]
-                removals.append(Removal(part, pairs[:, half], names[kept], pairs[:, other]))
+            alone = ~contains[number, other] & (keeper != number)
+            leaves = contains[number, half] & np.where(one_queried, ~contains[query, half], alone)
+            for kept_in in np.unique(keeper[leaves]):
+                pairs = divided[leaves & (keeper == kept_in)]
+                removals.append(Removal(part, pairs[:, half], names[kept_in], pairs[:, other]))
     return removals
 
 
@@ -110,7 +110,7 @@ def pairs_from(values: Any, dataset: Dataset) -> NDArray[np.int64]:
             return _rows(pairs, name)
     if dataset.ids is None:
         return _rows(pairs, name)
-    numbers: dict[str | int, int] = {str(own): number for number, own in enumerate(dataset.ids)}
+    numbers: dict[str | int, int] = {str(item): number for number, item in enumerate(dataset.ids)}
     known = [(numbers[a], numbers[b]) for a, b in pairs if a in numbers and b in numbers]
     if not known:
         raise ProtocolError(f"{name}: expected pairs of listed ids, got none among {len(pairs):,} pairs.")

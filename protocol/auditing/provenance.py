@@ -26,7 +26,7 @@ def audit_fit(provenance: Mapping[str, Any], training: NDArray, labels: NDArray 
     training : ndarray
         The data of the training set, computed again from the split.
     labels : ndarray, optional
-        Their labels, if these were read too.
+        The labels of the training set, if something was fitted on them.
     """
     leaked = provenance["fitted_on"] != array_digest(training)
     leaked |= labels is not None and provenance["fitted_on_labels"] != array_digest(labels)

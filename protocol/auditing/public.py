@@ -170,18 +170,18 @@ def audit(
     sizes: Mapping[str, int] | None = None,
     against: Any = None,
 ) -> Audit:
-    """Find problems of a split that make results wrong, or incomparable with published ones.
+    """Find problems in a split that make results wrong, or incomparable with published ones.
 
     A split is given either as a complete split or as a list for each partition. Each argument is a file or an array.
     Training logs may be audited with or without a split.
 
     Parameters
     ----------
-    *splits : path, object of `protocol.load_split`, or mapping of str to array_like
+    *splits : path, result of `protocol.load_split`, or mapping of str to array_like
         Complete splits: ``splits.h5`` of the pipeline, ``.npz`` (row numbers by partition), ``.csv`` (lines
         ``partition,id``), or row numbers or ids by partition (``query``, ``database``, ``train``,
-        ``validation_query``, ``validation_database``). Several are runs of one protocol and are also compared with
-        each other.
+        ``validation_query``, ``validation_database``). Several splits are treated as runs of one protocol and
+        are also compared with each other.
     query, database, train, validation_query, validation_database : path or array_like, shape (n,), optional
         The list of each partition: row numbers, or ids (str). A file is text (also ``.gz``) with a line
         ``id label label ...``, ``.csv``, row numbers as ``F.npy``, ``F.npz:key``, ``F.h5:dataset``,
@@ -215,16 +215,16 @@ def audit(
         Scores by epoch: ``.csv``, ``.json`` or printed text; ``F:column`` names the column of the test scores. See
         `protocol.auditing.log_formats`.
     reported : float or str, optional
-        The score that is reported for the training.
+        The score that a paper reports for this training.
     protocol : str, optional
         The intended split protocol, see ``protocol.names("split")``. By default, the one that a file of the pipeline
         records, if any; without a protocol, sizes and classes are not checked.
     sizes : mapping of str to int, optional
         The expected sizes of partitions, such as ``{"query": 1000, "train": 5000}``, which replace those of the
         protocol.
-    against : str, path, object of `protocol.load_split` or mapping, optional
-        The object of a comparison with each split: another complete split, or lists as ``"query=F,database=F"``, which
-        are compared item by item; or the name of a declared protocol.
+    against : str, path, result of `protocol.load_split` or mapping, optional
+        What each split is compared with: another complete split, or lists as ``"query=F,database=F"``, item by item; or
+        the name of a declared protocol.
 
     Returns
     -------
@@ -290,15 +290,15 @@ def audit(
         sentences_by_file, affected, differences = {}, {}, {}
         for run in runs:
             judged = judged_by_file[run.file]
-            own_given = given if judged is None else given | {"known_pairs"}
-            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=own_given, sizes=expected)
+            given_here = given if judged is None else given | {"known_pairs"}
+            sentences_by_file[run.file] = about(run, n_runs=n_runs[run.name], given=given_here, sizes=expected)
             findings[run.file] += audit_relevance(run.split)
             if pairs is not None:
                 findings[run.file] += audit_pairs(run.split, pairs_from(pairs, run.split.dataset))
             if groups is not None:
-                own = groups_from(groups, run.split.dataset, n_listed)
-                findings[run.file] += audit_groups(run.split, own)
-                sentences_by_file[run.file].append(about_groups(run.split, own))
+                item_groups = groups_from(groups, run.split.dataset, n_listed)
+                findings[run.file] += audit_groups(run.split, item_groups)
+                sentences_by_file[run.file].append(about_groups(run.split, item_groups))
             if judged is not None:
                 affected[run.file] = affected_queries(run.split, judged)
                 sentences_by_file[run.file].append(about_known_pairs(run.split, judged))
@@ -359,9 +359,9 @@ def _check_path(given: Any, role: str) -> None:
 
 def _runs(splits: Sequence[Any], lists: Mapping[str, Any], dataset: Dataset, protocol: str | None) -> list[Run]:
     if bool(lists) == bool(splits):
-        got = "both" if lists else "neither"
+        got = "splits and lists" if lists else "none of them"
         raise ProtocolError(
-            f"audit: expected complete splits, or lists of the query and database items, or a training log, got {got}."
+            f"audit: expected complete splits, lists of the query and database items, or a training log, got {got}."
         )
     for part in ("query", "database"):
         if lists and part not in lists:

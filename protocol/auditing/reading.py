@@ -87,14 +87,14 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
 
     Parameters
     ----------
-    splits : sequence of path, of object of `load_split`, or of mapping of str to array_like
+    splits : sequence of path, of results of `load_split`, or of mapping of str to array_like
         Files for `protocol.splits.read_parts`, or row numbers or ids by partition. A file of the pipeline records the
         protocol, the sizes and the seed of its draw, and unless the dataset is known, its ``items.h5`` is searched for
-        in the folders above.
+        in the parent folders.
     dataset : Dataset
         The known properties of the dataset.
     protocol : str or None
-        The intended protocol; None: the one that a file records, if any.
+        The intended protocol; None for the one that a file records, if any.
 
     Raises
     ------
@@ -106,23 +106,23 @@ def read_runs(splits: Sequence[Any], dataset: Dataset, *, protocol: str | None =
     for number, split in enumerate(splits, start=1):
         file, items = _file_of(split)
         name = name_of(file, "split" if len(splits) == 1 else f"split {number}")
-        parts, made = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
-        for part, own in parts.items():
-            if own.ndim != 1:
-                raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(own)}.")
+        parts, record = (_parts(split, name), {}) if file is None else (read_parts(file), _provenance(file))
+        for part, listed in parts.items():
+            if listed.ndim != 1:
+                raise ProtocolError(f"{name}: {part}: expected row numbers or ids (n,), got {_described(listed)}.")
         if dataset.n_items is not None:
             items = None
-        elif items is None and made:
-            items = _items_above(Path(file), made)
+        elif items is None and record:
+            items = _items_above(Path(file), record)
         if items is not None and items not in read:
             read[items] = read_dataset(items)
-        run = _run(name, parts, dataset if items is None else read[items], made, protocol)
+        run = _run(name, parts, dataset if items is None else read[items], record, protocol)
         runs[name] = dataclasses.replace(run, given=parts if file is None else file)
     return list(runs.values())
 
 
 def _file_of(split: Any) -> tuple[Any, Path | None]:
-    """Return the file of a split and that of its dataset, as far as the argument gives them."""
+    """Return the file of a split and that of its dataset; None for those that the argument does not provide."""
     if is_file(split):
         return split, None
     path = getattr(split, "path", None)
@@ -169,8 +169,8 @@ def _run(
     protocol = requested or declared
     registry.get("split", protocol)
     split = _split({part: (items, None) for part, items in parts.items()}, dataset, dict.fromkeys(parts, name))
-    whole = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
-    split = _usable(Split(whole, split.dataset), name)
+    all_parts = {part: split.entries.get(part, np.empty(0, dtype=np.int64)) for part in PARTITIONS}
+    split = _usable(Split(all_parts, split.dataset), name)
     if protocol != declared or not provenance:
         return Run(name, split, protocol)
     drawn_from_it = dataset.digest is not None and dataset.digest == provenance["inputs"].get("labels")
@@ -212,7 +212,7 @@ def _usable(split: Split, file: str) -> Split:
 
 
 def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
-    """Return the ``items.h5`` from which a split was drawn, if it is in a folder above or in its ``datasets``."""
+    """Return the ``items.h5`` from which a split was drawn, if it is in a parent folder or in its ``datasets``."""
     for folder in splits.parents:
         for path in (folder / "items.h5", *sorted(folder.glob("datasets/*/items.h5"))):
             if path.is_file() and storage.read_provenance(path)["digest"] == provenance["inputs"].get("labels"):
@@ -223,8 +223,8 @@ def _items_above(splits: Path, provenance: Mapping[str, Any]) -> Path | None:
 def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset, names: Mapping[str, str]) -> Split:
     """Return lists of ids, or of row numbers, as a split with item numbers of one dataset."""
     arrays = {part: items for part, (items, _) in lists.items() if len(items)}
-    flags = {part: own for part, (_, own) in lists.items() if own is not None}
-    widths = {names[part]: own.shape[1] for part, own in flags.items()}
+    flags = {part: matrix for part, (_, matrix) in lists.items() if matrix is not None}
+    widths = {names[part]: matrix.shape[1] for part, matrix in flags.items()}
     if dataset.y is not None and dataset.y.ndim == 2:
         widths = {"the labels": dataset.y.shape[1], **widths}
     if len(set(widths.values())) > 1:
@@ -254,7 +254,7 @@ def _split(lists: Mapping[str, tuple[NDArray, NDArray | None]], dataset: Dataset
     numbers: dict[str, int] = {}
     number_of = numbers.setdefault
     found = np.fromiter((number_of(name, len(numbers)) for name in items.tolist()), dtype=np.int64, count=len(items))
-    bounds = np.cumsum([len(own) for own in arrays.values()])[:-1]
+    bounds = np.cumsum([len(array) for array in arrays.values()])[:-1]
     parts = dict(zip(arrays, np.split(found, bounds), strict=True))
     first = np.flatnonzero(np.diff(np.maximum.accumulate(found), prepend=-1))  # first occurrence of each id
     return Split(parts, _labelled(Dataset(ids=items[first]), parts, flags), flags)
@@ -270,6 +270,6 @@ def _labelled(dataset: Dataset, parts: Mapping[str, NDArray], flags: Mapping[str
     for part in list(flags)[::-1]:
         matrix[parts[part][::-1]] = flags[part][::-1]  # for an item that occurs twice, the last assignment wins
         labelled[parts[part]] = True
-    one_each = all((own.sum(axis=1) == 1).all() for own in flags.values())
+    one_each = all((labels.sum(axis=1) == 1).all() for labels in flags.values())
     y = matrix.argmax(axis=1) if one_each else matrix
     return dataclasses.replace(dataset, y=y, labelled=None if labelled.all() else labelled)

@@ -9,7 +9,7 @@ from protocol.auditing.findings import Finding, found
 from protocol.auditing.split import Split
 from protocol.evaluation import CONVENTIONS
 
-_WHAT = {"zero": "counted as 0 by", "drop": "left out of the mean by"}
+_TREATMENTS = {"zero": "counted as 0 by", "drop": "left out of the mean by"}
 
 
 def audit_relevance(split: Split) -> list[Finding]:
@@ -17,7 +17,9 @@ def audit_relevance(split: Split) -> list[Finding]:
     query, database = (split.dataset.class_labels(split[name]) for name in ("query", "database"))
     if query is None or database is None:
         return []
-    return _unanswered("By class label", _without_shared_label(query, database), split.dataset.ids, split["query"])
+    return _without_relevant(
+        "By class label", _without_shared_label(query, database), split.dataset.ids, split["query"]
+    )
 
 
 def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, split: str) -> list[Finding]:
@@ -38,16 +40,20 @@ def audit_truth(truths: Mapping[str, Mapping[str, NDArray]], ids: NDArray, *, sp
             empty = np.flatnonzero(np.diff(arrays["indptr"]) == 0)
         else:
             empty = _without_shared_label(arrays["query_labels"], arrays["database_labels"])
-        made += _unanswered(f"With the ground truth {name} on the split {split}", empty, ids, np.arange(len(ids)))
+        made += _without_relevant(f"With the ground truth {name} on the split {split}", empty, ids, np.arange(len(ids)))
     return made
 
 
 def conventions_of_undefined() -> str:
     """Return how each convention counts a query whose average precision is 0/0, in words."""
     parts = []
-    for rule, what in _WHAT.items():
-        names = [one.name for one in CONVENTIONS if any(one.empty(metric) == rule for metric in one.called_map)]
-        parts.append(f"{what} {', '.join(names)}")
+    for rule, treatment in _TREATMENTS.items():
+        names = [
+            convention.name
+            for convention in CONVENTIONS
+            if any(convention.empty(metric) == rule for metric in convention.called_map)
+        ]
+        parts.append(f"{treatment} {', '.join(names)}")
     return "; ".join(parts)
 
 
@@ -58,7 +64,7 @@ def _without_shared_label(query: NDArray, database: NDArray) -> NDArray[np.int64
     return np.flatnonzero(~(query & database.any(axis=0)).any(axis=1))
 
 
-def _unanswered(truth: str, empty: NDArray[np.int64], ids: NDArray | None, queries: NDArray) -> list[Finding]:
+def _without_relevant(truth: str, empty: NDArray[np.int64], ids: NDArray | None, queries: NDArray) -> list[Finding]:
     names = queries[empty] if ids is None else ids[queries[empty]]
     return found(
         "query-without-relevant",

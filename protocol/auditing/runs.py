@@ -16,7 +16,7 @@ _UNLIKELY = 1e-9
 
 
 def audit_runs(splits: Mapping[str, Split], protocol: SplitProtocol) -> dict[str, list[Finding]]:
-    """Return findings by run: partitions identical to those of another run, or overlaps unlikely by chance.
+    """Return findings by run: partitions identical to those of another run, or overlaps that are unlikely by chance.
 
     If nothing is drawn, as for official parts and lists, runs are identical by declaration.
 
@@ -51,7 +51,7 @@ def _against_chance(splits: list[Split], part: str, runs: list[str]) -> list[Fin
     if dataset.n_items is None or dataset.labelled is not None or (dataset.y is not None and dataset.y.ndim == 2):
         return []
     poisson = need("scipy.stats", "report").poisson
-    # Without labels, all items are of one class.
+    # Without labels, all items are treated as one class.
     counts = [class_counts(split)[1][part] if dataset.y is not None else len(split[part]) for split in splits]
     available = dataset.n_items if dataset.y is None else np.unique(dataset.y, return_counts=True)[1]
     shared, expected = 0, 0.0

@@ -19,13 +19,13 @@ class Dataset:
     n_items : int or None
         None if it is not known, as for lists without ids or labels of the dataset.
     ids : ndarray of str, shape (n,), or None
-        By item number; None: items are named by their numbers, which are row numbers.
+        By item number; None if items are named by their numbers, which are row numbers.
     y : ndarray of int, shape (n,), or of bool, shape (n, n_classes), or None
         Class labels by item number.
     labelled : ndarray of bool, shape (n,), or None
-        Items with known labels; None: all.
+        Items with known labels; None if all labels are known.
     class_names : sequence of str
-        Of class 0, 1, ...; empty: classes are named by their numbers.
+        Names of the classes 0, 1, ...; if empty, classes are named by their numbers.
     official : mapping of str to ndarray of int64
         Row numbers of the dataset's official parts.
     digest : str or None
@@ -48,7 +48,7 @@ class Dataset:
         return list(map(str, (items if self.ids is None else self.ids[items]).tolist()))
 
     def class_labels(self, items: NDArray[np.int64]) -> NDArray | None:
-        """Return the labels of items, None if one is not known."""
+        """Return the labels of items; None if any of them is unknown."""
         if self.y is None or (self.labelled is not None and not self.labelled[items].all()):
             return None
         return self.y[items]
@@ -109,10 +109,10 @@ class Split:
         names = self.dataset.names(items)
         return found(name, severity, len(items), names, partners=others, removals=removals, **words)
 
-    def found_shared(self, name: str, severity: str, kept_in: str, left: str, /, **words: Any) -> list[Finding]:
-        """Return a finding about the items that two partitions share; the fix is to remove them from `left`."""
-        items = self.shared(kept_in, left)
-        return self.found(name, severity, items, removals=lambda: [Removal(left, items, kept_in)], **words)
+    def found_shared(self, name: str, severity: str, kept_in: str, other: str, /, **words: Any) -> list[Finding]:
+        """Return a finding about the items that two partitions share; the fix is to remove them from `other`."""
+        items = self.shared(kept_in, other)
+        return self.found(name, severity, items, removals=lambda: [Removal(other, items, kept_in)], **words)
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -28,7 +28,7 @@ class Reported:
     Parameters
     ----------
     value : float, int or str
-        A string has a precision: ``"0.800"`` means 0.7995 to 0.8005.
+        A string also determines the precision: ``"0.800"`` means 0.7995 to 0.8005.
 
     Raises
     ------
@@ -51,7 +51,7 @@ class Reported:
         self.decimals = max(0, -exponent) if isinstance(exponent, int) else 0
 
     def matches(self, score: float | NDArray[np.float64], values: NDArray[np.float64]) -> bool:
-        """Return whether the reported score may be that of a log: equal in as many decimals as both have.
+        """Return whether the reported score may be that of a log: equal to as many decimals as both have.
 
         Percentages are compared with fractions, and vice versa.
 
@@ -59,7 +59,7 @@ class Reported:
         ----------
         score : float or ndarray of float64
         values : ndarray of float64, shape (n,)
-            All scores of this kind in the log, which show their number of decimals, and whether they are fractions.
+            All scores of this kind in the log, which determine the number of decimals, and whether they are fractions.
         """
         half = 0.5 * max(10.0**-self.decimals, self._scale(values) * 10.0 ** -_decimals(values))
         return bool(np.any(self._distance(score, values) <= half * (1 + 1e-9)))
@@ -163,13 +163,13 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
         return [finding for one in judged if _undecided(one) for finding in one.found("warning", _unknown(log, one))]
     compared = [(one, *_compared(one, log, reported)) for one in judged]
     kinds = {kind for _, kind, _ in compared}
-    is_last = bool(kinds & {"honest", "doubtful"})  # possibly of one of the scores
+    is_last = bool(kinds & {"permitted", "doubtful"})  # possibly of one of the scores
     severities = {
         "doubtful": "warning",
         "best": "warning" if is_last else "error",
         **({} if is_last or "best" in kinds else {"other": "warning"}),
     }
-    unless = ", unless it is the last of another score: name the column" if is_last else ""
+    unless = ", unless it is the last value of another score: name the column" if is_last else ""
     return [
         finding
         for one, kind, verdict in compared
@@ -178,36 +178,35 @@ def audit_training_log(log: Log, reported: Reported | None = None) -> list[Findi
     ]
 
 
-def _undecided(one: _Judged) -> bool:
+def _undecided(judged: _Judged) -> bool:
     """Return whether it matters which evaluation is reported."""
-    return not len(one.values) or one.best > one.values[-1] or one.ends_missing
+    return not len(judged.values) or judged.best > judged.values[-1] or judged.ends_missing
 
 
-def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
-    """Compare the reported score with a score in the log; return a category and the verdict in a clause.
+def _compared(judged: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
+    """Compare the reported score with a score in the log; return a category, and the verdict as a clause.
 
-    The category is ``"honest"`` if it is the last one, or that of the step with the best validation score;
+    The category is ``"permitted"`` if it is the last one, or that of the step with the best validation score;
     ``"doubtful"`` if this is undecidable; ``"best"``; or ``"other"``.
     """
-    if not len(one.values):
-        return "other", _unknown(log, one)
-    last = float(one.values[-1])
-    allowed = [
-        (float(one.values[place]), f"the {log.step} chosen on the validation set") for place in _validated(log, one)
+    if not len(judged.values):
+        return "other", _unknown(log, judged)
+    last = float(judged.values[-1])
+    permitted = [
+        (float(judged.values[place]), f"the {log.step} chosen on the validation set")
+        for place in _validated(log, judged)
     ]
-    allowed += [] if one.ends_missing else [(last, "the last")]
-    honest = [(score, which) for score, which in allowed if reported.matches(score, one.values)]
-    is_best = reported.matches(one.best, one.values)
-    if honest:
-        score, which = max(honest)
-        if not is_best or score >= one.best or any(reported.equals(score, one.values) for score, _ in honest):
-            return "honest", ""
-        coarse = f"the reported {reported.text} has" if reported.is_coarse(one.values) else "the log has"
-        return (
-            "doubtful",
-            f"{coarse} too few decimals to distinguish the best ({one.best:g}, {one.at}) from {which} ({score:g})",
-        )
-    if one.ends_missing and reported.matches(last, one.values):
+    permitted += [] if judged.ends_missing else [(last, "the last")]
+    matching = [(score, which) for score, which in permitted if reported.matches(score, judged.values)]
+    is_best = reported.matches(judged.best, judged.values)
+    if matching:
+        score, which = max(matching)
+        if not is_best or score >= judged.best or any(reported.equals(score, judged.values) for score, _ in matching):
+            return "permitted", ""
+        coarse = f"the reported {reported.text} has" if reported.is_coarse(judged.values) else "the log has"
+        best = f"the best ({judged.best:g}, {judged.at})"
+        return "doubtful", f"{coarse} too few decimals to distinguish {best} from {which} ({score:g})"
+    if judged.ends_missing and reported.matches(last, judged.values):
         return (
             "doubtful",
             f"the last evaluation has no finite score, and the reported {reported.text} is an earlier one",
@@ -217,9 +216,9 @@ def _compared(one: _Judged, log: Log, reported: Reported) -> tuple[str, str]:
     return "other", f"the reported {reported.text} is not the last, and the log does not show how it was chosen"
 
 
-def _unknown(log: Log, one: _Judged) -> str:
+def _unknown(log: Log, judged: _Judged) -> str:
     """Return the verdict if the reported score is not known."""
-    if one.ends_missing:
+    if judged.ends_missing:
         return "the last evaluation has no finite score, so an earlier one may be reported"
     if any(series.role == "best" for series in log.series):
         return "the log tracks the best one, and it is not known whether that one is reported"
@@ -227,7 +226,7 @@ def _unknown(log: Log, one: _Judged) -> str:
 
 
 def _judged(log: Log) -> list[_Judged]:
-    """Return the test scores of a log with their best values, and best scores that the log tracks on their own."""
+    """Return the test scores of a log with their best values, and best scores that it tracks without the others."""
     bests = [series for series in log.series if series.role == "best" and len(series.values)]
     tests = [series for series in log.series if series.role == "test" and len(series.values)]
     by_words = defaultdict(list)
@@ -248,7 +247,7 @@ def _judged(log: Log) -> list[_Judged]:
 
 
 def _words(series: Series) -> tuple[str, ...]:
-    """Return the words that the name of a score shares with the name of its tracked best."""
+    """Return the words that the name of a score shares with that of its tracked best value."""
     words = re.split(r"[\W_]+", series.name.lower())
     return tuple(word for word in words if word not in ("best", "max", "test"))
 
@@ -256,10 +255,10 @@ def _words(series: Series) -> tuple[str, ...]:
 def _validated(log: Log, judged: _Judged) -> list[int]:
     """Return the evaluations at the steps with the best validation scores."""
     places: list[int] = []
-    for one in log.series:
-        is_its = one.owner in ("", judged.series.owner) and one.run == judged.series.run
-        if one.role == "validation" and len(one.values) and is_its:
-            places += np.flatnonzero(judged.steps == one.steps[one.values.argmax()]).tolist()
+    for series in log.series:
+        belongs = series.owner in ("", judged.series.owner) and series.run == judged.series.run
+        if series.role == "validation" and len(series.values) and belongs:
+            places += np.flatnonzero(judged.steps == series.steps[series.values.argmax()]).tolist()
     return places
 
 
@@ -322,7 +321,7 @@ def file_and_column(file: Any) -> tuple[Path, str | None]:
     """Return the path and the column in ``F:column``; an existing file with this complete name takes precedence."""
     path, mark, column = str(file).rpartition(":")
     try:
-        whole = not mark or not path or not column or Path(file).exists()
+        is_path = not mark or not path or not column or Path(file).exists()
     except (OSError, ValueError) as error:  # too long, or a null character
         raise ProtocolError(f"training_log: expected the path of a file, got {str(file)[:80]!r} ({error}).") from error
-    return (Path(file), None) if whole else (Path(path), column)
+    return (Path(file), None) if is_path else (Path(path), column)

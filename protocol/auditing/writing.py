@@ -135,8 +135,8 @@ def _sentences(made: Sequence[Finding], about: Sequence[str]) -> list[str]:
     """Return the sentences about a split; the last one lists the checks that were not possible."""
     if not _is_clean(made):
         return list(about)
-    unseen = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
-    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in unseen)])
+    not_checked = [line.removeprefix(NOT_CHECKED) for line in about if line.startswith(NOT_CHECKED)]
+    last = "; ".join([_CLEAN, *(f"not checked: {line}" for line in not_checked)])
     return [*(line for line in about if not line.startswith(NOT_CHECKED)), last]
 
 
@@ -156,7 +156,7 @@ def _element(tag: str, content: str) -> str:
 
 
 def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
-    """Return the number of findings, in one line.
+    """Return the number of findings of each severity, in one line.
 
     Examples
     --------
@@ -164,14 +164,14 @@ def summary(findings: Mapping[str, Sequence[Finding]]) -> str:
     '0 errors, 0 warnings'
     """
     severities = [one.severity for _, one in ordered(findings)]
-    counts = {what: severities.count(what) for what in ("error", "warning")}
-    totals = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in counts.items()]
+    counts = {severity: severities.count(severity) for severity in ("error", "warning")}
+    totals = [f"{number} {severity}{'' if number == 1 else 's'}" for severity, number in counts.items()]
     n_informing = severities.count("information")
     return ", ".join([*totals, f"{n_informing} for information"] if n_informing else totals)
 
 
 def _named(finding: Finding) -> str:
-    """Return the examples in one line, followed by dots if there are more."""
+    """Return the examples in one line, followed by an ellipsis if there are more."""
     more = ", ..." if finding.count > len(finding.examples) > 0 else ""
     return ", ".join(map(printable, finding.examples)) + more
 

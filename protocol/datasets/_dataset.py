@@ -16,11 +16,11 @@ from protocol.external import Span
 from protocol.storage import Writer
 
 _BLOCK_BYTES = 16 << 20
-_IDS = 1 << 20  # created at a time: as Python strings, they take twice the memory
+_IDS = 1 << 20  # ids created at a time, because Python strings take twice the memory
 
 
 class Rows(Protocol):
-    """An array, or any object that returns rows for slices like one: a memory map, a reader of image files."""
+    """An array, or any object that returns rows for slices as an array does: a memory map, a reader of image files."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -44,7 +44,7 @@ class LazyRows:
     read : callable
         Takes the first row and the end (exclusive) and returns these rows; a row must not depend on the slice.
     span : Span or None
-        The place in a file that has the rows as they are, so that they need not be copied.
+        The place in a file that contains the rows unchanged, so that they need not be copied.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Data:
     labels : ndarray of int64, shape (n,), or of bool, shape (n, n_classes), or None
         Class index of each item, or membership in each class; None if the dataset has no labels.
     class_names : tuple of str
-        Name of class 0, 1, ...; default ().
+        Names of the classes 0, 1, ...; default ().
     images : Rows of uint8, shape (n, height, width) or (n, height, width, 3), or None
         Grey or RGB; values 0 to 255.
     vectors : mapping of str to Rows of float32 or integers, shape (n, d)
@@ -168,7 +168,7 @@ class Data:
 
 
 def store(file: Writer, name: str, array: Rows, *, by_reference: bool) -> None:
-    """Write an array to a file; by reference, leave the rows where they are if another file has them as they are."""
+    """Write an array to a file, or, by reference, only its location if another file contains the rows unchanged."""
     from tqdm import tqdm
 
     span = array.span if isinstance(array, LazyRows) else None
@@ -221,7 +221,7 @@ def load(name: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Da
     Raises
     ------
     ProtocolError
-        As the loader; if the data differ from the dataset's known statistics.
+        If the files can't be loaded, or the data differ from the dataset's known statistics.
     """
     data = registry.get("dataset", name)(paths, **options)
     check_statistics(name, data, statistics(name, options))

@@ -13,7 +13,7 @@ from protocol.formats.images import read_image, square
 
 
 def squares_of(image_size: int) -> tuple[int, int, int]:
-    """Return the shape of a colour image with sides of `image_size` pixels; ProtocolError if `image_size` < 1."""
+    """Return the shape of a colour image with sides of `image_size` pixels, which must be at least 1."""
     side = integer(image_size, "image_size")
     return (side, side, 3)
 
@@ -35,7 +35,7 @@ def image_rows(paths: Sequence[Path], image_size: int) -> LazyRows:
     Raises
     ------
     ProtocolError
-        If `image_size` is less than 1; when rows are read, if a file, which is named, is not a complete image.
+        If `image_size` is less than 1; or, when rows are read, if a file is not a complete image.
     """
     shape = squares_of(image_size)
 

@@ -39,14 +39,14 @@ def user_paths(name: str, options: Mapping[str, Any]) -> tuple[list[Path], list[
     return [path for path in files if path is not None], [path for path in folders if path is not None]
 
 
-def _existing(name: str, option: str, options: Mapping[str, Any], there: Any, expected: str) -> Path | None:
+def _existing(name: str, option: str, options: Mapping[str, Any], exists: Any, expected: str) -> Path | None:
     given = options[option]
     if given is None:
         return None
     if not isinstance(given, str) or not given:
         raise ProtocolError(f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}.")
     path = path_of(given)
-    if not there(path):
+    if not exists(path):
         problem = "is something else" if path.exists() else "does not exist"
         raise ProtocolError(
             f"dataset_options of {name!r}: {option}: expected {expected}, got {given!r}, which {problem} "
@@ -92,7 +92,7 @@ def _listings(folder: str | Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]
     while folders:
         path = folders.pop()
         real = os.path.realpath(path)
-        if real in seen:  # the loader refuses it
+        if real in seen:  # the loader raises an error for it
             continue
         seen.add(real)
         try:

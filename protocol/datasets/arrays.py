@@ -29,7 +29,7 @@ def _statistics(features: str | None, labels: str | None, ids: str | None) -> di
 
 
 def _features(file: str) -> Rows:
-    """Return the vectors, as float32 where they are not bytes; an ``.npy`` file stays on the disk."""
+    """Return the vectors, as float32 unless they are bytes; an ``.npy`` file is memory-mapped."""
     array = map_array(file)
     if array.ndim != 2:
         raise ProtocolError(f"{file}: expected features of shape (n, d), got shape {array.shape}.")
@@ -80,9 +80,9 @@ def load(
         Numbers (n, d): ``F.npy``, ``F.npz:key``, ``F.h5:dataset``, ``F.mat:variable``, ``F.csv``, ``F.tsv`` or
         ``F.txt``.
     labels : str or None
-        Integers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None: there are no labels.
+        Integers (n,), or a 0/1 matrix (n, n_classes), in a file as above; None if there are no labels.
     ids : str or None
-        One name per line in a text file, or integers (n,) in another file; None: ``item-0000000`` ...
+        One name per line in a text file, or integers (n,) in another file; None for ``item-0000000`` ...
 
     Returns
     -------
@@ -92,10 +92,10 @@ def load(
 
     Notes
     -----
-    The pipeline does not copy vectors that a file has as they are: ``.npy`` in C order, ``.fbin`` and its like. The
-    file must stay where it is, since every later stage reads it; a change in it is an error until it is undone or the
-    dataset is loaded again. Vectors of other formats are stored once, in ``content.h5``. With results in a bucket, all
-    are copied.
+    The pipeline does not copy vectors that a file already contains in the required form: ``.npy`` in C order,
+    ``.fbin`` and similar formats. The file must not be moved, because every later stage reads it; if it changes, these
+    stages fail until the change is undone or the dataset is loaded again. Vectors in other formats are stored once, in
+    ``content.h5``. If the results are in a bucket, all vectors are copied.
 
     Raises
     ------

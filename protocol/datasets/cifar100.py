@@ -60,8 +60,7 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     Data
         Images, uint8, shape (60000, 32, 32, 3); labels, int64, or for both levels bool, shape (60000, 120), groups
         first. The training file, then the test file, each in the archive's order, with ids such as ``train/00000`` and
-        ``test/09999``.
-        Partitions ``train`` and ``test``.
+        ``test/09999``. Partitions ``train`` and ``test``.
 
     Raises
     ------
@@ -75,9 +74,9 @@ def load(paths: Mapping[str, Path], *, labels: str = "fine") -> Data:
     classes = tuple(name for column in columns for name in records.names[column])
     of_levels = records.labels[:, columns]
     if len(levels) == 1:
-        given = of_levels[:, 0]
+        result_labels = of_levels[:, 0]
     else:
-        given = np.hstack(
-            [np.eye(CLASSES[level], dtype=bool)[own] for level, own in zip(levels, of_levels.T, strict=True)]
+        result_labels = np.hstack(
+            [np.eye(CLASSES[level], dtype=bool)[codes] for level, codes in zip(levels, of_levels.T, strict=True)]
         )
-    return Data(records.ids, given, classes, records.images, partitions=records.rows)
+    return Data(records.ids, result_labels, classes, records.images, partitions=records.rows)

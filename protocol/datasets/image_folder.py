@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.checks import ProtocolError
+from protocol.checks import ProtocolError, counted
 from protocol.datasets import Data
 from protocol.datasets._image_files import files_below, image_rows, squares_of
 from protocol.formats.images import EXTENSIONS, OTHER_EXTENSIONS
@@ -30,6 +30,11 @@ def _has_folders(folder: str) -> bool:
         return True
 
 
+def _note(n_skipped: int) -> str:
+    verbs = "is not an image and was" if n_skipped == 1 else "are not images and were"
+    return f"{counted(n_skipped, 'file')} in the folder {verbs} skipped"
+
+
 @DatasetRecord(
     "image_folder",
     source="your own images",
@@ -46,7 +51,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     paths : mapping of str to Path
         Not used: nothing is downloaded.
     folder : str
-        Its subfolders are the classes and may have subfolders themselves. Without subfolders there are no labels.
+        Its subfolders are the classes and may have subfolders themselves. Without subfolders, there are no labels.
         Hidden files and folders, whose names begin with a dot, are skipped.
     image_size : int, default=128
         Side, in pixels, of the square to which the centre of each image is scaled.
@@ -61,7 +66,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     ------
     ProtocolError
         If no folder is given; if it contains no images, images in an unsupported format such as GIF, or images both in
-        subfolders and next to them; when rows are read, if an image, which is named, is damaged or too large.
+        subfolders and next to them; when rows are read, if an image is damaged or too large.
     """
     if folder is None:
         raise ProtocolError(
@@ -78,12 +83,12 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         )
     images = [name for name in files if PurePosixPath(name).suffix.lower() in EXTENSIONS]
     if not images:
-        raise ProtocolError(f"{folder}: expected images ({known}), got {len(files):,} files of other kinds.")
+        raise ProtocolError(f"{folder}: expected images ({known}), got {counted(len(files), 'file')} of other kinds.")
     classes = sorted({name.partition("/")[0] for name in images if "/" in name})
-    beside = [name for name in images if "/" not in name]
-    if classes and beside:
+    outside = [name for name in images if "/" not in name]
+    if classes and outside:
         raise ProtocolError(
-            f"{folder}: expected every image in the subfolder of its class, got {beside[0]} next to the subfolders."
+            f"{folder}: expected every image in the subfolder of its class, got {outside[0]} next to the subfolders."
         )
     code = {name: number for number, name in enumerate(classes)}
     skipped = len(files) - len(images)
@@ -92,5 +97,5 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
         np.array([code[name.partition("/")[0]] for name in images]) if classes else None,
         tuple(classes),
         image_rows([Path(folder, name) for name in images], image_size),
-        notes=(f"{skipped:,} files in the folder are not images and were skipped",) if skipped else (),
+        notes=(_note(skipped),) if skipped else (),
     )

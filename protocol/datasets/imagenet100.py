@@ -93,7 +93,7 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     Raises
     ------
     ProtocolError
-        If no folder is given, a list is damaged, or an image, which is named, is missing or damaged.
+        If no folder is given, a list is damaged, or an image is missing or damaged.
     """
     if folder is None:
         raise ProtocolError(
@@ -105,8 +105,8 @@ def load(paths: Mapping[str, Path], *, folder: str | None = None, image_size: in
     missing = [image for image in images if not Path(folder, image).is_file()]
     if missing:
         raise ProtocolError(
-            f"{folder}: expected the {len(images):,} images in the lists, but {len(missing):,} are missing, "
-            f"the first is {missing[0]}."
+            f"{folder}: expected the {len(images):,} images in the lists, got {len(images) - len(missing):,}; the "
+            f"first missing image is {missing[0]}."
         )
     return Data(
         np.array(list(images)),

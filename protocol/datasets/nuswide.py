@@ -44,7 +44,7 @@ def _lines(path: Path, *names: str) -> dict[str, list[bytes]]:
 
 
 def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
-    """Return which images (rows) show which concepts (columns), from one file per concept with 0 or 1 per image."""
+    """Return whether images (rows) show concepts (columns), from one file per concept with 0 or 1 per image."""
     files = {f"AllLabels/Labels_{concept}.txt": column for column, concept in enumerate(concepts)}
     labels = np.empty((n_items, len(concepts)), dtype=bool)
     for name, lines in _lines(path, *files).items():
@@ -58,7 +58,7 @@ def _labels(path: Path, concepts: list[str], n_items: int) -> NDArray[np.bool_]:
 
 
 def _tags(path: Path, photos: list[str], keep: NDArray[np.int64]) -> LazyRows:
-    """Return which images (rows) have which of the final tags (columns); a line is a photo's number and its tags."""
+    """Return whether images (rows) have the final tags (columns); a line contains a photo's number and its tags."""
     texts = _lines(path, "Final_Tag_List.txt", "All_Tags.txt")
     columns = {tag: column for column, tag in enumerate(texts["Final_Tag_List.txt"])}
     lines = [line.split() for line in texts["All_Tags.txt"]]

@@ -52,7 +52,7 @@ def load(
         Number of vectors.
     dimension : int, default=128
     n_clusters : int, default=100
-        At most `n`. Each cluster has n / n_clusters vectors, within one.
+        At most `n`. The sizes of the clusters differ by at most one.
     spread : float, default=0.5
         Standard deviation within a cluster along each dimension; that of the centres is 1.
     seed : int, default=0
@@ -72,14 +72,14 @@ def load(
     labels = np.random.default_rng([seed, _LABELS]).permutation(np.arange(n) % n_clusters)
 
     def block(number: int) -> NDArray[np.float32]:
-        own = centres[labels[number * _BLOCK : (number + 1) * _BLOCK]]
-        noise = np.random.default_rng([seed, _NOISE, number]).standard_normal(own.shape, dtype=np.float32)
-        return own + np.float32(spread) * noise
+        means = centres[labels[number * _BLOCK : (number + 1) * _BLOCK]]
+        noise = np.random.default_rng([seed, _NOISE, number]).standard_normal(means.shape, dtype=np.float32)
+        return means + np.float32(spread) * noise
 
     def read(start: int, stop: int) -> NDArray[np.float32]:
         first, last = start // _BLOCK, -(-stop // _BLOCK)
-        whole = [block(number) for number in range(first, max(last, first + 1))]
-        return np.concatenate(whole)[start - first * _BLOCK : stop - first * _BLOCK]
+        parts = [block(number) for number in range(first, max(last, first + 1))]
+        return np.concatenate(parts)[start - first * _BLOCK : stop - first * _BLOCK]
 
     return Data(
         numbered_ids(n),

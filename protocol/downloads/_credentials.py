@@ -27,7 +27,7 @@ def without_credentials(text: str, url: str) -> str:
     rest = url.partition("://")[2]
     user = _user(rest).removesuffix("@")
     query = re.split("[?#]", rest.removeprefix(user), maxsplit=1)[1:]
-    parts = [user, user.partition(":")[2], *query, *(part for own in query for part in re.split("[&=]", own))]
+    parts = [user, user.partition(":")[2], *query, *(part for value in query for part in re.split("[&=]", value))]
     text = text.replace(url, redacted(url))
     for part in sorted(filter(lambda part: len(part) >= _SHORTEST, parts), key=len, reverse=True):
         text = text.replace(part, _HIDDEN)

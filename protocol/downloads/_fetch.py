@@ -10,7 +10,7 @@ from typing import IO, Any
 from protocol.checks import ProtocolError
 from protocol.checksums import checksum_path, verified
 from protocol.downloads._credentials import redacted
-from protocol.downloads._part import alone, finish
+from protocol.downloads._part import finish, locked
 from protocol.downloads._recorded import record, recorded
 from protocol.downloads._transfer import Patience, RefusedError, clear, origin_path, transfer
 from protocol.storage import explained, file_sha256, replacing
@@ -57,7 +57,7 @@ class Place:
     mirror_sha256 : mapping of str to str
         Checksums, by file name, of files in the mirror that differ from the official files.
     offline : bool
-        Whether the network must not be used; a mirror that is a folder still is.
+        Whether to avoid the network; a mirror that is a folder is still used.
     """
 
     dataset: str
@@ -67,11 +67,11 @@ class Place:
     offline: bool = False
 
     def sha256(self, file: File) -> str | None:
-        """Return the expected checksum, None if it is still to be recorded."""
+        """Return the expected checksum; None if it has yet to be recorded."""
         return self.mirror_sha256.get(file.name, file.sha256)
 
     def path(self, file: File) -> Path:
-        """Return the path of the file. It contains the checksum, so experiments may expect different bytes."""
+        """Return the path of the file. It contains the checksum, so that experiments may use different versions."""
         return self.folder / self.dataset / (self.sha256(file) or "recorded") / file.name
 
     def provenance(self, file: File) -> Path:
@@ -88,17 +88,17 @@ class Place:
         return f"{self.dataset}/{file.name}"
 
     def sources(self, file: File) -> list[str]:
-        """Return the paths and URLs to try, in order; files other than the official ones come only from the mirror."""
+        """Return the paths and URLs to try, in order; files other than the official ones are only in the mirror."""
         mirror = [f"{self.mirror.rstrip('/')}/{self.key(file)}"] if self.mirror else []
         official = list(file.urls) if self.sha256(file) == file.sha256 else []
         return [source for source in mirror + official if not (self.offline and "://" in source)]
 
 
 def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[str, Any]:  # noqa: B008 - frozen
-    """Download and verify a file unless it is there already, and return its provenance.
+    """Download and verify a file unless it exists already, and return its provenance.
 
     An interrupted download (``<file>.part``) is resumed. If no checksum is known, the checksum of the first download is
-    recorded in `place.lock`, and other bytes are refused from then on.
+    recorded in `place.lock`, and later downloads must have the same checksum.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
     part = target.with_name(f"{target.name}.part")
     with explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with alone(part) as handle:
+        with locked(part) as handle:
             expected = place.sha256(file) or recorded(place.lock, place.key(file))
             if expected and target.exists() and file_sha256(target) == expected:
                 part.unlink()
-                source, found = _noted(file, place).get("source"), expected
+                source, found = _stored_provenance(file, place).get("source"), expected
             else:
                 source, found = _first_good(file, place, handle, expected, patience)
                 if place.sha256(file) is None:
@@ -149,22 +149,22 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
 def check_recorded(files: Iterable[File], place: Place) -> None:
     """Raise ProtocolError if the checksum of a downloaded file differs from the one that the lock file records now.
 
-    This happens, for example, if the lock file was copied from somebody else's results.
+    This happens, for example, if the lock file was copied from other results.
     """
     for file in files:
-        here, expected = _noted(file, place).get("sha256"), recorded(place.lock, place.key(file))
-        if place.sha256(file) is None and None not in (here, expected) and here != expected:
+        actual, expected = _stored_provenance(file, place).get("sha256"), recorded(place.lock, place.key(file))
+        if place.sha256(file) is None and None not in (actual, expected) and actual != expected:
             raise ProtocolError(
-                f"{place.path(file)}: expected sha256 {expected}, which {place.lock} records, got sha256 {here}. "
+                f"{place.path(file)}: expected sha256 {expected}, which {place.lock} records, got sha256 {actual}. "
                 f"Delete the file to download it again, or delete the line of {place.key(file)} to keep the file."
             )
 
 
-def _noted(file: File, place: Place) -> dict[str, Any]:
-    """Return the provenance of a file, {} if the file does not exist or its download did not finish."""
-    noted = place.provenance(file)
-    finished = all(path.exists() for path in (place.path(file), noted, checksum_path(noted)))
-    return json.loads(verified(noted)) if finished else {}
+def _stored_provenance(file: File, place: Place) -> dict[str, Any]:
+    """Return the provenance of a file; {} if the file does not exist or its download did not finish."""
+    record_path = place.provenance(file)
+    finished = all(path.exists() for path in (place.path(file), record_path, checksum_path(record_path)))
+    return json.loads(verified(record_path)) if finished else {}
 
 
 def _first_good(file: File, place: Place, part: IO[bytes], expected: str | None, patience: Patience) -> tuple[str, str]:
@@ -189,7 +189,7 @@ def _first_good(file: File, place: Place, part: IO[bytes], expected: str | None,
 
 
 def _from(source: str, shown: str, part: IO[bytes], expected: str | None, size: int | None, patience: Patience) -> str:
-    """Fetch from one source and return the checksum; RefusedError if the bytes are not the expected ones."""
+    """Fetch from one source and return the checksum; raise RefusedError if the bytes are not the expected ones."""
     url = source if "://" in source else Path(source).resolve().as_uri()
     origin = shown if "://" in source else url
     for _ in range(2):
@@ -199,7 +199,8 @@ def _from(source: str, shown: str, part: IO[bytes], expected: str | None, size: 
             return found
         clear(part)
         if not joined:
-            break  # joined responses may be of different versions of the file: try once more, from the start
+            break
+        # The joined responses may be of different versions of the file: try once more, from the start.
     checks = [f"{size:,} bytes"] * (size is not None) + [f"sha256 {expected}"] * (expected is not None)
     raise RefusedError(f"expected {' and '.join(checks)}, got sha256 {found} ({n_bytes:,} bytes)")
 
@@ -210,7 +211,7 @@ def _shown(source: str, file: File) -> str:
 
 
 def require_local(files: Iterable[File], place: Place) -> None:
-    """Raise ProtocolError, which lists the files, if files are neither downloaded nor in the mirror when offline."""
+    """Raise ProtocolError if the network must not be used and files are neither downloaded nor in a local mirror."""
     missing = [
         file
         for file in files
@@ -224,17 +225,19 @@ def require_local(files: Iterable[File], place: Place) -> None:
 def _instruction(file: File, place: Place) -> str:
     """Return how to get the file by hand, and where to put it."""
     if place.sha256(file) == file.sha256:
-        get = file.by_hand or f"get it from {' or '.join(file.urls)}"
+        how_to_get = file.by_hand or f"get it from {' or '.join(file.urls)}"
     else:
-        get = "find the file with the checksum given by mirror_sha256"
-    facts = [f"{file.size:,} bytes"] if file.size and place.sha256(file) == file.sha256 else []
-    facts += [f"sha256 {place.sha256(file)}"] if place.sha256(file) else []
+        how_to_get = "find the file with the checksum given by mirror_sha256"
+    properties = [f"{file.size:,} bytes"] if file.size and place.sha256(file) == file.sha256 else []
+    properties += [f"sha256 {place.sha256(file)}"] if place.sha256(file) else []
     if place.mirror and "://" not in place.mirror:
-        put = f"put it at {Path(place.mirror, place.key(file))}"
+        where_to_put = f"put it at {Path(place.mirror, place.key(file))}"
     else:
-        put = f"put it at FOLDER/{place.key(file)} in a folder of your choice and run with --config mirror=FOLDER"
-    what = f" ({', '.join(facts)})" if facts else ""
-    return f"To add it by hand: {get}{what}, and {put}."
+        where_to_put = (
+            f"put it at FOLDER/{place.key(file)} in a folder of your choice and run with --config mirror=FOLDER"
+        )
+    details = f" ({', '.join(properties)})" if properties else ""
+    return f"To add it by hand: {how_to_get}{details}, and {where_to_put}."
 
 
 def _note(file: File, source: str | None, sha256: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import IO
 
 
 @contextlib.contextmanager
-def alone(part: Path) -> Iterator[IO[bytes]]:
+def locked(part: Path) -> Iterator[IO[bytes]]:
     """Open `part` for reading and writing and lock it; other processes wait until the block ends.
 
     The operating system releases the lock when the process ends, however it ends, and the file remains for the next
@@ -19,26 +19,26 @@ def alone(part: Path) -> Iterator[IO[bytes]]:
     import fcntl
 
     while True:
-        with open(part, "r+b", opener=_opened_or_made) as file:
+        with open(part, "r+b", opener=_opened) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 logging.getLogger(__name__).warning("%s: waiting for another process that is writing this file", part)
                 fcntl.flock(file, fcntl.LOCK_EX)
-            if _names(part, file):
+            if _is_path_of(part, file):
                 try:
                     yield file
                 finally:
-                    if _names(part, file) and not os.fstat(file.fileno()).st_size:
+                    if _is_path_of(part, file) and not os.fstat(file.fileno()).st_size:
                         part.unlink()
                 return
 
 
-def _opened_or_made(path: str, flags: int) -> int:
+def _opened(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CREAT, 0o666)
 
 
-def _names(path: Path, file: IO[bytes]) -> bool:
+def _is_path_of(path: Path, file: IO[bytes]) -> bool:
     """Return whether `path` is still the name of the open file."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from protocol.checks import ProtocolError
-from protocol.downloads._part import alone, finish
+from protocol.downloads._part import finish, locked
 
 
 def recorded(lock: Path, file: str) -> str | None:
@@ -23,7 +23,7 @@ def recorded(lock: Path, file: str) -> str | None:
 
 def record(lock: Path, file: str, *, sha256: str, size: int) -> None:
     """Add a file's checksum to the lock file; jobs that record at the same time wait for one another."""
-    with alone(lock.with_name(f"{lock.name}.part")) as part:
+    with locked(lock.with_name(f"{lock.name}.part")) as part:
         entries = _read(lock) | {file: {"file": file, "sha256": sha256, "size": size}}
         part.truncate(0)
         part.write("".join(f"{json.dumps(entries[name])}\n" for name in sorted(entries)).encode())

@@ -46,12 +46,12 @@ class Patience:
     Parameters
     ----------
     attempts : int
-        Number of consecutive requests without progress after which a source is given up.
+        Number of consecutive requests without progress after which a source is abandoned.
     connect, stall : int
         Seconds without a connection, and seconds without data, after which a request counts as interrupted.
     pause, longest_pause : float
-        Seconds before the second request, doubled before each further one, up to `longest_pause`. A server's
-        Retry-After header is followed, up to `longest_pause`.
+        Seconds before the second request, doubled before each further one. A server's Retry-After header is
+        respected. No pause exceeds `longest_pause`.
     sleep : callable
         Function that waits a number of seconds.
     """
@@ -70,7 +70,7 @@ def origin_path(part: Path) -> Path:
 
 
 def clear(part: IO[bytes]) -> None:
-    """Discard what was downloaded so far."""
+    """Discard the bytes downloaded so far."""
     part.truncate(0)
     origin_path(Path(part.name)).unlink(missing_ok=True)
 
@@ -84,7 +84,7 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
     part : binary file
         Open for reading and writing.
     origin : str
-        The address without credentials, as it is recorded next to the part.
+        The address without credentials, which is recorded next to the part.
     checked : bool
         Whether the caller verifies a checksum. If not, bytes are appended only if the server confirms that they are of
         the same version, and a response whose end can't be distinguished from a lost connection is refused.
@@ -102,26 +102,26 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
     RefusedError
         If the source does not deliver the file.
     ProtocolError
-        If there is not enough disk space; what was downloaded so far is not deleted.
+        If there is not enough disk space; the partial file is not deleted.
     """
     failures, furthest = 0, 0
     while True:
-        answer = _Answer(url, part, origin=origin, checked=checked, size=size)
+        response = _Response(url, part, origin=origin, checked=checked, size=size)
         try:
-            answer.receive(patience)
+            response.receive(patience)
         except _BrokenError as error:
-            have = os.fstat(part.fileno()).st_size
-            failures = 1 if have > furthest else failures + 1
-            furthest = max(furthest, have)
+            n_bytes = os.fstat(part.fileno()).st_size
+            failures = 1 if n_bytes > furthest else failures + 1
+            furthest = max(furthest, n_bytes)
             if failures >= patience.attempts:
-                raise RefusedError(f"{error} (the last of {failures} attempts, at {have:,} bytes)") from error
+                raise RefusedError(f"{error} (the last of {failures} attempts, at {n_bytes:,} bytes)") from error
             pause = max(error.pause, patience.pause * 2 ** (failures - 1))
             patience.sleep(min(pause, patience.longest_pause))
         else:
-            return answer.offset > 0
+            return response.offset > 0
 
 
-class _Answer:
+class _Response:
     """The response to one request, written to the partial file while it arrives."""
 
     def __init__(self, url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None) -> None:
@@ -131,17 +131,17 @@ class _Answer:
         self._status: int | None = None  # of HTTP only; the other protocols have no status
         self._bar: Any = None
         self._error: Exception | None = None
-        self._origin = self._noted_origin()
+        self._origin = self._stored_origin()
         self.offset = os.fstat(part.fileno()).st_size if self._origin else 0
 
-    def _noted_origin(self) -> dict[str, Any]:
-        """Return the origin of the partial file, {} if it can't be resumed."""
+    def _stored_origin(self) -> dict[str, Any]:
+        """Return the origin of the partial file; {} if the download can't be resumed."""
         try:
             origin = json.loads(origin_path(Path(self._part.name)).read_text())
         except (OSError, ValueError):
             return {}
-        vouched = origin["etag"] or origin["modified"]
-        return origin if origin["url"] == self._name and (vouched or self._checked) else {}
+        version = origin["etag"] or origin["modified"]
+        return origin if origin["url"] == self._name and (version or self._checked) else {}
 
     def receive(self, patience: Patience) -> None:
         """Request the missing bytes, and append them."""
@@ -243,8 +243,10 @@ class _Answer:
 
     def _check_end(self, total: int | None) -> None:
         """Refuse a response that could be truncated unnoticed."""
-        lost_or_ended = self._fields.get("version", "").startswith("HTTP/1") and "transfer-encoding" not in self._fields
-        if lost_or_ended and total is None and self._size is None and not self._checked:
+        ends_with_connection = (
+            self._fields.get("version", "").startswith("HTTP/1") and "transfer-encoding" not in self._fields
+        )
+        if ends_with_connection and total is None and self._size is None and not self._checked:
             raise RefusedError(
                 "the server does not send the size of the file, and neither its size nor its checksum is known, so a "
                 "truncated file would go unnoticed"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from protocol import checks, codes
 from protocol.checks import ProtocolError
 from protocol.evaluation.frameworks import as_numpy
-from protocol.formats.arrays import is_whole, map_array, read_array, read_csr, read_lists
+from protocol.formats.arrays import is_integer, map_array, read_array, read_csr, read_lists
 from protocol.ranking import NeighbourRelevance, Relevance
 
 BIT_ORDERS = ("little", "big", "big-128")
@@ -376,7 +376,7 @@ def _sparse(arrays: Mapping[str, NDArray], shape: tuple[int, int], expected: tup
         )
     levels = None
     if data is not None:
-        if data.shape != indices.shape or data.dtype.kind not in "biuf" or not is_whole(data).all():
+        if data.shape != indices.shape or data.dtype.kind not in "biuf" or not is_integer(data).all():
             raise ProtocolError(
                 f"{name}: expected an integer as the level of each of {indices.size} pairs, got {_shown(data)}."
             )

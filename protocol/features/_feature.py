@@ -43,9 +43,9 @@ class Feature(ABC):
 
     block = 256  # images per block
     images_per_job: ClassVar[int | None] = 25_000
-    """Maximum number of images per job of the pipeline; None: all, because they are only copied."""
+    """Maximum number of images per job of the pipeline; None for all, if they are only copied."""
     unchanged: ClassVar[bool] = False
-    """Whether `extract` yields the rows of the array that `reads` names as they are."""
+    """Whether `extract` yields the rows of the array that `reads` names unchanged."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
@@ -127,5 +127,5 @@ class Feature(ABC):
         return {}
 
     def encode(self, raw: NDArray, model: Mapping[str, NDArray]) -> NDArray[np.float32]:
-        """Return vectors (n, d) for raw descriptors (n, ...); by default the descriptors themselves."""
+        """Return vectors (n, d) for raw descriptors (n, ...); by default, the descriptors themselves."""
         return np.asarray(raw).astype(np.float32, copy=False)

@@ -119,9 +119,9 @@ def extract(
     content : path
         The dataset's arrays.
     part, n_parts : int
-        Index and number of parts; parts have the same number of images, within one.
+        Index of the part and number of parts, whose sizes differ by at most one image.
     by_reference : bool
-        Whether `file` refers to the file that has the vectors, where they stay unchanged, instead of copying them.
+        Whether `file` refers to the file that contains the vectors instead of copying them, if they are unchanged.
     """
     from tqdm import tqdm
 
@@ -140,7 +140,7 @@ def extract(
 
 
 def join(file: storage.Writer, feature: Feature, parts: Sequence[str | Path]) -> None:
-    """Concatenate the outputs of `extract` for all parts of a dataset, which equals its output for the whole."""
+    """Concatenate the outputs of `extract` for all parts of a dataset, as if it had been extracted in one part."""
     for place in feature.modalities:
         for path in parts:
             with extracted(path, place) as found:

@@ -15,9 +15,9 @@ class OwnVectors(Feature):
     Parameters
     ----------
     name : str or None
-        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None: its only vectors.
+        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None for its only vectors.
     n_components : int or None
-        Number of principal components, fitted on the training rows, that replace the vectors. None: no change.
+        Number of principal components, fitted on the training rows, that replace the vectors. None for no change.
     """
 
     block = 4096
@@ -39,7 +39,7 @@ class OwnVectors(Feature):
 
     @property
     def dimension(self) -> int | None:
-        """Number of components; without components None, because the length depends on the data."""
+        """Number of components; None without components, because the length then depends on the data."""
         return self.n_components
 
     def _check(self, images: Sliceable) -> None:
@@ -65,7 +65,7 @@ class OwnVectors(Feature):
             )
         from sklearn.decomposition import PCA
 
-        # Both solvers are exact, deterministic and fix the signs; each is fast where the other is slow.
+        # Both solvers are exact and deterministic, and fix the signs; each is fast where the other is slow.
         solver = "covariance_eigh" if n > d else "full"
         fitted = PCA(self.n_components, svd_solver=solver).fit(raw_train.astype(np.float32, copy=False))
         return {"mean": fitted.mean_, "components": fitted.components_}

@@ -18,19 +18,19 @@ _OF_DATABASE = ("database", "validation_database")
 class Prepared:
     """The extracted descriptors of a dataset and their preprocessing. Created by `prepared`.
 
-    Queries and training rows have the feature's own modality; so has the database, except for cross-modal features.
+    Queries, training rows and, except for cross-modal features, the database have the feature's main modality.
     """
 
     def __init__(self, modalities: Mapping[str, tuple[Preprocessing, Extracted]]) -> None:
         self._of_database = modalities.get("database/")
-        self._own = modalities[""]
+        self._main = modalities[""]
 
     def _modality(self, partition: str) -> tuple[Preprocessing, Extracted]:
-        return self._of_database if self._of_database and partition in _OF_DATABASE else self._own
+        return self._of_database if self._of_database and partition in _OF_DATABASE else self._main
 
     def raw(self, images: NDArray[np.int64]) -> NDArray:
         """Return the raw descriptors of all modalities of training items, `side_by_side`."""
-        modalities = (self._own, self._of_database) if self._of_database else (self._own,)
+        modalities = (self._main, self._of_database) if self._of_database else (self._main,)
         return side_by_side([items.raw(images)[:] for _, items in modalities])
 
     def vectors(self, partition: str, images: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -52,8 +52,8 @@ class Prepared:
         return self._modality(partition)[1].image
 
     def per_item(self, images: NDArray[np.int64], values: NDArray) -> NDArray:
-        """Return the value of the image of each item, as `Extracted.per_item`."""
-        return self._own[1].per_item(images, values)
+        """Return the value of the image of each item, as in `Extracted.per_item`."""
+        return self._main[1].per_item(images, values)
 
 
 def side_by_side(raws: Sequence[NDArray]) -> NDArray:
@@ -83,7 +83,7 @@ def prepared(
     learned, found = storage.read(preprocessing), {}
     with contextlib.ExitStack() as files:
         for place, modality in feature.modalities.items():
-            own = {name.removeprefix(place): array for name, array in learned.items() if name.startswith(place)}
-            fitted = Preprocessing.from_arrays(modality, steps[place], own)
+            arrays = {name.removeprefix(place): array for name, array in learned.items() if name.startswith(place)}
+            fitted = Preprocessing.from_arrays(modality, steps[place], arrays)
             found[place] = fitted, files.enter_context(extracted(features, place))
         yield Prepared(found)

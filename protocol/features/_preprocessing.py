@@ -28,8 +28,8 @@ class Preprocessing:
     >>> from protocol.features.gist import Gist
     >>> raw = np.zeros((2, 512), dtype=np.float32)
     >>> raw[0, 0] = 2
-    >>> made = Preprocessing.fit(Gist(), raw, ("centre",), seed=0)
-    >>> made.transform(raw)[:, 0]
+    >>> preprocessing = Preprocessing.fit(Gist(), raw, ("centre",), seed=0)
+    >>> preprocessing.transform(raw)[:, 0]
     array([ 1., -1.], dtype=float32)
     """
 
@@ -43,7 +43,7 @@ class Preprocessing:
 
     @classmethod
     def fit(cls, feature: Feature, raw_train: NDArray, steps: Sequence[str], seed: int, *, block: int = BLOCK) -> Self:
-        """Learn what the feature and the steps need from the training items.
+        """Learn from the training items the values that the feature and the steps require.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Preprocessing:
         seed : int, in [0, 2**32)
             Seed of the feature's `fit`.
         block : int, default 4096
-            Items encoded at a time.
+            Number of items to encode at a time.
 
         Raises
         ------
@@ -64,16 +64,16 @@ class Preprocessing:
             gives the number of such rows and the first of them.
         """
         _check_steps(steps)
-        made = cls(feature, steps, feature.fit(raw_train, seed), None)
+        preprocessing = cls(feature, steps, feature.fit(raw_train, seed), None)
         centring = _centring(steps)
         if centring is not None:
-            X = made._encode(raw_train, block)
+            X = preprocessing._encode(raw_train, block)
             if "l2" in steps[: list(steps).index(centring)]:
                 _to_unit_length(X)
-            made.mean = X.mean(axis=0, dtype=np.float64)
+            preprocessing.mean = X.mean(axis=0, dtype=np.float64)
             if centring == "grand_mean":
-                made.mean = np.full_like(made.mean, made.mean.mean())
-        return made
+                preprocessing.mean = np.full_like(preprocessing.mean, preprocessing.mean.mean())
+        return preprocessing
 
     def transform(self, raw: Sliceable, *, block: int = BLOCK) -> NDArray[np.float32]:
         """Return the vectors, float32 (n, d), of raw descriptors (n, ...), which are read in blocks of `block` items.

@@ -24,8 +24,8 @@ class BagOfWords(Feature):
     """Bag of visual words: the histogram, of unit length, of the words nearest to an image's SIFT descriptors.
 
     With vocabulary v_1 ... v_k (k-means centres of training descriptors) and descriptors x_1 ... x_m of an image,
-    ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. Of equally near words, the first is
-    counted.
+    ``h_w = #{i : w = argmin_j |x_i - v_j|}`` and the vector is ``h / |h|_2``. If several words are equally near, the
+    first one is counted.
 
     Parameters
     ----------

@@ -19,11 +19,11 @@ class CrossModal(OwnVectors):
     name : str
         Name of the queries' vectors in the dataset.
     n_components : int or None, default None
-        Number of principal components, fitted on the training rows, that replace them. None: the unchanged vectors.
+        Number of principal components, fitted on the training rows, that replace them; None for the unchanged vectors.
     database_name : str
         Name of the database's vectors in the dataset.
     database_n_components : int or None, default None
-        Number of principal components that replace these.
+        Number of principal components that replace the database's vectors.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Dense SIFT: SIFT descriptors on a regular grid, concatenated to one vector per image."""
+"""Dense SIFT: SIFT descriptors on a regular grid, concatenated into one vector per image."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -57,7 +57,7 @@ def _support(transfer: NDArray) -> tuple[slice, slice]:
 
 
 def _averaging(n: int, grid: int) -> NDArray[np.float32]:
-    """Return the matrix (grid, n) that averages n pixels in `grid` runs of equal length, within one pixel."""
+    """Return the matrix (grid, n) that averages n pixels in `grid` runs whose lengths differ by at most one pixel."""
     edges = np.linspace(0, n, grid + 1).astype(int)
     pixel = np.arange(n)
     inside = (pixel >= edges[:-1, None]) & (pixel < edges[1:, None])
@@ -115,8 +115,8 @@ class Gist(Feature):
     small matrix on either side. Padding and the Fourier transform are one such matrix, the inverse transform and the
     crop another, and only the box of frequencies that pass a filter takes part, about a quarter of all. At 32 x 32
     pixels, this is 2 to 3 times as fast as the inverse fast Fourier transforms of the padded responses alone; those
-    would only be faster from about 256 x 256 pixels on. For every image, the products have the same shape, whatever the
-    block, so a value does not depend on the other images.
+    would be faster only for images of at least about 256 x 256 pixels. The products have the same shape for every
+    image, whatever the block, so a value does not depend on the other images.
 
     References
     ----------
@@ -178,11 +178,11 @@ class Gist(Feature):
         return sum(self._orientations) * self.grid**2 * (3 if self.colour == "rgb" else 1)
 
     def _describer(self, images: Sliceable) -> Describe:
-        evened, filtered = self._contrast(), self._filters()
+        normalised, filtered = self._contrast(), self._filters()
 
         def describe(block: NDArray[np.uint8]) -> NDArray[np.float32]:
             planes = squares(channels(block, self.colour), self.image_size)
-            return filtered(evened(planes.reshape(-1, *planes.shape[2:]))).reshape(len(block), -1)
+            return filtered(normalised(planes.reshape(-1, *planes.shape[2:]))).reshape(len(block), -1)
 
         return one_each(describe)
 
@@ -192,7 +192,7 @@ class Gist(Feature):
         blur = _blurring(size + 2 * border, self.contrast_cycles)
         place = _reflected(size, border)
 
-        def evened(plane: NDArray[np.float32]) -> NDArray[np.float32]:
+        def normalised(plane: NDArray[np.float32]) -> NDArray[np.float32]:
             low = plane - plane.min(axis=(1, 2), keepdims=True)
             high = low.max(axis=(1, 2), keepdims=True)
             log = np.log1p(low * (255 / np.where(high > 0, high, 1)))[:, place[:, None], place]
@@ -200,7 +200,7 @@ class Gist(Feature):
             contrast = np.sqrt(np.abs(blur @ detail**2 @ blur))
             return (detail / (_CONTRAST_FLOOR + contrast))[:, border : border + size, border : border + size]
 
-        return evened
+        return normalised
 
     def _filters(self) -> Step:
         """Return a function that maps images (n, size, size) to vectors (n, d)."""

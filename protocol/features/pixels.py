@@ -22,14 +22,14 @@ class Pixels(Feature):
     Parameters
     ----------
     image_size : int, at least 1, or None, default None
-        Side in pixels; images are cropped to their central square and resized bilinearly. None: unchanged images.
+        Side in pixels; images are cropped to their central square and resized bilinearly. None for unchanged images.
     colour : {"mean", "luma", "rgb"} or None, default None
-        Grey as the mean of the channels or as 0.299 R + 0.587 G + 0.114 B; or the channels of colour images. None: all
-        channels that the images have.
+        Grey as the mean of the channels or as 0.299 R + 0.587 G + 0.114 B; or the channels of colour images. None for
+        all channels that the images have.
 
     Notes
     -----
-    Raw values are uint8 if nothing is computed, otherwise float32. If either option is None, the length of a vector
+    Raw values are uint8 if both options are None, otherwise float32. If either option is None, the length of a vector
     depends on the data.
 
     Examples

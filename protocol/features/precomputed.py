@@ -16,9 +16,9 @@ class Precomputed(OwnVectors):
     Parameters
     ----------
     name : str or None, default None
-        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None: its only vectors.
+        Name of the vectors in the dataset (wiki has ``image`` and ``text``). None for its only vectors.
     n_components : int or None, default None
-        Number of principal components, fitted on the training rows, that replace the vectors. None: no change.
+        Number of principal components, fitted on the training rows, that replace the vectors. None for no change.
 
     Examples
     --------

@@ -62,17 +62,19 @@ class Sift(Feature):
         cv2.setNumThreads(1)
         detector = cv2.SIFT_create()  # type: ignore[attr-defined]
         middle = self.image_size / 2
-        whole = [cv2.KeyPoint(middle, middle, self.image_size / _SIDE_PER_SIZE, 0)]
+        keypoints = [cv2.KeyPoint(middle, middle, self.image_size / _SIDE_PER_SIZE, 0)]
 
         def of_image(grey: NDArray[np.uint8]) -> NDArray:
             if self.items == "image":
-                return detector.compute(grey, whole)[1]
+                return detector.compute(grey, keypoints)[1]
             found = detector.detectAndCompute(grey, None)[1]
             return np.empty((0, LENGTH)) if found is None else found
 
         def describe(block: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             grey = np.rint(squares(channels(block, "luma"), self.image_size)[:, 0]).astype(np.uint8)
             rows = [of_image(image) for image in grey]
-            return np.concatenate(rows).astype(np.uint8), np.repeat(np.arange(len(block)), [len(of) for of in rows])
+            return np.concatenate(rows).astype(np.uint8), np.repeat(
+                np.arange(len(block)), [len(descriptors) for descriptors in rows]
+            )
 
         return describe

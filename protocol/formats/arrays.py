@@ -40,14 +40,14 @@ def read_array(file: str | Path) -> NDArray:
     ----------
     file : str or Path
         ``F.npy``, ``F.npz:key``, ``F.h5:dataset`` (also ``F.hdf5``), ``F.mat:variable`` (also version 7.3), ``F.csv``,
-        ``F.tsv``, ``F.txt``, ``F.fbin`` and its like (`protocol.formats.big_ann`), or ``F.fvecs``, ``F.ivecs`` and
-        ``F.bvecs``. The key may be omitted if the file contains a single array.
-        Text has one row per line, with numbers separated by commas, semicolons or blanks.
+        ``F.tsv``, ``F.txt``, ``F.fbin`` and similar formats (`protocol.formats.big_ann`), or ``F.fvecs``, ``F.ivecs``
+        and ``F.bvecs``. The key may be omitted if the file contains a single array. Text has one row per line, with
+        numbers separated by commas, semicolons or blanks.
 
     Returns
     -------
     ndarray
-        Not empty. From text a matrix: int64 if every number is an integer, otherwise float64.
+        Not empty. From text, a matrix: int64 if every number is an integer, otherwise float64.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def read_labels(file: str | Path) -> NDArray:
     Raises
     ------
     ProtocolError
-        As `read_array`.
+        As for `read_array`.
     """
     path, key = path_and_key(file)
     try:
@@ -103,7 +103,7 @@ def read_csr(file: str | Path) -> tuple[dict[str, NDArray], tuple[int, int]]:
     Raises
     ------
     ProtocolError
-        As `read_array`; if ``indptr``, ``indices`` or ``shape`` is missing, or the format is not CSR.
+        As for `read_array`; or if ``indptr``, ``indices`` or ``shape`` is missing, or the format is not CSR.
     """
     path = _existing(Path(file))
     with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
@@ -172,9 +172,10 @@ def _mapped(path: Path, key: str | None) -> NDArray:
 
 
 def span_of(file: str | Path, array: NDArray, values: np.dtype[Any]) -> Span | None:
-    """Return where a file has the array that `map_array` returned, to be read as `values`; None if not as it is.
+    """Return the location of an array that `map_array` returned, to be read as `values`, or None.
 
-    As it is means that its rows follow one another and its numbers are integers or floats of at most eight bytes.
+    The result is None unless the rows follow one another in the file, and their numbers are integers or floats of at
+    most eight bytes.
     """
     mapped = array.base
     if not isinstance(mapped, np.memmap) or array.nbytes != mapped.nbytes or not array.flags.c_contiguous:
@@ -221,7 +222,7 @@ def read_integers(file: str | Path, dtype: DTypeLike) -> NDArray:
     ----------
     file : str or Path
     dtype : integer dtype
-        dtype of the result, which is also used while reading.
+        The dtype of the result, which is also used while reading.
 
     Raises
     ------
@@ -244,9 +245,9 @@ def as_integers(array: NDArray, name: str) -> NDArray[np.int64]:
     """
     if array.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # a signalling NaN
-            whole = np.isfinite(array) & (np.trunc(array) == array)
-        if not whole.all():
-            raise ProtocolError(f"{name}: expected integers, got {array[~whole][0]}.")
+            is_int = np.isfinite(array) & (np.trunc(array) == array)
+        if not is_int.all():
+            raise ProtocolError(f"{name}: expected integers, got {array[~is_int][0]}.")
         exact = min(2 ** (np.finfo(array.dtype).nmant + 1), _LARGEST_INTEGER)
         rounded = np.abs(array.astype(np.promote_types(array.dtype, np.float32))) >= exact
         if rounded.any():
@@ -263,14 +264,14 @@ def path_of(file: str | Path) -> Path:
 
 
 def npz_keys(file: str | Path) -> list[str]:
-    """Return the names of the arrays in an ``.npz`` file; ProtocolError if it is missing or damaged."""
+    """Return the names of the arrays in an ``.npz`` file; raise ProtocolError if it is missing or damaged."""
     path = _existing(Path(file))
     with _reading(path, "an .npz file"), zipfile.ZipFile(path) as archive:
         return _npz_keys(archive)
 
 
-def is_whole(numbers: NDArray) -> NDArray[np.bool_]:
-    """Return which numbers are integers, and small enough to be represented exactly by float64."""
+def is_integer(numbers: NDArray) -> NDArray[np.bool_]:
+    """Return a mask of the numbers that are integers small enough for float64 to represent them exactly."""
     wide = numbers.astype(np.promote_types(numbers.dtype, np.float64), copy=False)
     return (np.abs(wide) < _LARGEST_INTEGER) & (np.trunc(wide) == wide)
 
@@ -294,7 +295,7 @@ def path_and_key(file: str | Path) -> tuple[Path, str | None]:
 def _existing(path: Path) -> Path:
     with _reading(path, "a file"):
         if not path.is_file():
-            got = "a folder" if path.is_dir() else "no regular file" if path.exists() else "no such file"
+            got = "a folder" if path.is_dir() else "a non-regular file" if path.exists() else "no such file"
             raise ProtocolError(f"{path}: expected a file, got {got}.")
         if path.stat().st_size == 0:
             raise ProtocolError(f"{path}: expected an array, got an empty file.")
@@ -337,9 +338,9 @@ def _chosen(path: Path, key: str | None, keys: Sequence[str]) -> str:
     if key is None and len(keys) == 1:
         return keys[0]
     if key is None:
-        raise ProtocolError(f"{path}: expected {path.name}:KEY, got no key; it has: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: expected {path.name}:KEY, got no key; the file contains: {_listed(keys)}.")
     if key not in keys:
-        raise ProtocolError(f"{path}: expected the array {key!r}, got a file without it; it has: {_listed(keys)}.")
+        raise ProtocolError(f"{path}: expected the array {key!r}, got a file that contains: {_listed(keys)}.")
     return key
 
 
@@ -418,13 +419,13 @@ def _hdf5(path: Path, key: str | None) -> NDArray:
     return _from_hdf5(hdf5.read, path, key)
 
 
-def _from_hdf5(ask: Callable[..., Any], path: Path, key: str | None) -> Any:
+def _from_hdf5(request: Callable[..., Any], path: Path, key: str | None) -> Any:
     """Read an HDF5 file in another process; if the key is wrong, list the arrays in the file."""
     with _reading(path, "an HDF5 file"):
         try:
-            return ask(path, key, limit=LIMIT)
+            return request(path, key, limit=LIMIT)
         except hdf5.UnknownKeyError as found:
-            return ask(path, _chosen(path, key, found.keys), limit=LIMIT)
+            return request(path, _chosen(path, key, found.keys), limit=LIMIT)
 
 
 def _matlab(path: Path, key: str | None) -> NDArray:
@@ -447,7 +448,7 @@ def _text(path: Path, key: str | None) -> NDArray:
         delimiter = next((mark for mark in ",;" if mark in first), None)
         lines.seek(0)
         numbers = np.loadtxt(lines, delimiter=delimiter, comments=None, ndmin=2)
-    return numbers.astype(np.int64) if is_whole(numbers).all() else numbers
+    return numbers.astype(np.int64) if is_integer(numbers).all() else numbers
 
 
 def _words(path: Path) -> list[str]:

@@ -46,7 +46,7 @@ def read(path: Path, key: str | None, *, limit: int) -> NDArray:
     ----------
     path : Path
     key : str or None
-        None: the only dataset of the file.
+        None for the only dataset of the file.
     limit : int
         Maximum size of the array in bytes.
 
@@ -153,7 +153,7 @@ class Reader:
 
     @contextlib.contextmanager
     def _watched(self, path: Path, n_bytes: int) -> Iterator[None]:
-        """Kill the process if it takes too long; convert its end into an error of one line."""
+        """Kill the process if it takes too long; convert its termination into a one-line error."""
         seconds = SECONDS + n_bytes / BYTES_PER_SECOND
         late = threading.Event()
 

@@ -41,7 +41,7 @@ def read_image(path: str | Path) -> NDArray[np.uint8]:
             raise ProtocolError(
                 f"{path}: expected an image of at most {MOST_PIXELS:,} pixels, got {size[0]:,} x {size[1]:,}."
             )
-        # Decoded from memory, because OpenCV refuses truncated images there but returns what it can of truncated files.
+        # Decoded from memory, because OpenCV then rejects truncated images; from files, it returns incomplete ones.
         decoded = cv2.imdecode(content, cv2.IMREAD_COLOR) if size is not None else None
     except (OSError, MemoryError, cv2.error) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
@@ -56,7 +56,7 @@ def _content(path: Path) -> NDArray[np.uint8]:
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise ProtocolError(
-            f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'no regular file'}."
+            f"{path}: expected an image, got {'a folder' if stat.S_ISDIR(mode) else 'a non-regular file'}."
         )
     return np.fromfile(path, dtype=np.uint8)
 

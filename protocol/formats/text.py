@@ -26,7 +26,7 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def lines(path: Path, what: str) -> Iterator[str]:
-    """Yield the lines of a text in UTF-8, including their line ends.
+    """Yield the lines of a UTF-8 text file, including their line ends.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def check_regular(path: Path, what: str) -> None:
     """
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
-        got = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        got = "a folder" if stat.S_ISDIR(mode) else "a non-regular file"
         raise ProtocolError(f"{path}: expected {what}, got {got}.")
 
 
 def string_array(strings: Sequence[str], name: str) -> NDArray[np.str_]:
-    """Return strings as an array; ProtocolError if a single long string would make the array too large."""
+    """Return strings as an array; raise ProtocolError if a single long string would make the array too large."""
     longest = max(map(len, strings), default=0)
     if 4 * longest * len(strings) > STRINGS_BYTES:
         raise ProtocolError(

@@ -5,8 +5,8 @@ A ground truth is a function ``rule(query, database, train, *, seed, ...) -> dic
 listed database positions are relevant); never a query x database matrix.
 """
 
+from protocol.groundtruth._augmentation import check_rows
 from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances
-from protocol.groundtruth._folds import check_rows
 from protocol.groundtruth._items import Items, write_among
 from protocol.groundtruth._neighbour_search import Neighbours, nearest, neighbours_within
 

@@ -33,7 +33,7 @@ def write_among(
     items : Items
         Queries, database and training set.
     block : int, default=2**26
-        Pairs of items per block, rounded to whole queries; the result does not depend on it.
+        Approximate number of pairs of items per block; the result does not depend on it.
     **options
         Options of the rule, and its ``seed``.
     """

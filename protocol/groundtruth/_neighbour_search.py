@@ -1,11 +1,11 @@
 """Exact search for neighbours within a radius, or for the k nearest ones, at the speed of a matrix product.
 
-Vectors are folded (`protocol.groundtruth._folds`) so that the sign of one inner product shows whether a pair may be
-closer than a bound, and its value by how much. So only signs must be scanned after a float32 product of folded
-matrices, one tile at a time, while the tile is in the cache. For a search within a radius, the bound is the radius; for
-the k nearest items, it is the k-th smallest distance found so far, which decreases as the search proceeds.
+Vectors are augmented (`protocol.groundtruth._augmentation`) so that the sign of one inner product shows whether a pair
+may be closer than a bound, and its value by how much. So only signs must be scanned after a float32 product of
+augmented matrices, one tile at a time, while the tile is in the cache. For a search within a radius, the bound is the
+radius; for the k nearest items, it is the k-th smallest distance found so far, which decreases as the search proceeds.
 Rounding can change the sign only for pairs close to the bound. The rounding error is bounded for each pair, and only
-the pairs in doubt are computed again in float64 from the original vectors. So the result is that of the formulas in
+undecided pairs are computed again in float64 from the original vectors. So the result is that of the formulas in
 `protocol.groundtruth._distances`, independent of tiles, threads and the order of additions in the product.
 
 Libraries considered: scikit-learn's brute-force search takes 1.6 to 1.7 times the CPU time, and faiss' flat index 3
@@ -21,16 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol.checks import ProtocolError, integer, one_of
-from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances
-from protocol.groundtruth._folds import (
+from protocol.groundtruth._augmentation import (
     FARTHEST,
     MOST_FEATURES,
-    Folded,
-    FoldedQueries,
-    InnerFold,
-    SquaredFold,
+    Augmented,
+    AugmentedQueries,
+    InnerAugmentation,
+    SquaredAugmentation,
     check_rows,
 )
+from protocol.groundtruth._distances import DISTANCES, Distance, pair_distances
 from protocol.parallel import in_order, workers
 
 TILE = 512
@@ -39,8 +39,8 @@ _QUERIES = 4096
 """Queries searched in one pass over the database; fewer for large k."""
 _PAIRS = 1 << 22
 """Maximum number of pairs of a query and a nearest item per pass; each takes up to 100 bytes."""
-_CROWD = 1024
-"""Number of candidates above 2 k per query after which the pairs in doubt are computed in float64."""
+_EXTRA_CANDIDATES = 1024
+"""Number of candidates above 2 k per query after which undecided pairs are computed in float64."""
 _Rows = NDArray[np.int64]
 
 
@@ -80,8 +80,8 @@ def neighbours_within(
 
     Notes
     -----
-    In addition to the input, memory is used for a folded copy of the queries, two copies of the found pairs, and a few
-    tiles per thread.
+    In addition to the input, memory is used for an augmented copy of the queries, two copies of the found pairs, and a
+    few tiles per thread.
 
     Examples
     --------
@@ -94,16 +94,16 @@ def neighbours_within(
         raise ProtocolError(f"radius: expected a number >= 0, got {radius!r}.")
     integer(threads, "threads")
     check_rows(query, "query")
-    fold = SquaredFold(query, database)
-    left = fold.queries(query).within(np.full(len(query), fold.key(radius)))
+    augmentation = SquaredAugmentation(query, database)
+    left = augmentation.queries(query).within(np.full(len(query), augmentation.key(radius)))
 
     def search(start: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         tile = database[start : start + TILE]
-        found = _within(left, fold.items(tile, start))
-        borderline = np.flatnonzero(found.products >= -found.doubt)
-        apart = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
+        found = _within(left, augmentation.items(tile, start))
+        borderline = np.flatnonzero(found.products >= -found.uncertainty)
+        distances = pair_distances(query, tile, found.rows[borderline], found.columns[borderline])
         inside = np.ones(len(found.rows), dtype=bool)
-        inside[borderline] = apart < radius if strict else apart <= radius
+        inside[borderline] = distances < radius if strict else distances <= radius
         return found.rows[inside], found.columns[inside]
 
     starts = range(0, len(database), TILE)
@@ -151,8 +151,8 @@ class Neighbours:
         (array([0, 2, 5]), array([0, 1, 0, 1, 2]))
         """
         integer(k, "k", maximum=self.k)
-        kept = self.distances <= np.repeat(_kth(self.indptr, self.distances, k), np.diff(self.indptr))
-        return _starts(kept)[self.indptr], self.indices[kept]
+        selected = self.distances <= np.repeat(_kth(self.indptr, self.distances, k), np.diff(self.indptr))
+        return _starts(selected)[self.indptr], self.indices[selected]
 
 
 def nearest(
@@ -195,7 +195,7 @@ def nearest(
 
     Notes
     -----
-    Memory does not grow with the database. In addition to the input, it is used for a folded copy of up to 4,096
+    Memory does not grow with the database. In addition to the input, it is used for an augmented copy of up to 4,096
     queries, a few tiles per thread, and the candidate pairs: at most about 3 k + 1,024 per query, unless more items tie
     with the k-th.
 
@@ -214,13 +214,15 @@ def nearest(
     one_of(distance, DISTANCES, "distance")
     check_rows(query, "query", unit=distance == "cosine")
     if distance == "euclidean":
-        fold: SquaredFold | InnerFold = SquaredFold(query, database)
+        augmentation: SquaredAugmentation | InnerAugmentation = SquaredAugmentation(query, database)
     else:
-        fold = InnerFold(database, unit=distance == "cosine")
+        augmentation = InnerAugmentation(database, unit=distance == "cosine")
     size = max(1, min(_QUERIES, _PAIRS // max(k, TILE)))
     with workers(threads) as n_threads:
         found = [
-            _Search(query[start : start + size], database, k, distance, fold, n_threads).run(progress or _ignore)
+            _Search(query[start : start + size], database, k, distance, augmentation, n_threads).run(
+                progress or _ignore
+            )
             for start in range(0, len(query), size)
         ]
     counts = np.concatenate([np.diff(part.indptr) for part in found])
@@ -233,7 +235,7 @@ def nearest(
 
 
 def _ignore(pairs: int) -> None:
-    """Show no progress."""
+    """Ignore the progress."""
 
 
 def _matched(query: NDArray, database: NDArray) -> tuple[NDArray, NDArray]:
@@ -275,9 +277,9 @@ class _Pairs(NamedTuple):
         nothing = np.empty(0)
         return cls(nothing.astype(np.int32), nothing.astype(np.int64), nothing, nothing, nothing.astype(bool))
 
-    def where(self, kept: NDArray) -> "_Pairs":
+    def where(self, selected: NDArray) -> "_Pairs":
         """Return a subset of the pairs, by mask or position."""
-        return _Pairs(*(column[kept] for column in self))
+        return _Pairs(*(column[selected] for column in self))
 
     @classmethod
     def joined(cls, parts: Sequence["_Pairs"], n_queries: int) -> tuple["_Pairs", _Rows]:
@@ -295,23 +297,27 @@ class _Search:
     database: NDArray
     k: int
     distance: Distance
-    fold: SquaredFold | InnerFold
+    augmentation: SquaredAugmentation | InnerAugmentation
     threads: int
 
     def run(self, progress: Callable[[int], object]) -> Neighbours:
         """Return the nearest items."""
         n_queries, n_items = len(self.query), len(self.database)
-        queries = self.fold.queries(self.query)
+        queries = self.augmentation.queries(self.query)
         bound = self._first_bound(queries)
         state = bound, queries.within(bound)
         pairs, pending, n_pending = _Pairs.none(), [], 0
 
         def search(start: int) -> _Pairs:
             bound, left = state  # the current values
-            found = _within(left, self.fold.items(self.database[start : start + TILE], start))
+            found = _within(left, self.augmentation.items(self.database[start : start + TILE], start))
             low = found.products + bound[found.rows]
             return _Pairs(
-                found.rows, start + found.columns.astype(np.int64), low, low + found.doubt, np.zeros(len(low), bool)
+                found.rows,
+                start + found.columns.astype(np.int64),
+                low,
+                low + found.uncertainty,
+                np.zeros(len(low), bool),
             )
 
         starts = range(0, n_items, TILE)
@@ -325,26 +331,26 @@ class _Search:
         pairs, _ = self._closest(queries, _Pairs.joined([pairs, *pending], n_queries))
         return self._decided(pairs)
 
-    def _first_bound(self, queries: FoldedQueries) -> NDArray[np.float64]:
+    def _first_bound(self, queries: AugmentedQueries) -> NDArray[np.float64]:
         """Return bounds within which each query has at least k of the first items."""
         left = queries.within(np.zeros(len(self.query)))
         n_first = min(len(self.database), -(-self.k // TILE) * TILE)
 
         def search(start: int) -> NDArray[np.float64]:
-            right = self.fold.items(self.database[start : start + TILE], start)
-            return left.vectors @ right.vectors.T + (left.doubt[:, None] + right.doubt)
+            right = self.augmentation.items(self.database[start : start + TILE], start)
+            return left.vectors @ right.vectors.T + (left.uncertainty[:, None] + right.uncertainty)
 
         high = np.concatenate(list(in_order(search, range(0, n_first, TILE), self.threads)), axis=1)
         return np.minimum(np.partition(high, self.k - 1, axis=1)[:, self.k - 1], FARTHEST)
 
-    def _closest(self, queries: FoldedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
+    def _closest(self, queries: AugmentedQueries, joined: tuple[_Pairs, _Rows]) -> tuple[_Pairs, NDArray[np.float64]]:
         """Return the pairs that may be among the nearest, and each query's bound on their keys.
 
         If a query has too many of them, or their keys are unbounded, they are decided in float64.
         """
         pairs, indptr = joined
         pairs, indptr, bound = self._bounded(pairs, indptr)
-        crowded = np.diff(indptr) > 2 * self.k + _CROWD
+        crowded = np.diff(indptr) > 2 * self.k + _EXTRA_CANDIDATES
         open_pairs = np.flatnonzero(~pairs.decided & (crowded[pairs.rows] | np.isinf(pairs.high)))
         if open_pairs.size:
             rows = pairs.rows[open_pairs]
@@ -358,24 +364,24 @@ class _Search:
     def _bounded(self, pairs: _Pairs, indptr: _Rows) -> tuple[_Pairs, _Rows, NDArray[np.float64]]:
         """Return the pairs that may be as near as the k-th, their indptr, and the bounds."""
         bound = np.minimum(_kth(indptr, pairs.high, self.k), FARTHEST)
-        kept = pairs.low <= bound[pairs.rows]
-        return pairs.where(kept), _starts(kept)[indptr], bound
+        selected = pairs.low <= bound[pairs.rows]
+        return pairs.where(selected), _starts(selected)[indptr], bound
 
     def _decided(self, pairs: _Pairs) -> Neighbours:
         """Return the nearest among the pairs, which are ordered by row and item."""
         indptr = _starts(np.bincount(pairs.rows, minlength=len(self.query)))
-        apart = self._distances(pairs.rows, pairs.items)
-        kept = apart <= _kth(indptr, apart, self.k)[pairs.rows]
-        return Neighbours(self.k, _starts(kept)[indptr], pairs.items[kept], apart[kept])
+        distances = self._distances(pairs.rows, pairs.items)
+        selected = distances <= _kth(indptr, distances, self.k)[pairs.rows]
+        return Neighbours(self.k, _starts(selected)[indptr], pairs.items[selected], distances[selected])
 
     def _distances(self, rows: NDArray[np.int32], items: _Rows) -> NDArray[np.float64]:
         """Return the distances of pairs; database rows are read in ascending order."""
         order = np.argsort(items, kind="stable")
-        apart = np.empty(len(rows))
-        apart[order] = pair_distances(
+        distances = np.empty(len(rows))
+        distances[order] = pair_distances(
             self.query, self.database, rows[order], items[order], distance=self.distance, threads=self.threads
         )
-        return apart
+        return distances
 
 
 def _starts(counts: NDArray) -> _Rows:
@@ -389,15 +395,15 @@ def _kth(indptr: _Rows, values: NDArray[np.float64], k: int) -> NDArray[np.float
 
 
 class _Found(NamedTuple):
-    """Pairs with products <= 0, in order: rows of the queries and of the tile, products, and doubts."""
+    """Pairs with products <= 0, in order: rows of the queries and of the tile, products, and uncertainties."""
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
     products: NDArray[np.float64]
-    doubt: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
 
 
-def _within(left: Folded, right: Folded) -> _Found:
+def _within(left: Augmented, right: Augmented) -> _Found:
     """Return the pairs of a query and an item in one tile that may be within the query's bound."""
     n_items = len(right.vectors)
     product = np.empty((min(TILE, len(left.vectors)), n_items), dtype=np.float32)
@@ -409,7 +415,7 @@ def _within(left: Folded, right: Folded) -> _Found:
         rows, columns = np.divmod(pairs.astype(np.int32), np.int32(n_items))
         rows += first
         products = values.ravel()[pairs].astype(np.float64)
-        found.append(_Found(rows, columns, products, left.doubt[rows] + right.doubt[columns]))
+        found.append(_Found(rows, columns, products, left.uncertainty[rows] + right.uncertainty[columns]))
     return _Found(*map(np.concatenate, zip(*found, strict=True)))
 
 

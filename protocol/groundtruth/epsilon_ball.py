@@ -94,7 +94,7 @@ def epsilon_ball(
         mean of the drawn points' distances to their R-th neighbour, as in the author's code, or the radius at which
         they have R neighbours on average. If density varies, the two differ widely: on CIFAR-10 with GIST, over ten
         standard splits, a query has 448 relevant items on average (median 23) with the first, and 24 % of the queries
-        have none; with the second, it has some 50 (median 0), and 60 % have none.
+        have none; with the second, it has about 50 (median 0), and 60 % have none.
     comparison : {"<=", "<"}, default="<="
         Comparison with the radius: as in the text, or as in the author's code.
     count_in : {"database", "train"}, default="database"

@@ -72,7 +72,7 @@ def graded_distance(
     -------
     dict
         ``indptr`` int64 (n_queries + 1,), ``indices`` int64 and ``levels`` int64: the relevant database positions of
-        each query, ascending, and their levels; ``radii`` float64, as the percentiles.
+        each query, ascending, and their levels; ``radii`` float64, in the order of the percentiles.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def graded_distance(
     size = max(1, CHUNK // query.X.shape[1])
     for start in range(0, indices.size, size):
         chunk = slice(start, start + size)
-        apart = euclidean(query.X[of_query[chunk]], database.X[indices[chunk]])
-        within = (apart[:, None] <= radii).sum(axis=1)
+        distances = euclidean(query.X[of_query[chunk]], database.X[indices[chunk]])
+        within = (distances[:, None] <= radii).sum(axis=1)
         graded[chunk] = np.asarray(levels, dtype=np.int64)[within - 1]
     return {"indptr": indptr, "indices": indices, "levels": graded, "radii": radii}
 
@@ -97,5 +97,5 @@ def graded_distance(
 def _radii(X: NDArray[np.float32], percentiles: Sequence[float], n_sample: int, seed: int) -> NDArray[np.float64]:
     """Return the percentiles of the distances between drawn points."""
     drawn = X[np.random.default_rng(seed).permutation(len(X))[:n_sample]]
-    apart = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
-    return np.percentile(np.concatenate(apart), np.asarray(percentiles, dtype=np.float64))
+    distances = [euclidean(drawn[row + 1 :], drawn[row]) for row in range(len(drawn) - 1)]
+    return np.percentile(np.concatenate(distances), np.asarray(percentiles, dtype=np.float64))

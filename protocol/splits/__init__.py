@@ -11,7 +11,7 @@ from protocol.splits._files import (
     write_list,
     write_split,
 )
-from protocol.splits._filtering import WHOLE, sole_key, write_items, write_kept
+from protocol.splits._filtering import SINGLE_LIST, sole_key, write_items, write_subset
 from protocol.splits._loaded import Split, load_split
 from protocol.splits._protocol import (
     DRAWN,
@@ -30,8 +30,8 @@ from protocol.splits._protocol import (
 __all__ = [
     "DRAWN",
     "PARTITIONS",
+    "SINGLE_LIST",
     "VALIDATION",
-    "WHOLE",
     "Drawn",
     "Listed",
     "Official",
@@ -51,7 +51,7 @@ __all__ = [
     "rows_of",
     "sole_key",
     "write_items",
-    "write_kept",
     "write_list",
     "write_split",
+    "write_subset",
 ]

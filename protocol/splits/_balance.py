@@ -7,11 +7,11 @@ from protocol.checks import ProtocolError, need
 
 
 def balanced_order(n_items: int, classes: NDArray | None, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random order of the items in which every contiguous range contains each class equally often, within one.
+    """Return a random order of the items in which the class counts of any contiguous range differ by at most one.
 
     Items are dealt in rounds, one of each class, and the classes follow each other in the same random order in every
-    round: a range of a periodic sequence contains each of its values equally often, within one. A class without
-    remaining items drops out of later rounds. If items have several labels, or none, the order is simply random.
+    round, because the counts of the values in any range of a periodic sequence differ by at most one. A class without
+    remaining items drops out of later rounds. If items have several labels, or none, the order is uniformly random.
     """
     order = rng.permutation(n_items)
     if classes is None or classes.ndim == 2:
@@ -64,7 +64,7 @@ def drawn_of_each_class(classes: NDArray, number: int, rng: np.random.Generator)
 
 
 def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]:
-    """Return the same as `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
+    """Return the result of `drawn_of_each_class` by a maximum flow, which finds a choice whenever there is one."""
     sparse, maximum_flow = need("scipy.sparse", "report"), need("scipy.sparse.csgraph", "report").maximum_flow
     n_items, n_classes = members.shape
     place, column = np.nonzero(members)
@@ -77,11 +77,11 @@ def _drawn_by_flow(members: NDArray[np.bool_], number: int) -> NDArray[np.int64]
     graph = sparse.csr_array((capacity, (start, end)), shape=(sink + 1, sink + 1))
     flow = maximum_flow(graph, source, sink)
     used = flow.flow[:n_classes, n_classes:source].toarray() > 0
-    served = used.sum(axis=1)
+    n_drawn = used.sum(axis=1)
     if flow.flow_value < n_classes * number:
-        short = int(served.argmin())
+        short = int(n_drawn.argmin())
         raise ProtocolError(
             f"expected {number} items for each class, none of them drawn for two classes, got "
-            f"{served[short]} for class {short} of {n_classes}, which has {members[:, short].sum()} items."
+            f"{n_drawn[short]} for class {short} of {n_classes}, which has {members[:, short].sum()} items."
         )
     return np.nonzero(used)[1].reshape(n_classes, number)

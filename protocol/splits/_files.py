@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocol import storage
-from protocol.checks import ProtocolError, labels, one_of, rows
+from protocol.checks import ProtocolError, counted, labels, one_of, rows
 from protocol.formats.arrays import as_integers, npz_keys, path_of, read_array, read_labels
 from protocol.formats.text import check_regular, string_array
 from protocol.formats.text import lines as text_lines
@@ -35,7 +35,7 @@ def list_paths(protocol: SplitProtocol, files: Mapping[str, str | None]) -> dict
     ----------
     protocol : SplitProtocol
     files : mapping of str to str or None
-        A file for each partition that the protocol has `listed`; None: there is no such partition.
+        A file for each partition that the protocol has `listed`; None if there is no such partition.
 
     Raises
     ------
@@ -135,9 +135,9 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
         if line.strip():
             break
     delimiter = _delimiter(path, "".join(start))
-    every = itertools.chain(start, text)
+    all_lines = itertools.chain(start, text)
     if delimiter is None:
-        for number, line in enumerate(every, start=1):
+        for number, line in enumerate(all_lines, start=1):
             fields = line.split()
             if len(fields) == 1 and any(map(fields[0].count, _MARKS)):
                 raise ProtocolError(
@@ -146,7 +146,7 @@ def rows_of_text(path: Path) -> Iterator[tuple[range, list[str]]]:
                 )
             yield range(number, number + 1), fields
         return
-    reader = csv.reader(every, delimiter=delimiter, strict=True)
+    reader = csv.reader(all_lines, delimiter=delimiter, strict=True)
     last, is_first = 0, True
     try:
         for fields in reader:
@@ -181,7 +181,7 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
         Ids, or row numbers. An id matches the complete id of an item, or the part after its last ``/`` if only one item
         has that part, because published lists often contain the paths of another machine.
     ids : ndarray of str, shape (n_items,)
-        The dataset's.
+        The ids of the dataset.
     name : str
         Name of the list, for error messages.
 
@@ -201,8 +201,8 @@ def places_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.in
     unknown = np.flatnonzero(found < 0)
     if unknown.size:
         raise ProtocolError(
-            f"{name}: expected ids of the dataset, such as {str(ids[0])!r}, got {unknown.size} of {len(items)} others, "
-            f"the first is {str(items[unknown[0]])!r}."
+            f"{name}: expected ids of the dataset, such as {str(ids[0])!r}, got "
+            f"{counted(unknown.size, 'unknown id')} among {len(items):,}; the first is {str(items[unknown[0]])!r}."
         )
     return found
 
@@ -218,9 +218,10 @@ def rows_of(items: NDArray, ids: NDArray[np.str_], name: str) -> NDArray[np.int6
     found = places_of(items, ids, name)
     distinct, counts = np.unique(found, return_counts=True)
     if len(distinct) < len(found):
-        twice = distinct[counts > 1]
+        repeated = distinct[counts > 1]
         raise ProtocolError(
-            f"{name}: expected each item once, got {len(twice)} duplicated, the first is {str(ids[twice[0]])!r}."
+            f"{name}: expected each item once, got duplicates of {counted(len(repeated), 'item')}; the first is "
+            f"{str(ids[repeated[0]])!r}."
         )
     return distinct
 
@@ -249,9 +250,9 @@ def read_lists(
     files : mapping of str to path
         As for `read_list`, by partition.
     ids : ndarray of str, shape (n_items,)
-        The dataset's.
+        The ids of the dataset.
     n_classes : int or None
-        Number of classes of the dataset, which labels in a list must have too. None: not known.
+        Number of classes of the dataset, which the labels in a list must match. None if unknown.
 
     Returns
     -------
@@ -261,7 +262,7 @@ def read_lists(
     Raises
     ------
     ProtocolError
-        As `read_list` and `rows_of`; if a list has labels for another number of classes.
+        As for `read_list` and `rows_of`; or if a list has labels for another number of classes.
     """
     found = {}
     for name, file in files.items():
@@ -305,9 +306,9 @@ def write_list(path: str | Path, part: NDArray, ids: NDArray[np.str_], y: NDArra
         if is_table:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(["id", *range(flags.shape[1])])
-            table.writerows([name, *own] for name, own in lines)
+            table.writerows([name, *values] for name, values in lines)
         else:
-            file.writelines(" ".join(map(str, [name, *own])) + "\n" for name, own in lines)
+            file.writelines(" ".join(map(str, [name, *values])) + "\n" for name, values in lines)
 
 
 def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: NDArray[np.str_]) -> None:
@@ -319,7 +320,7 @@ def write_split(path: str | Path, parts: Mapping[str, NDArray[np.int64]], ids: N
     parts : mapping of str to ndarray of int64
         Row numbers by partition.
     ids : ndarray of str, shape (n_items,)
-        The dataset's.
+        The ids of the dataset.
 
     Raises
     ------
@@ -382,7 +383,7 @@ def read_split(path: str | Path, ids: NDArray[np.str_]) -> dict[str, NDArray[np.
     Raises
     ------
     ProtocolError
-        As `read_parts`; if an item is not in the dataset or occurs twice in a partition.
+        As for `read_parts`; or if an item is not in the dataset or occurs twice in a partition.
     """
     present = {name: rows_of(part, ids, f"{path}: {name}") for name, part in read_parts(path).items() if len(part)}
     return {name: present.get(name, np.empty(0, dtype=np.int64)) for name in PARTITIONS}
@@ -396,4 +397,4 @@ def _table(path: Path) -> dict[str, NDArray[np.str_]]:
         items.setdefault(fields[0], []).append(fields[1])
     if not items:
         raise ProtocolError(f"{path}: expected a line partition,id for each item, got none.")
-    return {name: string_array(own, f"{path}: {name}") for name, own in items.items()}
+    return {name: string_array(ids, f"{path}: {name}") for name, ids in items.items()}

@@ -15,11 +15,11 @@ from protocol.formats.arrays import npz_keys, read_labels
 from protocol.formats.text import raw_lines
 from protocol.splits._files import ARRAYS, rows_of_text, write_list
 
-WHOLE = ""
+SINGLE_LIST = ""
 """The key for a file that contains a single list."""
 
 
-def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
+def write_subset(target: str | Path, source: str | Path, keep: Mapping[str, NDArray[np.bool_]]) -> None:
     """Write a copy of a list, or of a complete split, without some of its entries.
 
     Lines of text are copied unchanged, with their order, labels, line ends and header. Arrays keep their dtype. Arrays
@@ -33,7 +33,7 @@ def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArra
         A file for `protocol.splits.read_list` or `read_parts`.
     keep : mapping of str to ndarray of bool
         The entries to keep, in the order of the file: by array (``.npz``, ``.h5``), by partition (a complete split as
-        ``.csv``), or under `WHOLE` for a file with a single list.
+        ``.csv``), or under `SINGLE_LIST` for a file with a single list.
 
     Raises
     ------
@@ -42,24 +42,24 @@ def write_kept(target: str | Path, source: str | Path, keep: Mapping[str, NDArra
     """
     target, source = Path(target), Path(source)
     if source.suffix.lower() in ARRAYS:
-        arrays = {key: read_labels(f"{source}:{key}" if key else source)[kept] for key, kept in keep.items()}
+        arrays = {key: read_labels(f"{source}:{key}" if key else source)[mask] for key, mask in keep.items()}
         _write_arrays(target, {key: array for key, array in arrays.items() if len(array)})
         return
     with storage.replacing(target) as temporary, _opened(temporary, target) as file:
-        file.writelines(_kept_lines(source, keep))
+        file.writelines(_remaining_lines(source, keep))
 
 
 def write_items(target: Path, items: NDArray) -> None:
     """Write a new list of a partition: row numbers as ``.npy``, or ids as text or ``.csv``."""
     if items.dtype.kind in "iu":
-        _write_arrays(target, {WHOLE: items})
+        _write_arrays(target, {SINGLE_LIST: items})
     else:
         write_list(target, np.arange(len(items)), items)
 
 
 def sole_key(source: Path) -> str:
-    """Return the name of the only array of an ``.npz`` file, or `WHOLE` for other files."""
-    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else WHOLE
+    """Return the name of the only array of an ``.npz`` file, or `SINGLE_LIST` for other files."""
+    return npz_keys(source)[0] if source.suffix.lower() == ".npz" else SINGLE_LIST
 
 
 def _write_arrays(target: Path, arrays: Mapping[str, NDArray]) -> None:
@@ -87,16 +87,16 @@ def _opened(temporary: Path, target: Path) -> Iterator[IO[bytes]]:
             yield packed  # type: ignore[misc]
 
 
-def _kept_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
+def _remaining_lines(source: Path, keep: Mapping[str, NDArray[np.bool_]]) -> Iterator[bytes]:
     """Yield the lines to keep, as bytes."""
-    every = raw_lines(source, "a list of items")
+    all_lines = raw_lines(source, "a list of items")
     places = dict.fromkeys(keep, 0)
     for lines, fields in rows_of_text(source):
-        own = list(itertools.islice(every, len(lines)))
+        raw_row = list(itertools.islice(all_lines, len(lines)))
         if fields:
-            key = WHOLE if WHOLE in keep else fields[0]
+            key = SINGLE_LIST if SINGLE_LIST in keep else fields[0]
             place = places[key]
             places[key] += 1
             if not keep[key][place]:
                 continue
-        yield from own
+        yield from raw_row

@@ -55,7 +55,7 @@ class Split:
 
     @cached_property
     def class_names(self) -> list[str]:
-        """The names of class 0, 1, ...; [] for a dataset without labels."""
+        """The names of the classes 0, 1, ...; [] for a dataset without labels."""
         return [name.decode() for name in self._stored["class_names"].tolist()]
 
     @cached_property

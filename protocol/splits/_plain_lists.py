@@ -1,7 +1,7 @@
 """Fast reader for long lists in plain form: on each line an ASCII id, followed by the same number of labels.
 
-Lists with a million lines have this form. Reading them in blocks is ten times as fast as line by line; lists in any
-other form are left to the general reader.
+Lists with a million lines have this form. Reading them in blocks is ten times as fast as reading them line by
+line. Lists in any other form are left to the general reader.
 """
 
 import gzip
@@ -51,13 +51,13 @@ def read_plain(
                 if delimiter and first.decode("ascii").split(delimiter)[0] in header:
                     block = rest
                 form = _Form(delimiter, block.lstrip(b"\n").partition(b"\n")[0])
-            own = form.read(block)
-            ids.append(own[0])
-            flags.append(own[1])
+            names, labels = form.read(block)
+            ids.append(names)
+            flags.append(labels)
     except (_OtherForm, OSError, EOFError, UnicodeDecodeError, zlib.error):
         return None
     n_ids = sum(map(len, ids))
-    if not n_ids or n_ids * max(own.itemsize for own in ids) * 4 > text.STRINGS_BYTES:
+    if not n_ids or n_ids * max(part.itemsize for part in ids) * 4 > text.STRINGS_BYTES:
         return None
     return np.concatenate(ids).astype(np.str_), np.concatenate(flags)
 

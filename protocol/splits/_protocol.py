@@ -28,9 +28,9 @@ class Drawn:
     Parameters
     ----------
     size : int or None
-        Number of items. If each item has one label, all classes are equally frequent: exactly, if the size is a
-        multiple of the number of classes, otherwise within one, as long as no class runs out of items. If items have
-        several labels, which can't all be equally frequent, or none, all items are equally likely.
+        Number of items. If each item has one label, the class counts differ by at most one, as long as no class runs
+        out of items. If items have several labels, which can't all be equally frequent, or no labels, all items are
+        equally likely.
     per_class : int or None
         Number of items for each class; an item with several labels is drawn for only one of them. If both `size` and
         `per_class` are None, the configuration gives the size.
@@ -50,7 +50,7 @@ class Official:
 
 @dataclass(frozen=True)
 class Listed:
-    """The items in a file of the user, the same in every run."""
+    """The items in a user's file, the same in every run."""
 
     required: bool = True
 
@@ -85,9 +85,9 @@ class SplitProtocol:
     may_overlap : mapping of str to tuple of str
         For each partition, the others with which it may share items; all others are disjoint. Default: none.
     n_items, n_classes : int or None
-        Required number of items and classes of the dataset; None: any.
+        Required number of items and classes of the dataset; None for any.
     draw : str
-        Name of the draw, that is of all partitions except the database, for protocols that share it. Default: the
+        Name of the draw, that is, of all partitions except the database, for protocols that share it. Default: the
         protocol shares its draw with no other.
     """
 
@@ -104,12 +104,12 @@ class SplitProtocol:
 
     @property
     def balanced(self) -> tuple[str, ...]:
-        """The partitions that contain each class equally often, within one, if each item has one label."""
+        """The partitions whose class counts differ by at most one, if each item has one label."""
         return tuple(self._of(Drawn))
 
     @property
     def listed(self) -> dict[str, Listed]:
-        """The partitions that are read from files of the user."""
+        """The partitions that are read from the user's files."""
         return self._of(Listed)
 
     @property
@@ -144,7 +144,7 @@ class SplitProtocol:
             Sizes of the `open` partitions, at least 1 each. Validation partitions without a size are empty; sizes of
             other partitions are ignored.
         n_items, n_classes : int or None
-            Of the dataset; None: not known.
+            Those of the dataset; None if unknown.
 
         Raises
         ------
@@ -186,9 +186,9 @@ class SplitProtocol:
         given : mapping
             As for `sizes`.
         n_items, n_classes : int or None
-            Of the dataset; None: not known, or without labels.
+            Those of the dataset; None if unknown, or without labels.
         official : mapping of str to int, or None
-            The sizes of the dataset's official parts; None: not known.
+            The sizes of the dataset's official parts; None if unknown.
         needed : sequence of str
             The partitions that must not be empty; default: all.
 
@@ -212,14 +212,14 @@ class SplitProtocol:
     def _check_sizes(self, sizes: Mapping[str, int], n_items: int, needed: Sequence[str]) -> None:
         derived = {**self._of(Rest), **self._of(SameAs)}
         taken = {name: sizes[name] for name in self.partitions if name in sizes and name not in derived}
-        needs = " + ".join(f"{name} {size}" for name, size in taken.items())
+        requirements = " + ".join(f"{name} {size}" for name, size in taken.items())
         drawn = [name for name in self._of(Drawn) if name in sizes]
         official_ones = [name for name in self._of(Official) if not all(self.overlaps(name, other) for other in drawn)]
         if sum(sizes[name] for name in (*drawn, *official_ones)) > n_items:
-            raise ProtocolError(f"expected at least {sum(taken.values())} items ({needs}), got {n_items}.")
+            raise ProtocolError(f"expected at least {sum(taken.values())} items ({requirements}), got {n_items}.")
         for name in self._of(Rest):
             if name in needed and sizes.get(name, 1) < 1:
-                raise ProtocolError(f"the {name} is empty: {needs} use all {n_items} items.")
+                raise ProtocolError(f"the {name} is empty: {requirements} use all {n_items} items.")
 
     def split(
         self,
@@ -239,7 +239,7 @@ class SplitProtocol:
         y : ndarray of int, shape (n_items,), or of bool, shape (n_items, n_classes), or None
             Class labels; only classes that occur are counted.
         seed : int
-            Seed of this run; runs differ in nothing else.
+            Seed of this run, by which alone runs differ.
         sizes : mapping
             Sizes of the `open` partitions, as for `sizes`.
         official : mapping of str to ndarray of int64
@@ -255,8 +255,8 @@ class SplitProtocol:
         Raises
         ------
         ProtocolError
-            As `check`; if a class has fewer items than are drawn for it, official parts share items although they must
-            be disjoint, or a list is missing.
+            As for `check`; or if a class has fewer items than are drawn for it, official parts share items although
+            they must be disjoint, or a list is missing.
         """
         parts = self._draw(PARTITIONS, n_items, y, seed=seed, sizes=sizes, official=official, lists=lists)
         return parts | {"database": self.database(parts, n_items, official=official, lists=lists)}
@@ -353,10 +353,10 @@ class SplitProtocol:
 
 def _without(n_items: int, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return the rows that are in none of the given partitions."""
-    left = np.ones(n_items, dtype=bool)
+    is_unused = np.ones(n_items, dtype=bool)
     for rows in parts:
-        left[rows] = False
-    return np.flatnonzero(left)
+        is_unused[rows] = False
+    return np.flatnonzero(is_unused)
 
 
 def draw_of(split: str) -> str:

@@ -1,4 +1,4 @@
-"""CIFAR-100 with its official parts: the test images are the queries; all others are training set and database.
+"""CIFAR-100 with its official parts: the test images are the queries; all others are both training set and database.
 
 It is declared for both levels of labels together (``dataset_options: {labels: both}``, 20 groups and 100 classes), on
 which the authors of mLGAP train. Items are relevant if they share any label, so the evaluation is by group.
@@ -11,7 +11,7 @@ CIFAR100_MLGAP = SplitRecord(
     "cifar100_mlgap",
     source="Mean Local Group Average Precision, section 5.1",
     summary="CIFAR-100, groups and classes: the 10,000 official test images are the queries; the 50,000 others "
-    "are database and training set",
+    "are both the database and the training set",
 )(
     SplitProtocol(
         {"query": Official("test", 10_000), "train": Official("train", 50_000), "database": Official("train", 50_000)},

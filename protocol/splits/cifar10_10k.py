@@ -7,7 +7,7 @@ CIFAR10_10K = SplitRecord(
     "cifar10_10k",
     source="DeepHash-pytorch, its dataset cifar10-2; also the code released with He et al. 2018, Hashing as Tie-Aware "
     "Learning to Rank, for its second protocol",
-    summary="CIFAR-10: 1,000 random queries of each class; the 50,000 others are database and training set",
+    summary="CIFAR-10: 1,000 random queries of each class; the 50,000 others are both database and training set",
 )(
     SplitProtocol(
         {"query": Drawn(per_class=1_000), "train": Drawn(per_class=5_000), "database": Rest()},

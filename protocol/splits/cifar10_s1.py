@@ -1,4 +1,4 @@
-"""CIFAR-10, the first common protocol: 1,000 queries; the rest is the database, 5,000 of it for training."""
+"""CIFAR-10, the first common protocol: 1,000 queries; the rest is the database, with 5,000 training images."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
@@ -7,7 +7,7 @@ CIFAR10_S1 = SplitRecord(
     "cifar10_s1",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, first protocol; also Jiang, Li, Li, On "
     "the Evaluation Metric for Hashing (RAMAP), section 5.1",
-    summary="CIFAR-10: 100 queries of each class, 59,000 in the database, 500 of each class of it for training",
+    summary="CIFAR-10: 100 queries per class; 59,000 images in the database, including 500 training images per class",
 )(
     SplitProtocol(
         {"query": Drawn(per_class=100), "train": Drawn(per_class=500), "database": Rest()},

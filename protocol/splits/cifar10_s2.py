@@ -1,4 +1,4 @@
-"""CIFAR-10, the second common protocol: the test images are the queries; all others are training set and database.
+"""CIFAR-10, the second common protocol: the test images are the queries; all others are both training set and database.
 
 The authors' released code draws 1,000 queries of each class at random instead; this protocol follows the paper.
 """
@@ -9,7 +9,8 @@ from protocol.splits._protocol import Official, SplitProtocol
 CIFAR10_S2 = SplitRecord(
     "cifar10_s2",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1, second protocol",
-    summary="CIFAR-10: the 10,000 official test images are queries; the 50,000 others are database and training set",
+    summary="CIFAR-10: the 10,000 official test images are queries; the 50,000 others are both database and training "
+    "set",
 )(
     SplitProtocol(
         {"query": Official("test", 10_000), "train": Official("train", 50_000), "database": Official("train", 50_000)},

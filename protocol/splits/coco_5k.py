@@ -1,4 +1,4 @@
-"""MS-COCO as HashNet describes it: 5,000 queries; the rest is the database, 10,000 of it for training.
+"""MS-COCO as HashNet describes it: 5,000 queries; the rest is the database, with 10,000 training images.
 
 The partitions are drawn at random; HashNet's own lists are not part of this package. Those lists differ from the
 description: their database contains 112,217 images, among them all 5,000 queries (see `protocol.auditing.published`).
@@ -11,7 +11,8 @@ COCO_5K = SplitRecord(
     "coco_5k",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1; not its lists, whose "
     "database includes the queries",
-    summary="MS-COCO, 80 classes: 5,000 queries, 117,218 in the database, 10,000 of it for training, all at random",
+    summary="MS-COCO, 80 classes: 5,000 queries; 117,218 images in the database, including 10,000 for training; "
+    "drawn at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=5_000), "train": Drawn(size=10_000), "database": Rest()},

@@ -6,7 +6,8 @@ from protocol.splits._protocol import Official, SplitProtocol
 IMAGENET100 = SplitRecord(
     "imagenet100",
     source="Cao et al. 2017, HashNet: Deep Learning to Hash by Continuation, section 4.1, and its lists",
-    summary="ImageNet-100 with HashNet's lists: 5,000 queries, 128,503 in the database, 13,000 of it for training",
+    summary="ImageNet-100 with HashNet's lists: 5,000 queries; 128,503 images in the database, including 13,000 for "
+    "training",
 )(
     SplitProtocol(
         {

@@ -1,4 +1,4 @@
-"""LabelMe: 2,000 queries; the rest is the database, 5,000 of it for training."""
+"""LabelMe: 2,000 queries; the rest is the database, with 5,000 training images."""
 
 from protocol.registry import SplitRecord
 from protocol.splits._protocol import Drawn, Rest, SplitProtocol
@@ -6,7 +6,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 LABELME_2K = SplitRecord(
     "labelme_2k",
     source="He et al. 2018, Hashing as Tie-Aware Learning to Rank, section 5.1",
-    summary="LabelMe: 2,000 queries, 20,019 in the database, 5,000 of it for training, all at random",
+    summary="LabelMe: 2,000 queries; 20,019 images in the database, including 5,000 training images; drawn at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=2_000), "train": Drawn(size=5_000), "database": Rest()},

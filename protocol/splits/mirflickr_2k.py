@@ -10,7 +10,8 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 MIRFLICKR_2K = SplitRecord(
     "mirflickr_2k",
     source="Jiang and Li 2017, Deep Cross-Modal Hashing, section 4.1, and the authors' code (DCMH_demo.py)",
-    summary="MIRFlickr-25K, 24 labels: 2,000 queries, 18,015 in the database, 10,000 of it for training, all at random",
+    summary="MIRFlickr-25K, 24 labels: 2,000 queries; 18,015 images in the database, including 10,000 for training; "
+    "drawn at random",
 )(
     SplitProtocol(
         {"query": Drawn(size=2_000), "train": Drawn(size=10_000), "database": Rest()},

@@ -6,7 +6,8 @@ from protocol.splits._protocol import DRAWN, Drawn, Rest, SplitProtocol
 STANDARD = SplitRecord(
     "standard",
     source="Moran 2016, thesis section 3.5.1, figure 3.6",
-    summary="Literature standard: the database is all but the queries, so hashers are trained on items that they rank",
+    summary="Literature standard: the database contains all items except the queries, so hashers rank the items "
+    "on which they were trained",
 )(
     SplitProtocol(
         {**dict.fromkeys(DRAWN, Drawn()), "database": Rest()},

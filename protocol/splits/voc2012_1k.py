@@ -9,7 +9,7 @@ from protocol.splits._protocol import Drawn, Rest, SplitProtocol
 VOC2012_1K = SplitRecord(
     "voc2012_1k",
     source="DeepHash-pytorch, its dataset voc2012 (data/voc2012/code.py)",
-    summary="Pascal VOC 2012, 20 classes: 1,000 queries, 4,000 for training; the 6,540 others are the database",
+    summary="Pascal VOC 2012, 20 classes: 1,000 queries and 4,000 training images; the 6,540 others are the database",
 )(
     SplitProtocol(
         {"query": Drawn(size=1_000), "train": Drawn(size=4_000), "database": Rest()},

@@ -1,4 +1,4 @@
-"""Wiki with its authors' lists: the test items are the queries; the training items are training set and database.
+"""Wiki with its authors' lists: the test items are the queries; the training items are both training set and database.
 
 The authors rank the test items against each other; here, no query's own pair is in the database.
 """
@@ -9,7 +9,7 @@ from protocol.splits._protocol import Official, SplitProtocol
 WIKI_OFFICIAL = SplitRecord(
     "wiki_official",
     source="Rasiwasia et al. 2010, A New Approach to Cross-Modal Multimedia Retrieval, and its lists",
-    summary="Wiki: the 693 official test items are the queries; the 2,173 others are database and training set",
+    summary="Wiki: the 693 official test items are the queries; the 2,173 others are both database and training set",
 )(
     SplitProtocol(
         {"query": Official("test", 693), "train": Official("train", 2_173), "database": Official("train", 2_173)},

@@ -1,4 +1,4 @@
-"""Clean splits by any protocol, constructed from its declaration, and splits with changes."""
+"""Clean splits of each protocol, constructed from its declaration, and splits with changes."""
 
 import functools
 
@@ -15,11 +15,13 @@ SEED = 3
 def _official(protocol, n_items):
     """Return rows for the official parts: one after another, and inside the database for those that may overlap it."""
     sizes = {part.part: part.size for part in protocol.partitions.values() if isinstance(part, Official)}
-    held = getattr(protocol.partitions["database"], "part", None)
+    database_part = getattr(protocol.partitions["database"], "part", None)
     found, free = {}, 0
-    for name in sorted(sizes, key=lambda name: name != held):
-        inside = name != held and sum(sizes.values()) > n_items and sizes[name] == min(_inner(protocol, sizes))
-        found[name] = np.arange(sizes[name]) * (sizes[held] // sizes[name]) if inside else free + np.arange(sizes[name])
+    for name in sorted(sizes, key=lambda name: name != database_part):
+        inside = name != database_part and sum(sizes.values()) > n_items and sizes[name] == min(_inner(protocol, sizes))
+        found[name] = (
+            np.arange(sizes[name]) * (sizes[database_part] // sizes[name]) if inside else free + np.arange(sizes[name])
+        )
         free += 0 if inside else sizes[name]
     return found
 
@@ -73,7 +75,7 @@ def changed(run, *, sizes=None, flags=None, known=None, **parts):
 def inherent(name, *, n_items_known=True):
     """Return the warnings that follow from a protocol's own declaration.
 
-    They are about partitions that may be learned from and are ranked, and about items that are in no partition.
+    They concern partitions that are used for learning and are also ranked, and items that are in no partition.
     """
     protocol = registry.get("split", name)
     names = {"train": "train-in-database"} | dict.fromkeys(DRAWN[1:3], "validation-in-database")

@@ -99,7 +99,7 @@ def test_arrays_files_and_the_command_have_the_same_findings(folder, case, capsy
     assert capsys.readouterr().out == f"{from_files.to_markdown()}\n"
 
 
-def test_ids_are_lists_too(folder):
+def test_lists_may_contain_ids(folder):
     by_file = hp.audit(query="query.txt", database=Path("database.txt"))
     by_array = hp.audit(query=IDS[LEAKING["query"]], database=IDS[LEAKING["database"]].tolist())
     assert found(by_file) == found(by_array)
@@ -142,7 +142,7 @@ def test_complete_splits_are_mappings_or_files(folder):
 
 @dataclass(frozen=True)
 class Loaded:
-    """The attributes that an object of `load_split` has."""
+    """The attributes of the result of `load_split`."""
 
     path: Path
     items: Path | None
@@ -159,8 +159,8 @@ def test_a_loaded_split_is_audited_with_the_provenance_of_its_file(tmp_path):
     assert list(audited.findings) == [str(file)]
     assert [name for name, *_ in briefly(audited)] == ["query-in-database", "size-mismatch", "not-reproducible"]
     assert found(audited)[0].examples == tuple(IDS[PARTS["query"][:2]])
-    (told,) = audited.about.values()
-    assert told[0].endswith("; protocol improved")
+    (sentences,) = audited.about.values()
+    assert sentences[0].endswith("; protocol improved")
     assert briefly(hp.audit(Loaded(file, None))) == briefly(hp.audit(file))
     by_row = hp.audit(Loaded(file, items), labels=Y)
     assert found(by_row)[0].examples == tuple(map(str, PARTS["query"][:2]))
@@ -214,12 +214,12 @@ BAD = {
     "nothing": (
         (),
         {},
-        "audit: expected complete splits, or lists of the query and database items, or a training log, got neither.",
+        "audit: expected complete splits, lists of the query and database items, or a training log, got none of them.",
     ),
     "both": (
         (LISTS,),
         LISTS,
-        "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+        "audit: expected complete splits, lists of .* items, or a training log, got splits and lists.",
     ),
     "no query": (
         (),
@@ -257,8 +257,12 @@ BAD = {
     "complex": ((), LISTS | {"query": [1j]}, r"query: expected row numbers or ids \(str\), got dtype complex128."),
     "fraction": ((), LISTS | {"query": [0.5]}, "query: .* 0.5"),
     "negative": ((), LISTS | {"query": [-1, 2]}, r"query: expected row numbers from 0 to 3, got -1 to 2\."),
-    "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 of int at 1."),
-    "missing id": ((), LISTS | {"query": pd.Series(["a", None])}, r"query: expected ids \(str\), got .* at 1."),
+    "some strings": ((), LISTS | {"query": ["a", 1]}, r"query: expected ids \(str\), got 1 \(int\) at position 1."),
+    "missing id": (
+        (),
+        LISTS | {"query": pd.Series(["a", None])},
+        r"query: expected ids \(str\), got .* at position 1.",
+    ),
     "ids and rows": (
         (),
         LISTS | {"query": ["a"]},
@@ -267,7 +271,7 @@ BAD = {
     "unknown id": (
         (),
         LISTS | {"query": ["a"], "ids": ["b", "c", "d", "e"]},
-        "query: expected ids .*, got 1 of 1 others, the first is 'a'",
+        "query: expected ids .*, got 1 unknown id among 1; the first is 'a'",
     ),
     "ids as rows": ((), LISTS | {"ids": [0, 1, 2, 3]}, "ids: expected the ids of the dataset, got row numbers."),
     "ids twice": ((), LISTS | {"ids": ["b", "a", "c", "a"]}, "ids: expected distinct ids, got 'a' more than once."),
@@ -317,7 +321,7 @@ def test_unusable_arguments_are_refused_in_one_line(case):
     assert "\n" not in str(error.value)
 
 
-def test_pairs_by_row_number_go_with_known_ids():
+def test_pairs_by_row_number_may_be_combined_with_ids():
     known = {"query": PARTS["query"], "database": PARTS["database"], "train": PARTS["train"], "ids": IDS}
     assert ("pair-split", "error", 5) in briefly(hp.audit(**known, pairs=PAIRS))
     with pytest.raises(ProtocolError, match="pairs: expected pairs of listed ids, got none among 5 pairs"):

@@ -43,7 +43,7 @@ PROTOCOLS = registry.names("split")
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_clean_split_of_any_protocol_has_nothing_but_what_its_protocol_declares(name):
+def test_a_clean_split_has_only_the_warnings_inherent_in_its_protocol(name):
     runs = [clean(name, seed=seed) for seed in (SEED, SEED + 1, SEED + 2)]
     copies = {"equal features": equal_content(np.arange(runs[0].split.dataset.n_items))}
     findings = audit_splits(runs, copies)
@@ -72,7 +72,7 @@ def test_the_known_warnings_of_the_standard_protocol():
     assert inherent("improved") == inherent("sift1m") == inherent("cifar10_54k") == set()
 
 
-# A split for each finding: lists of the sizes and classes of a clean one by the improved protocol, but for a fault.
+# A split for each finding: lists with the sizes and classes of a clean improved split, except for one fault.
 
 PARTS, LISTED = drawn("improved"), dataclasses.replace(dataset("improved"), n_items=None)
 Y = LISTED.y
@@ -89,14 +89,14 @@ def swapped(part, items):
 
 
 def with_counts(part, counts):
-    """Return a partition with the given number of items of each class, its own and then the database's."""
+    """Return a partition with the given number of items of each class, supplemented from the database."""
     pool = np.concatenate([PARTS[part], PARTS["database"]])
     own = np.concatenate([pool[Y[pool] == label][:count] for label, count in enumerate(counts)])
     return {part: own, "database": np.setdiff1d(PARTS["database"], own)}
 
 
 def flags(run, part, row):
-    """Return the labels of all lists, those of one line moved by a class."""
+    """Return the labels of all lists, with those of one line shifted by a class."""
     found = {name: Y[rows][:, None] == np.arange(7) for name, rows in run.split.entries.items()}
     found[part][row] = np.roll(found[part][row], 1)
     return found
@@ -132,16 +132,16 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found_and_nothing_else(name):
+def test_each_fault_causes_only_its_own_finding(name):
     severity, run, count = FAULTS[name]
-    beside = {one for one in inherent(run.name) if one[0] != name}
-    findings = [one for one in audit_split(run) if (one.name, one.severity) not in beside]
+    other_findings = {one for one in inherent(run.name) if one[0] != name}
+    findings = [one for one in audit_split(run) if (one.name, one.severity) not in other_findings]
     assert [(one.name, one.severity, one.count) for one in findings] == [(name, severity, count)]
     assert findings[0].treatment == find(name).treatment
     assert all(example for example in findings[0].examples)
 
 
-def test_examples_are_the_ids_that_the_user_wrote_or_row_numbers_where_there_are_none():
+def test_examples_are_the_ids_of_the_user_or_row_numbers():
     run = FAULTS["query-in-database"][1]
     (finding,) = audit_split(run)
     assert finding.examples == tuple(f"item/{row}" for row in QUERY[:4])
@@ -201,13 +201,13 @@ def test_a_class_that_the_dataset_has_no_more_items_of_is_a_warning():
     assert any("because the dataset has no more of them" in one.consequence for one in found)
 
 
-def test_fewer_queries_than_classes_are_as_balanced_as_can_be():
+def test_fewer_queries_than_classes_are_as_balanced_as_possible():
     y = np.random.default_rng(0).permutation(np.arange(2_000) % 100)
     parts = registry.get("split", "improved").split(2_000, y, sizes=SIZES, seed=0)
     assert audit_split(Run("x", Split(parts, Dataset(n_items=2_000, y=y)), "improved", 0, SIZES)) == []
 
 
-def test_classes_are_those_that_occur_and_are_called_by_their_names():
+def test_classes_are_those_that_occur_and_are_reported_by_name():
     y = np.where(np.arange(20) % 2, 10, 4)
     parts = {"query": np.arange(0, 6, 2), "database": np.arange(6, 20)}
     (finding,) = audit_split(Run("x", Split(parts, Dataset(y=y))))
@@ -216,7 +216,7 @@ def test_classes_are_those_that_occur_and_are_called_by_their_names():
     assert audit_split(Run("x", Split(parts, named)))[0].examples == ("name 10",)
 
 
-def test_a_concept_with_fewer_images_than_are_drawn_for_it_is_out_of_balance():
+def test_a_concept_with_too_few_images_is_reported_as_imbalanced():
     y = np.zeros((195_834, 21), dtype=bool)
     y[np.arange(195_834), np.arange(195_834) % 21] = True
     parts = dict(registry.get("split", "nuswide_21").split(195_834, y, seed=0))
@@ -224,9 +224,9 @@ def test_a_concept_with_fewer_images_than_are_drawn_for_it_is_out_of_balance():
         ("train-in-database", "warning")
     }
     rows = parts["query"]
-    lost, came = rows[y[rows, 4]][0], np.setdiff1d(np.flatnonzero(y[:, 5]), np.concatenate([rows, parts["train"]]))[0]
-    parts["query"] = np.append(rows[rows != lost], came)
-    parts["database"] = np.append(parts["database"][parts["database"] != came], lost)
+    lost, added = rows[y[rows, 4]][0], np.setdiff1d(np.flatnonzero(y[:, 5]), np.concatenate([rows, parts["train"]]))[0]
+    parts["query"] = np.append(rows[rows != lost], added)
+    parts["database"] = np.append(parts["database"][parts["database"] != added], lost)
     findings = audit_split(Run("x", Split(parts, Dataset(n_items=195_834, y=y)), "nuswide_21"))
     assert ("class-imbalance", "error", ("class 4: 99 (expected at least 100)",)) in [
         (one.name, one.severity, one.examples) for one in findings
@@ -271,7 +271,7 @@ def test_queries_without_a_relevant_item_are_found_in_every_form_of_ground_truth
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
-def test_queries_without_relevant_items_are_those_of_a_loop(n_classes, n_queries, n_database, seed):
+def test_queries_without_relevant_items_match_a_naive_loop(n_classes, n_queries, n_database, seed):
     y = np.random.default_rng(seed).random((n_queries + n_database, n_classes)) < 0.3
     parts = {"query": np.arange(n_queries), "database": np.arange(n_queries, len(y))}
     slow = [q for q in parts["query"] if not any((y[q] & y[d]).any() for d in parts["database"])]
@@ -286,7 +286,7 @@ def test_queries_without_relevant_items_are_those_of_a_loop(n_classes, n_queries
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1), st.sampled_from(["u1", "f4", "i8"]))
-def test_first_equal_is_that_of_a_loop(n_items, seed, dtype):
+def test_first_equal_matches_a_naive_loop(n_items, seed, dtype):
     X = np.random.default_rng(seed).integers(0, 2, (n_items, 2, 2)).astype(dtype)
     slow = [next(j for j in range(n_items) if (X[j] == X[i]).all()) for i in range(n_items)]
     assert first_equal(X).tolist() == slow
@@ -295,7 +295,7 @@ def test_first_equal_is_that_of_a_loop(n_items, seed, dtype):
 def test_the_two_zeros_are_equal_and_nan_is_refused():
     assert first_equal(np.array([[0.0], [-0.0]])).tolist() == [0, 0]
     with pytest.raises(
-        ProtocolError, match=r"^X.npy: expected finite numbers, got NaN or infinity in a row from 0 on\.$"
+        ProtocolError, match=r"^X.npy: expected finite numbers, got NaN or infinity in or after row 0\.$"
     ):
         first_equal(np.array([[np.nan]]), "X.npy")
 
@@ -304,15 +304,15 @@ def test_rows_are_distinguished_in_blocks_of_any_size(monkeypatch):
     from protocol.auditing import copies
 
     X = np.random.default_rng(0).integers(0, 3, (50, 4))
-    whole = first_equal(X)
+    expected = first_equal(X)
     monkeypatch.setattr(copies, "_BLOCK_BYTES", 100)
-    assert (first_equal(X) == whole).all()
+    assert (first_equal(X) == expected).all()
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 20), st.sampled_from([0.0, 0.5, 1.0, 1.5]))
-def test_copies_are_those_of_a_loop(seed, n_items, distance):
-    """Both ways to find copies against all pairs, with a partner of each: equal rows, and rows within a distance."""
+def test_copies_match_a_naive_search(seed, n_items, distance):
+    """Compare both searches (equal rows, and rows within a distance) with all pairs, including the partners."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (n_items, 2)).astype(np.float32)
     a, b = (np.unique(rng.integers(0, n_items, n_items)) for _ in range(2))
@@ -351,7 +351,7 @@ def test_a_copy_in_a_disjoint_partition_is_a_near_duplicate(distance):
         ("validation_query", "train", 0, "warning"),
     ],
 )
-def test_a_query_of_which_the_training_set_has_an_equal_copy_is_an_error(a, b, distance, severity):
+def test_a_query_with_an_identical_copy_in_the_training_set_is_an_error(a, b, distance, severity):
     X = np.random.default_rng(0).standard_normal((2_000, 6)).astype(np.float32)
     X[PARTS[b][0]] = X[PARTS[a][1]]
     copied = within_distance(X, distance) if distance else equal_content(first_equal(X))
@@ -360,7 +360,7 @@ def test_a_query_of_which_the_training_set_has_an_equal_copy_is_an_error(a, b, d
     assert finding.partners == (f"item/{PARTS[b][0]}",)
 
 
-def test_a_large_group_of_copies_has_one_partner_an_item():
+def test_a_large_group_of_copies_has_one_partner_per_item():
     copied = equal_content(first_equal(np.zeros((2_000, 1))))
     queries, database = np.arange(0, 2_000, 2), np.arange(2_000)
     partners = copied.partners(queries, database)
@@ -402,7 +402,7 @@ def independent(findings):
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_run_that_repeats_another_is_found_where_something_is_drawn(name):
+def test_a_repeated_run_is_found_if_anything_is_drawn(name):
     protocol, first = registry.get("split", name), clean(name)
     again = dataclasses.replace(first, file="again.h5")
     assert independent(audit_splits([first, again, clean(name, seed=SEED + 1)])) == (
@@ -411,7 +411,7 @@ def test_a_run_that_repeats_another_is_found_where_something_is_drawn(name):
 
 
 def test_folds_and_shifted_draws_are_not_independent():
-    """Queries that are never the same, as in cross-validation by folds, and queries that are nearly the same."""
+    """Test queries that never repeat, as in the folds of cross-validation, and queries that are nearly the same."""
     order = np.random.default_rng(0).permutation(2_000)
 
     def run(number, query):
@@ -434,7 +434,7 @@ def test_folds_and_shifted_draws_are_not_independent():
 
 
 def test_independent_runs_of_a_small_class_are_independent():
-    """Of a class of ten, half are drawn every time: far more common items than without classes."""
+    """Half of a class of ten are drawn in each run, so runs share far more items than without classes."""
     y = np.concatenate([np.zeros(10), np.repeat(np.arange(1, 5), 400)]).astype(int)
     sizes = {"query": 25, "validation_query": 5, "validation_database": 5, "train": 5}
     known = Dataset(n_items=len(y), y=y)
@@ -450,14 +450,14 @@ def test_independent_runs_of_a_small_class_are_independent():
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_a_split_that_its_seed_does_not_draw_is_not_reproducible(name):
+def test_a_split_that_differs_from_the_draw_of_its_seed_is_not_reproducible(name):
     protocol, run = registry.get("split", name), clean(name)
     other = dataclasses.replace(run, seed=SEED + 1)
     found = {one.name for one in audit_split(other)} - {kind for kind, _ in inherent(name)}
     assert found == ({"not-reproducible"} if protocol.balanced else set())
 
 
-def test_a_split_that_can_not_be_drawn_at_all_is_not_reproducible_either():
+def test_a_split_that_cannot_be_drawn_is_not_reproducible():
     sizes = {**SIZES, "train": 5_000}
     made = audit_split(Run("x", clean("improved").split, "improved", SEED, sizes))
     (finding,) = [one for one in made if one.name == "not-reproducible"]
@@ -476,7 +476,7 @@ def test_a_fit_on_other_data_is_a_leak():
     assert (finding.name, finding.severity, finding.count) == ("preprocessing-leak", "error", 1)
 
 
-def test_labels_of_other_items_than_the_training_set_are_a_leak():
+def test_fitting_on_labels_outside_the_training_set_is_a_leak():
     digests = {"fitted_on": storage.array_digest(VECTORS["train"]), "fitted_on_labels": storage.array_digest(Y[:2])}
     provenance = {"maker": "supervision labels", **digests}
     assert audit_learned(provenance, VECTORS, Y[:2].copy()) == []
@@ -489,19 +489,19 @@ VECTORS = {name: np.full((2, 3), i) for i, name in enumerate(PARTITIONS)}
 READ = {name: storage.array_digest(VECTORS[name]) for name in LEARNING}
 
 
-def test_choosing_on_learning_partitions_is_allowed():
+def test_choosing_options_on_learning_partitions_is_allowed():
     assert audit_selection({"read": READ}, VECTORS) == []
 
 
 @pytest.mark.parametrize("name", LEARNING)
-def test_a_choice_on_other_data_is_a_leak_whichever_partition_it_is(name):
+def test_choosing_options_on_other_data_is_a_leak_for_any_partition(name):
     for read in (READ | {name: "0" * 64}, {part: READ[part] for part in LEARNING if part != name}):
         (finding,) = audit_selection({"read": read}, VECTORS)
         assert (finding.name, finding.severity, finding.examples) == ("selection-leak", "error", (name,))
 
 
 @pytest.mark.parametrize("name", ["query", "database"])
-def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
+def test_choosing_options_on_test_data_is_a_truth_leak_under_any_name(name):
     digest = storage.array_digest(VECTORS[name])
     for read, place in ((READ | {name: digest}, name), (READ | {"validation_query": digest}, "validation_query")):
         (finding,) = audit_selection({"read": read}, VECTORS)
@@ -513,7 +513,7 @@ def test_a_choice_on_the_test_is_a_leak_of_the_truth_under_whatever_name(name):
 
 @pytest.fixture
 def made_with(tmp_path, monkeypatch):
-    """Write files, each with its own versions of libraries, and return their paths."""
+    """Write files with the given versions of libraries, and return their paths."""
 
     def write(versions):
         paths = {}
@@ -526,7 +526,7 @@ def made_with(tmp_path, monkeypatch):
     return write
 
 
-def test_files_of_one_version_are_clean_and_so_is_what_a_file_does_not_record(made_with):
+def test_files_of_one_version_are_clean_and_unrecorded_libraries_are_ignored(made_with):
     versions = {"numpy": "2.1", "python": "3.12", "hashing-protocol": "0.1"}
     paths = made_with({"features": versions, "codes": versions | {"torch": "2.3", "hashing-protocol": "0.2"}})
     assert audit_libraries(paths.values()) == audit_libraries([]) == {}
@@ -544,7 +544,7 @@ def test_files_of_several_versions_are_a_warning_for_each_library(made_with):
     assert (python.count, python.examples) == (1, (f"3.12: {paths['features']}", f"3.13: {paths['counts']}"))
 
 
-def test_mixed_libraries_are_rows_after_the_other_findings(made_with, tmp_path):
+def test_mixed_libraries_follow_the_other_findings(made_with, tmp_path):
     paths = made_with({"a": {"numpy": "2.1"}, "b": {"numpy": "2.2"}})
     leak = audit_fit({"maker": "preprocessing", "fitted_on": ""}, np.zeros((2, 2)))
     write_findings(tmp_path / "audit.csv", {paths["b"]: leak}, audit_libraries(paths.values()))
@@ -564,7 +564,7 @@ def test_every_kind_is_covered_by_a_test_above_and_has_texts():
     others = {"query-without-relevant", "near-duplicate", "runs-not-independent", "not-reproducible"}
     others |= {"known-near-duplicate"}  # in test_known_pairs
     others |= {"preprocessing-leak", "selection-leak", "truth-leak", "pair-split", "mixed-libraries"}
-    # Each of these has a file of tests of its own.
+    # Each of these has a separate test file.
     others |= {"ids-differ-in-form", "split-difference", "group-split", "selection-on-test", "doubtful-label"}
     assert {kind.name for kind in KINDS} == set(FAULTS) | others
     for kind in KINDS:
@@ -580,11 +580,11 @@ def test_an_unknown_kind_is_refused_with_the_known_ones():
 
 def test_errors_are_counted_and_the_checks_that_were_not_possible_are_named():
     assert Audit(audit_splits([FAULTS["duplicate-id"][1], STANDARD]), {}).n_errors == 1
-    sizes, unseen = about(changed(IMPROVED, known=Dataset()), n_runs=1, given=())
+    sizes, not_checked = about(changed(IMPROVED, known=Dataset()), n_runs=1, given=())
     assert sizes.startswith("query 50, validation_query 30")
     assert sizes.endswith("; protocol improved")
     for word in ("near-duplicate", "unused-items", "not-reproducible", "runs-not-independent", "labels"):
-        assert word in unseen
+        assert word in not_checked
     given = ("features", "distance", "pairs", "known_pairs", "groups", "label_issues", "training_log")
-    _, unseen = about(clean("improved"), n_runs=2, given=given)
-    assert unseen == "Not checked: leaks in fitted models, mixed-libraries (need the pipeline's target audit)"
+    _, not_checked = about(clean("improved"), n_runs=2, given=given)
+    assert not_checked == "Not checked: leaks in fitted models, mixed-libraries (need the pipeline's target audit)"

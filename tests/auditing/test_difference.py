@@ -1,4 +1,4 @@
-"""The difference of two splits against dictionaries and sets, and in text, Markdown and JSON; expected sizes."""
+"""The difference of two splits, compared with sets and dictionaries, its texts, and expected sizes."""
 
 import itertools
 import json
@@ -43,7 +43,7 @@ LISTS = st.dictionaries(
 
 @settings(max_examples=150, deadline=None)
 @given(LISTS, LISTS)
-def test_it_is_that_of_loops_over_sets(a, b):
+def test_the_difference_matches_loops_over_sets(a, b):
     found = difference(*(Split({p: np.array(own) for p, own in side.items()}, Dataset()) for side in (a, b)))
     parts = [part for part in PARTITIONS if part in a and part in b]
     sizes, matrix, moved = slow({p: a[p] for p in parts}, {p: b[p] for p in parts}, parts)
@@ -74,7 +74,7 @@ def test_items_that_moved_are_listed_with_their_partitions():
             "information",
             1,
             ("train",),
-            "These partitions have the same items as in other, but in another order or number.",
+            "These partitions have the same items as in other, but in another order or with other duplicates.",
         ),
     ]
 
@@ -102,17 +102,17 @@ def test_text_markdown_and_json():
         "train: the same items, listed in another order."
     )
     assert "| query here | 1 | 0 | 1 | 0 |" in found.to_markdown()
-    told = json.loads(found.to_json())
-    assert told["sizes"]["database"] == {"here": 4, "there": 3, "both": 2}
-    assert {"here": "query", "there": "database", "count": 1} in told["matrix"]
-    assert told["moved"][2] == {"here": ["database"], "there": [], "items": ["f"]}
-    assert (told["by"], told["reordered"], told["not_given"]) == ("ids", ["train"], {})
+    document = json.loads(found.to_json())
+    assert document["sizes"]["database"] == {"here": 4, "there": 3, "both": 2}
+    assert {"here": "query", "there": "database", "count": 1} in document["matrix"]
+    assert document["moved"][2] == {"here": ["database"], "there": [], "items": ["f"]}
+    assert (document["by"], document["reordered"], document["not_given"]) == ("ids", ["train"], {})
 
 
-# What items are recognised by
+# How items are matched
 
 
-def test_row_numbers_are_compared_with_ids_where_the_order_of_the_ids_is_known():
+def test_row_numbers_are_compared_with_ids_if_the_order_of_the_ids_is_known():
     rows, known = Split(HERE, Dataset()), Split(HERE, Dataset(n_items=8, ids=IDS))
     assert difference(rows, known).by == difference(known, rows).by == "row numbers"
     assert difference(rows, known).findings() == []
@@ -122,7 +122,7 @@ def test_row_numbers_are_compared_with_ids_where_the_order_of_the_ids_is_known()
         difference(rows, Split(HERE, Dataset(ids=IDS)), here="x", there="y")
 
 
-def test_file_names_are_compared_where_no_id_is_in_both():
+def test_file_names_are_compared_if_no_id_is_in_both():
     here, there = (np.char.add(folder, IDS) for folder in ("images/", "./data/images/"))
     found = difference(Split(HERE, Dataset(ids=here)), Split(THERE, Dataset(ids=there)))
     assert found.by == "file names"
@@ -186,8 +186,8 @@ def test_a_split_is_compared_with_a_protocol():
         "This split resembles cifar10_s1 in sizes and overlaps, but the training set is left out of the database."
     )
     assert "| overlaps | train in database | 0 | 5,000 |" in found.to_markdown()
-    told = json.loads(found.to_json())
-    assert told["compared"][2] == {"compared": "sizes", "of": "database", "here": "54,000", "declared": "59,000"}
+    document = json.loads(found.to_json())
+    assert document["compared"][2] == {"compared": "sizes", "of": "database", "here": "54,000", "declared": "59,000"}
     assert audit(parts, against="cifar10_54k").differences["split"].findings() == []
 
 
@@ -227,14 +227,14 @@ def test_expected_sizes_are_compared_without_a_protocol():
 def test_expected_sizes_replace_declared_ones_in_one_finding():
     parts = {"query": np.arange(999), "train": np.arange(1_000, 5_500), "database": np.arange(1_000, 60_000)}
 
-    def told(**sizes):
+    def mismatches(**sizes):
         made = audit(parts, protocol="cifar10_s1", sizes=sizes).findings["split"]
         return [one.items for one in made if one.name == "size-mismatch"]
 
-    assert told() == [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]
-    assert told(train=4_500) == [("query 999 (declared 1,000)",)]
-    assert told(train=4_501) == [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]
-    assert told(train=4_500, query=999) == []
+    assert mismatches() == [("query 999 (declared 1,000)", "train 4,500 (declared 5,000)")]
+    assert mismatches(train=4_500) == [("query 999 (declared 1,000)",)]
+    assert mismatches(train=4_501) == [("query 999 (declared 1,000)", "train 4,500 (expected 4,501)")]
+    assert mismatches(train=4_500, query=999) == []
 
 
 @pytest.mark.parametrize(

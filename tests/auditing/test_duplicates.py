@@ -33,7 +33,7 @@ def pictures(n, seed=0, size=32, grey=False):
 
 class TestCandidates:
     @pytest.mark.parametrize(("k", "same"), [(1, False), (5, False), (5, True), (90, True), (1000, False)])
-    def test_they_are_those_of_a_full_sort(self, k, same, monkeypatch):
+    def test_best_matches_equal_those_of_a_full_sort(self, k, same, monkeypatch):
         monkeypatch.setattr(candidates, "_QUERIES", 7)
         monkeypatch.setattr(candidates, "_ITEMS", 64)
         rng = np.random.default_rng(k)
@@ -47,7 +47,7 @@ class TestCandidates:
         np.testing.assert_array_equal(np.take_along_axis(values, rows, axis=1), products)
         assert all(len(set(row)) == len(row) for row in rows.tolist())
 
-    def test_the_number_of_threads_changes_nothing(self, monkeypatch):
+    def test_the_result_does_not_depend_on_the_number_of_threads(self, monkeypatch):
         monkeypatch.setattr(candidates, "_QUERIES", 16)
         X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
         one, two = (candidates.best_matches(X, X, 4, same=True, threads=threads) for threads in (1, 2))
@@ -56,7 +56,7 @@ class TestCandidates:
 
 
 class TestDescriptors:
-    def test_local_contrast_is_that_of_scipy_s_filter(self):
+    def test_local_contrast_matches_the_filter_of_scipy(self):
         small = small_images(pictures(3), n_channels=3)
         planes = small.astype(np.float64)
         detail = planes - ndimage.gaussian_filter(planes, (0, 0, 2, 2), mode="nearest")
@@ -95,7 +95,7 @@ def slow_correlation(image, other):
 
 
 class TestVerification:
-    def test_it_is_that_of_a_slow_loop(self):
+    def test_correlations_match_a_slow_loop(self):
         images = pictures(3)
         images = np.concatenate([images, distorted(images[:1], "shifted by 1/16"), np.full_like(images[:1], 9)])
         contrast = local_contrast(small_images(images, n_channels=3))
@@ -103,7 +103,7 @@ class TestVerification:
             expected = [slow_correlation(image.astype(np.float64), other) for other in contrast]
             np.testing.assert_allclose(best_correlation(image, contrast), expected, atol=1e-5)
 
-    def test_equal_images_have_1_also_blank_ones(self):
+    def test_equal_images_have_correlation_1_even_if_blank(self):
         images = np.concatenate([pictures(1), np.full((1, 32, 32, 3), 200, np.uint8)])
         contrast = local_contrast(small_images(images, n_channels=3))
         assert best_correlation(contrast[0], contrast)[0] == pytest.approx(1, abs=1e-5)
@@ -126,7 +126,7 @@ class TestOrder:
         ]
 
     @pytest.mark.parametrize("seed", range(5))
-    def test_the_pairs_of_one_set_are_those_of_a_loop_in_any_order(self, seed):
+    def test_pairs_within_one_set_match_a_loop_in_any_order(self, seed):
         rng = np.random.default_rng(seed)
         n = 40
         scores = np.triu(np.round(rng.uniform(size=(n, n)), 4), 1)
@@ -159,7 +159,7 @@ class TestOrder:
 
 
 def recalls(images, rows, least=0.0):
-    """Return, by distortion, the share of copies of some images whose first choice among all is their original."""
+    """Return, by distortion, the share of distorted copies whose best partner among all images is their original."""
     copies = np.concatenate([distorted(images[rows], name) for name in DISTORTIONS])
     found = find_duplicates(copies, images, most=len(copies), least=least, threads=2)
     first = found.choice == 1
@@ -182,7 +182,7 @@ def test_distorted_digits_are_found_among_all_digits():
 
 @pytest.fixture(scope="module")
 def cifar10(shared):
-    """Return the judged pairs of CIFAR-10, and 5,000 training images, those of the pairs first, with the queries."""
+    """Return the judged pairs of CIFAR-10, their queries, and 5,000 training images, those of the pairs first."""
     data = protocol.get("dataset", "cifar10")(
         {"cifar-10-binary.tar.gz": shared / "data/cifar10/cifar-10-binary.tar.gz"}
     )
@@ -273,14 +273,14 @@ class TestVectors:
         assert len(pairs[1]) / len(pairs[0]) >= least
         assert "random-hyperplane keys" in repr(keyed)
 
-    def test_the_number_of_threads_changes_nothing(self, monkeypatch):
+    def test_the_result_does_not_depend_on_the_number_of_threads(self, monkeypatch):
         monkeypatch.setattr(vectors, "_BLOCK", 256)
         monkeypatch.setattr(vectors, "_ROWS", 100)
         X = planted(3000, 16, 0.97)
         one, two = (find_duplicates(X, kind="vectors", exact=False, threads=threads) for threads in (1, 2))
         assert one.to_json() == two.to_json()
 
-    def test_thousands_of_equal_vectors_are_few_pairs(self):
+    def test_thousands_of_equal_vectors_yield_few_pairs(self):
         X = np.concatenate([np.ones((3000, 4)), np.eye(4)])
         found = find_duplicates(X, kind="vectors", exact=False, most=5)
         assert (len(found), found.pairs.score.min()) == (5, 1)
@@ -311,8 +311,8 @@ def sets():
 EXPECTED = {("0", "3"), ("2", "5"), ("3", "7")}
 
 
-def test_judged_pairs_are_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
-    """From images to the queries that an evaluation excludes, with the ids of the user's own lists."""
+def test_judged_pairs_match_those_of_the_audit(sets, tmp_path, monkeypatch, capsys):
+    """Go from images to the queries that an evaluation excludes, with the ids of the user's lists."""
     monkeypatch.chdir(tmp_path)
     for part, images in zip(("query", "database"), sets, strict=True):
         np.save(f"{part}.npy", images)
@@ -331,14 +331,14 @@ def test_judged_pairs_are_those_of_the_audit(sets, tmp_path, monkeypatch, capsys
     assert (tmp_path / "affected.txt").read_text() == "0\n2\n3\n"
 
 
-def test_ids_of_another_number_of_items_are_refused(sets):
+def test_ids_for_another_number_of_items_are_refused(sets):
     with pytest.raises(ProtocolError, match=r"^query_ids: expected 4 ids, one for each item of query, got 2\.$"):
         find_duplicates(*sets, query_ids=["a", "b"])
     with pytest.raises(ProtocolError, match=r"^database_ids: expected a database to which they belong, got none\.$"):
         find_duplicates(sets[1], database_ids=["a"])
 
 
-def test_ids_are_distinct_and_of_both_sides(sets):
+def test_ids_must_be_distinct_and_given_for_both_sides(sets):
     query, database = sets
     with pytest.raises(ProtocolError, match=r"^query_ids: expected distinct ids, got 'a' 3 times\.$"):
         find_duplicates(query, query_ids=["a", "b", "a", "a"])
@@ -360,7 +360,7 @@ def first_pairs(found, n=3):
 
 
 class TestInputs:
-    def test_arrays_and_files_give_the_same(self, sets, tmp_path):
+    def test_arrays_and_files_give_the_same_result(self, sets, tmp_path):
         query, database = sets
         np.save(tmp_path / "q.npy", query)
         np.savez(tmp_path / "d.npz", x=np.zeros(3), images=database)

@@ -139,17 +139,17 @@ def test_warnings_are_fixed_on_request_and_copies_always(folder):
         audited.write_fixed("other", also=["train-in-data"])
 
 
-def test_the_text_of_a_query_leaves_with_its_image(folder):
+def test_the_text_of_a_query_is_removed_with_its_image(folder):
     pairs = [["i0", "t0"], ["i1", "t1"], ["i2", "t2"]]
     split = {"query": ["i0"], "train": ["i1"], "database": ["t0", "t1", "i1", "i2", "t2"]}
     fixed = hp.audit(split, pairs=pairs).write_fixed("fixed")
     assert fixed.audit.n_errors == 0
     assert Path("fixed/database.txt").read_text().split() == ["t1", "i1", "i2", "t2"]
-    assert not Path("fixed/train.txt").exists()  # its only half was alone there
+    assert not Path("fixed/train.txt").exists()  # it contained only an image whose text is in another partition
     assert ("database", 1, "t0", "pair-split", "query", "i0") in rows("fixed")
 
 
-def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(folder):
+def test_groups_of_queries_are_removed_from_the_training_set_and_on_request_from_the_database(folder):
     groups = dict(zip("abcdef", ["g1", "g1", "g1", "g2", "g2", "g3"], strict=True))
     split = {"query": ["a"], "train": ["b", "d"], "database": ["c", "e", "f"]}
     audited = hp.audit(split, groups=groups)
@@ -160,7 +160,7 @@ def test_groups_of_queries_leave_the_training_set_and_on_request_the_database(fo
     assert Path("more/database.txt").read_text() == "e\nf\n"
 
 
-def test_judged_duplicates_leave_both_partitions_and_the_log_has_the_query(folder):
+def test_judged_duplicates_are_removed_from_both_partitions_and_logged_with_the_query(folder):
     judged = [[0, 5, 0], [0, 6, 1], [1, 7, 2]]  # 7 is only very similar
     split = {"query": [0, 1], "train": [5, 8], "database": [5, 6, 7, 8]}
     fixed = hp.audit(split, known_pairs=np.array(judged)).write_fixed("fixed")
@@ -170,13 +170,13 @@ def test_judged_duplicates_leave_both_partitions_and_the_log_has_the_query(folde
     assert ("train", 1, "5", "known-near-duplicate", "query", "0") in rows("fixed")
 
 
-def test_nothing_is_written_unless_all_of_it_is(folder, monkeypatch):
+def test_nothing_is_written_unless_everything_can_be_written(folder, monkeypatch):
     audited = hp.audit(query=[1], database=[1, 2])
     Path("full").mkdir()
     Path("full/x").touch()
     with pytest.raises(ProtocolError, match=r"^full: expected a new or empty folder, got one that contains files\.$"):
         audited.write_fixed("full")
-    with pytest.raises(ProtocolError, match=r"expected database items that need not be removed, got none"):
+    with pytest.raises(ProtocolError, match=r"expected at least one database item that need not be removed, got none"):
         hp.audit(query=[1], database=[1]).write_fixed("none")
     monkeypatch.setattr("protocol.auditing.fixing._write_log", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -56,7 +56,7 @@ def test_ids_of_a_dataset_and_row_numbers_have_one_form():
     assert audited([1, 2], [10, 20]) == []
 
 
-def test_every_two_lists_are_compared():
+def test_every_pair_of_lists_is_compared():
     (made,) = hp.audit(query=["q.jpg"], train=["./d.jpg"], database=["d.jpg", "e.jpg"]).findings.values()
     assert [(one.name, one.examples) for one in made] == [
         ("train-not-in-database", ("./d.jpg",)),

@@ -1,4 +1,4 @@
-"""Random bytes in any option: an exit status, at most one line of error, and never clean with shared items."""
+"""Random bytes in any option: the audit exits with at most one line of error, and shared items are never clean."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ def run(arguments):
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = main(["audit", *map(str, arguments)])
-        except SystemExit as leaving:  # of argparse
+        except SystemExit as leaving:  # raised by argparse
             status = leaving.code
     errors = err.getvalue()
     assert status in (0, 1, 2)

@@ -35,7 +35,7 @@ def sentence_about(audited):
     return next(line for lines in audited.about.values() for line in lines if line.startswith("Groups"))
 
 
-# What is found
+# Findings
 
 
 def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warning():
@@ -51,21 +51,21 @@ def test_a_group_in_the_training_set_is_an_error_and_one_in_the_database_a_warni
     assert "Soomro" in finding.treatment
 
 
-def test_groups_that_stay_together_are_no_finding():
+def test_undivided_groups_are_not_a_finding():
     together = ["a", "a", "b", "c", "c", "c", "d", "d", "e", "e"]
     assert splits_of(hp.audit(**LISTS, groups=together)) == []
     assert "group-split" not in str(hp.audit(**LISTS, groups=together))
     assert "group-split (needs groups)" in str(hp.audit(**LISTS))
 
 
-def test_an_item_in_two_partitions_is_a_finding_of_its_own_and_divides_no_group():
+def test_an_item_in_two_partitions_is_a_separate_finding_and_divides_no_group():
     lists = {"query": [0, 1], "database": [1, 2, 3]}
     assert splits_of(hp.audit(**lists, groups=["a", "b", "c", "d"])) == []
-    # Another item of its group does.
+    # Another item of its group divides the group.
     assert splits_of(hp.audit(**lists, groups=["a", "b", "b", "d"])) == [("warning", 1, ("b (query 1, database 2)",))]
 
 
-def test_training_items_in_the_database_are_not_found_twice():
+def test_training_items_in_the_database_are_not_reported_twice():
     lists = {"query": [0], "train": [1], "database": [1, 2, 3]}
     assert [severity for severity, *_ in splits_of(hp.audit(**lists, groups=["a", "a", "b", "c"]))] == ["error"]
     both = splits_of(hp.audit(**lists, groups=["a", "a", "a", "c"]))
@@ -97,7 +97,7 @@ def slow_straddling(parts, codes, a, b):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_the_findings_are_those_of_two_loops(data):
+def test_the_findings_match_naive_loops(data):
     n_items = 12
     items = st.lists(st.integers(0, n_items - 1), max_size=6, unique=True).map(sorted)
     parts = {part: data.draw(items) for part in PARTITIONS}
@@ -139,13 +139,13 @@ GIVEN = ("by_row.csv", "one.csv", "one.txt", "names.npy")
 
 
 @pytest.mark.parametrize("file", GIVEN)
-def test_files_by_row_number_are_as_the_array(folder, file):
+def test_files_by_row_number_equal_the_array(folder, file):
     audited = hp.audit(**LISTS, groups=file)
     assert splits_of(audited) == EXPECTED
     assert sentence_about(audited) == f"Groups ({file}): 5 groups of 10 items."
 
 
-def test_ids_numbers_and_mappings_are_groups_too(folder):
+def test_groups_may_be_given_by_id_or_number_or_as_a_mapping(folder):
     by_id = {part: f"{part}.txt" for part in LISTS}
     assert splits_of(hp.audit(**by_id, groups="by_id.csv")) == EXPECTED
     assert splits_of(hp.audit(**by_id, ids="ids.txt", groups="by_id.csv")) == EXPECTED
@@ -156,7 +156,7 @@ def test_ids_numbers_and_mappings_are_groups_too(folder):
     assert first == ("error", 1, ("97 (query 1, train 1)",))
 
 
-def test_the_command_prints_them_and_fails(folder, capsys):
+def test_the_command_prints_divided_groups_and_fails(folder, capsys):
     lists = [f"--{part}={part}.npy" for part in LISTS]
     assert main(["audit", *lists, "--groups", "one.txt"]) == 1
     assert capsys.readouterr().out == f"{hp.audit(**{part: f'{part}.npy' for part in LISTS}, groups='one.txt')!r}\n"
@@ -175,7 +175,7 @@ BAD = {
     "few": (["a"] * 9, "groups: expected a group for each of 10 items, or lines `id,group` (.csv), got 9 groups."),
     "matrix": ([["a", "b"]], "groups: expected a group for each item, .* got shape (1, 2) of <U1."),
     "fractions": ([0.5] * 10, "groups: expected a group for each item, .* got shape (10,) of float64."),
-    "objects": ([{}] * 10, "groups: expected an integer or a string for each group, got dict at 0."),
+    "objects": ([{}] * 10, "groups: expected an integer or a string for each group, got dict at position 0."),
     "all empty": ([""] * 10, "groups: expected a group for each item, got none."),
     "rows": ({"x": "a"}, "groups: expected row numbers >= 0, as in the lists, got 'x'."),
     "two": ({0: "a", "0": "b"}, "groups: expected one group for each item, got two for '0'."),
@@ -217,7 +217,7 @@ def test_invalid_tables_are_refused(folder):
 
 @settings(max_examples=60, deadline=None)
 @given(content=st.binary(max_size=60), suffix=st.sampled_from((".csv", ".txt", ".npy", ".csv.gz", "")))
-def test_any_bytes_are_groups_or_refused(tmp_path_factory, content, suffix):
+def test_arbitrary_bytes_are_read_as_groups_or_refused(tmp_path_factory, content, suffix):
     file = tmp_path_factory.mktemp("fuzz") / f"groups{suffix}"
     file.write_bytes(content)
     with contextlib.suppress(ProtocolError):

@@ -36,7 +36,7 @@ def test_a_clean_split_matches_its_protocol(name):
     made = clean(name).split
     assert description(made).startswith((f"matches {name}", f"matches cifar10_10k or {name}"))
     assert identify(made, declared=name) == ""
-    # Sizes and overlaps alone: labels and official parts are not known, so they are not named either.
+    # Without labels and official parts, only sizes and overlaps are compared and named.
     bare = Split(made.parts, Dataset())
     assert name in description(bare)
     assert "classes" not in description(bare)
@@ -99,7 +99,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_named(change):
+def test_a_change_is_described(change):
     changed, expected = CHANGES[change]
     assert description(split(**changed)) == expected
 
@@ -109,7 +109,7 @@ def test_classes_are_compared_where_labels_are_known():
     assert description(Split(S1, Dataset(y=y))) == "matches cifar10_s1 in sizes, classes and overlaps"
     y[0] = 1
     assert description(Split(S1, Dataset(y=y))) == (
-        "resembles cifar10_s1 in sizes, classes and overlaps, but the query partition has 99 to 101 items of a class "
+        "resembles cifar10_s1 in sizes, classes and overlaps, but the query partition has 99 to 101 items per class "
         "(declared 100)"
     )
     assert "it has 20 classes (declared 10)" in identify(Split(S1, Dataset(y=np.arange(60_000) % 20)))
@@ -122,7 +122,7 @@ def test_several_labels_may_be_more_than_were_drawn_but_not_fewer():
     y[parts["query"], 4] = False
     few = description(Split(parts, Dataset(y=y)))
     assert few.startswith("resembles nuswide_21 in sizes, classes and overlaps, but the query partition has 0 to ")
-    assert few.endswith(" items of a class (declared at least 100)")
+    assert few.endswith(" items per class (declared at least 100)")
 
 
 def test_official_parts_distinguish_protocols_of_equal_sizes():

@@ -44,7 +44,7 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_tables_are_those_of_cifair(shared, name):
+def test_the_tables_are_unchanged_copies_of_those_of_cifair(shared, name):
     table = Path(hp.__file__).parent / "auditing" / "known_pairs" / f"{name}.csv"
     assert rows_of(table) == rows_of(shared / "data" / "near_duplicates" / f"{name}_test_train.csv")
 
@@ -80,7 +80,7 @@ def test_row_numbers_ids_and_official_parts_name_the_same_images():
 
 
 def test_the_pairs_are_of_images_that_look_alike(shared):
-    """On real data: the two images of a judged near-duplicate are nearly equal, those of other pairs are not."""
+    """On real data, the two images of a judged near-duplicate are nearly equal, and those of other pairs are not."""
     archive = "cifar-10-binary.tar.gz"
     data = datasets.load("cifar10", {archive: shared / "data" / "cifar10" / archive}, {})
     assert data.ids.tolist() == IDS.tolist()
@@ -97,7 +97,7 @@ def test_the_pairs_are_of_images_that_look_alike(shared):
     assert (data.labels[near[:, 0]] == data.labels[near[:, 1]]).all()
 
 
-def test_the_closest_pair_of_each_query_is_that_of_a_loop():
+def test_the_closest_pair_of_each_query_matches_a_naive_loop():
     rng = np.random.default_rng(1)
     for _ in range(50):
         pairs, judgement = rng.integers(0, 30, (40, 2)), rng.integers(0, 3, 40)
@@ -155,7 +155,7 @@ def test_an_exact_copy_in_the_training_set_is_an_error(judgement, severities):
     assert [one.severity for one in found] == severities
 
 
-def test_very_similar_items_alone_are_no_finding():
+def test_very_similar_items_alone_are_not_a_finding():
     assert findings({"query": [1], "database": [2]}, [[1, 2, SIMILAR]]) == []
 
 
@@ -256,7 +256,7 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, case):
         ([[1, -2, 1]], Dataset(), r"^known_pairs: expected row numbers >= 0, got -2 to 1\.$"),
     ],
 )
-def test_wrong_names_and_arrays(values, dataset, message):
+def test_wrong_names_and_arrays_are_refused(values, dataset, message):
     with pytest.raises(ProtocolError, match=message):
         known_pairs_from(values, dataset)
 

@@ -1,7 +1,7 @@
 """Doubtful labels: queries that other annotators doubt, from tables in the formats of the published ones.
 
-The published files are not part of the project, so the tests make files of the same formats: shapes and dtypes as
-CIFAR-10H describes its own, keys as in cleanlab/label-errors.
+The published files are not part of the project, so the tests create files in the same formats: with the shapes and
+dtypes that CIFAR-10H documents, and the keys of cleanlab/label-errors.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ TABLE = annotators(range(N), doubted=(41, 3), unsure=(44,))
 EXPECTED = [("warning", 2, ("41", "44"))]
 
 
-# A row of annotators an item
+# Tables with one row of annotators' votes per item
 
 
 @pytest.mark.parametrize("table", [TABLE, TABLE / TABLE.sum(axis=1, keepdims=True), TABLE.astype(np.float32)])
@@ -220,7 +220,7 @@ def test_tables_of_items(tmp_path, case):
     assert sentence_about(audited).endswith(checked)
 
 
-def test_items_are_named_by_id_too(tmp_path):
+def test_items_may_be_named_by_id(tmp_path):
     by_id = {part: IDS[rows] for part, rows in LISTS.items()}
     text = "image,given,suggested\ni41.png,a,b\ni44.png,b,a\ni59.png,b,a\n"
     assert found(audited_table(text, tmp_path, **by_id)) == [("warning", 2, ("i41.png", "i44.png"))]
@@ -327,7 +327,7 @@ def test_mismatched_answers_are_refused(tmp_path, case):
         hp.audit(**LISTS, label_issues=file)
 
 
-# The command, and anything
+# The command, and arbitrary bytes
 
 
 def test_the_command_warns_and_writes_all_queries(tmp_path, monkeypatch, capsys):
@@ -383,7 +383,7 @@ CELLS = st.text(alphabet='id,givensugtarme012345.;"\n', max_size=80)
     suffix=st.sampled_from((".csv", ".json", ".npy", ".txt", "")),
     labelled=st.booleans(),
 )
-def test_any_bytes_are_doubts_or_refused(tmp_path_factory, content, suffix, labelled):
+def test_arbitrary_bytes_are_read_as_label_issues_or_refused(tmp_path_factory, content, suffix, labelled):
     file = tmp_path_factory.mktemp("fuzz") / f"issues{suffix}"
     file.write_bytes(content)
     with contextlib.suppress(ProtocolError):
@@ -393,7 +393,7 @@ def test_any_bytes_are_doubts_or_refused(tmp_path_factory, content, suffix, labe
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_the_findings_are_those_of_a_loop_over_the_queries(data):
+def test_the_findings_match_a_loop_over_the_queries(data):
     shape = {"min_size": 5, "max_size": 5}
     drawn = st.lists(st.lists(st.integers(0, 9), **shape), min_size=10, max_size=10)
     counts = annotators(range(N)).tolist()

@@ -9,7 +9,7 @@ import protocol as hp
 from protocol.auditing.all_checks import NOT_CHECKED
 
 N = 60_000
-# Splits with a problem: the argument that makes the check possible, and the words if it is missing.
+# Splits with a problem: the argument that the check requires, and the words that are printed if it is missing.
 FAULTS = {
     "query-in-train": ({"train"}, "overlaps with missing partitions"),
     "size-mismatch": ({"protocol"}, "size-mismatch (needs"),
@@ -33,8 +33,8 @@ OPTIONS = [chosen for size in range(len(GIVEN) + 1) for chosen in itertools.comb
 def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
     given = {name: GIVEN[name] for name in chosen}
     audited = hp.audit(query=[0, 1, 2], database=[3, *range(100, 2_000)], **given)
-    (made,), ((_, *_, unseen),) = audited.findings.values(), audited.about.values()
-    assert unseen.startswith(NOT_CHECKED)
+    (made,), ((_, *_, not_checked),) = audited.findings.values(), audited.about.values()
+    assert not_checked.startswith(NOT_CHECKED)
     names = {one.name for one in made}
     for name, (needed, words) in FAULTS.items():
         possible = needed <= set(chosen)
@@ -43,7 +43,7 @@ def test_a_problem_is_found_or_its_check_is_listed_as_not_possible(chosen):
         if name == "query-in-train":
             words = "train" if not possible else "(train"
         assert (name in names) == possible
-        assert (words in unseen) == (not possible)
+        assert (words in not_checked) == (not possible)
 
 
 def test_labels_of_some_lists_are_named_with_those_that_lack_them(tmp_path):

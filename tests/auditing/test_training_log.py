@@ -77,7 +77,7 @@ def written(folder, text, name="log.csv"):
     return file
 
 
-# What is found
+# Findings
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -149,7 +149,9 @@ def test_choosing_by_a_validation_set_is_fine(tmp_path):
     file = written(tmp_path, "epoch,val_map,test_map\n1,0.5,0.6\n2,0.9,0.8\n3,0.7,0.7\n")
     assert severities(file, 0.8) == severities(file, 0.7) == []
     assert severities(file, 0.6) == ["warning"]
-    assert severities(f"{file}:val_map", 0.9) == ["error"]  # who names the column knows it to be the test set's
+    assert severities(f"{file}:val_map", 0.9) == [
+        "error"
+    ]  # a column named by the user is assumed to contain test scores
     audited = hp.audit(training_log=str(written(tmp_path, "epoch,val_map\n1,0.5\n2,0.4\n", "val.csv")))
     assert audited.n_errors + audited.n_warnings == 0
     assert "not checked: selection-on-test (needs a column of test scores: FILE:COLUMN)" in " ".join(
@@ -173,7 +175,7 @@ def test_the_best_of_one_score_and_the_last_of_another_is_ambiguous(tmp_path):
     file = written(tmp_path, "epoch,test_map,test_precision\n1,0.8,0.3\n2,0.7,0.8\n")
     ((severity, consequence),) = judged(file, 0.8)
     assert severity == "warning"
-    assert consequence.endswith("unless it is the last of another score: name the column.")
+    assert consequence.endswith("unless it is the last value of another score: name the column.")
     assert severities(f"{file}:test_map", 0.8) == ["error"]
     assert severities(f"{file}:test_precision", 0.8) == []
 
@@ -246,7 +248,7 @@ def test_more_decimals_distinguish_the_best_from_the_last(tmp_path):
     file = written(tmp_path, table(("epoch", "map"), *enumerate([0.5, 0.7, 0.65])))
     assert severities(file, "0.70") == ["error"]
     assert severities(file, "0.65") == []
-    # The last in all its decimals; only the best is rounded.
+    # The last score with all its decimals; only the best is rounded.
     assert severities(written(tmp_path, table(("epoch", "map"), *enumerate([0.74, 0.7]))), "0.7") == []
     assert severities(written(tmp_path, "epoch,val_map,map\n1,0.9,0.71\n2,0.5,0.68\n"), "0.7") == []
     ((_, consequence),) = judged(written(tmp_path, "epoch,val_map,map\n1,0.1,0.7\n2,0.5,0.65\n3,0.4,0.1\n"), "0.7")
@@ -254,7 +256,7 @@ def test_more_decimals_distinguish_the_best_from_the_last(tmp_path):
 
 
 @pytest.mark.parametrize("reported", ["abc", "", "nan", float("inf"), True, [0.5], None, "1e999999999"])
-def test_a_reported_score_that_is_no_number_is_refused(reported):
+def test_a_reported_score_that_is_not_a_number_is_refused(reported):
     with pytest.raises(ProtocolError, match=r"^reported: expected a .*number.*, got "):
         Reported(reported)
 
@@ -291,7 +293,7 @@ def test_columns_are_recognised_by_their_names(name, role):
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (2, 0, 1)])
 @pytest.mark.parametrize("name", ["log.csv", "log.txt"])
-def test_the_last_is_that_of_the_last_step_in_any_order(tmp_path, order, name):
+def test_the_last_score_is_that_of_the_last_step_in_any_order(tmp_path, order, name):
     rows = [[(1, 0.5), (2, 0.71), (3, 0.6)][place] for place in order]
     text = table(("epoch", "map"), *rows) if name == "log.csv" else "".join(f"epoch {e} mAP: {m}\n" for e, m in rows)
     file = written(tmp_path, text, name)
@@ -324,7 +326,7 @@ def runs_of(steps):
 
 @settings(max_examples=100, deadline=None)
 @given(steps=st.lists(st.integers(0, 5), min_size=1, max_size=12))
-def test_a_run_starts_where_a_step_returns(tmp_path_factory, steps):
+def test_a_new_run_starts_when_a_step_recurs(tmp_path_factory, steps):
     file = written(tmp_path_factory.mktemp("log"), table(("step", "map"), *((step, 0.5) for step in steps)))
     assert [one.steps.tolist() for one in read_log(file).series] == list(map(sorted, runs_of(steps)))
 
@@ -366,7 +368,7 @@ def test_a_validation_set_chooses_for_its_own_code_length(tmp_path):
 @pytest.mark.parametrize("column", ["loss", "test_loss", "error", "val-loss", "train_map"])
 def test_a_named_column_in_which_lower_is_better_is_refused(tmp_path, column):
     file = written(tmp_path, f"epoch,{column},map\n1,0.5,0.1\n2,0.4,0.2\n")
-    message = f"{file}: expected a column of test scores that are better if higher, got '{column}'."
+    message = f"{file}: expected a column of test scores for which higher is better, got '{column}'."
     with pytest.raises(ProtocolError) as error:
         hp.audit(training_log=f"{file}:{column}")
     assert str(error.value) == message
@@ -412,7 +414,7 @@ def test_options_are_not_scores(tmp_path):
     assert [(one.name, one.values.tolist()) for one in read_log(file).series] == [("MAP", [0.5, 0.4])]
 
 
-# What is not there
+# Missing scores
 
 
 def test_scores_that_are_not_numbers_are_omitted_and_reported(tmp_path):
@@ -502,7 +504,7 @@ def test_an_invalid_log_is_refused_in_one_line(tmp_path, name):
     assert "\n" not in str(error.value)
 
 
-def test_arguments_that_do_not_fit_are_refused(tmp_path):
+def test_incompatible_arguments_are_refused(tmp_path):
     file = written(tmp_path, FORMATS["table.csv"])
     for given_, message in {
         "reported": ({"reported": 0.5}, "reported: expected a training log that contains it .*, got only 0.5."),
@@ -511,7 +513,10 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path):
         "missing": ({"training_log": "none.csv"}, "none.csv: expected a training log, got no such file."),
         "column": ({"training_log": f"{file}:mAP"}, ".*log.csv: expected a column 'mAP', got epoch, loss, test_map."),
         "folder": ({"training_log": str(tmp_path)}, ".*: expected a training log, got a folder."),
-        "labels": ({"training_log": str(file), "labels": [0]}, "audit: expected complete splits, .*, got neither."),
+        "labels": (
+            {"training_log": str(file), "labels": [0]},
+            "audit: expected complete splits, .*, got none of them.",
+        ),
     }.values():
         with pytest.raises(ProtocolError, match=f"^{message}"):
             hp.audit(**given_)
@@ -543,7 +548,7 @@ def test_logs_are_audited_with_a_split_and_without(tmp_path):
     assert "selection-on-test (needs a training log)" in one_line(hp.audit(**split))
 
 
-def test_the_command_fails_where_the_best_is_reported(tmp_path, capsys, monkeypatch):
+def test_the_command_fails_if_the_best_is_reported(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = written(tmp_path, printed(), "train.log")
     before = file.read_bytes()
@@ -592,7 +597,7 @@ LINES = st.lists(st.text(alphabet="epochmapMAPbestval_:=,., 0123456789nai\"'[]{}
     name=st.sampled_from(SUFFIXES),
     reported=st.none() | st.floats() | st.text(max_size=6),
 )
-def test_any_bytes_are_a_log_or_refused(tmp_path_factory, content, name, reported):
+def test_arbitrary_bytes_are_read_as_a_log_or_refused(tmp_path_factory, content, name, reported):
     file = tmp_path_factory.mktemp("fuzz") / name
     file.write_bytes(content)
     with contextlib.suppress(ProtocolError):
@@ -603,7 +608,7 @@ def test_any_bytes_are_a_log_or_refused(tmp_path_factory, content, name, reporte
 
 @settings(max_examples=100, deadline=None)
 @given(scores=st.lists(st.integers(0, 99), min_size=1, max_size=8), chosen=st.integers(0, 7))
-def test_the_verdict_is_that_of_a_plain_comparison(tmp_path_factory, scores, chosen):
+def test_the_verdict_matches_a_plain_comparison(tmp_path_factory, scores, chosen):
     file = written(tmp_path_factory.mktemp("log"), table(("epoch", "map"), *enumerate(n / 100 for n in scores)))
     reported = scores[chosen % len(scores)]
     chose = len(scores) > 1 and reported != scores[-1]

@@ -367,7 +367,7 @@ BAD = {
     "other ids": (
         "ids.txt",
         text("a\nb\n"),
-        "query.txt: expected ids of the dataset, such as 'a', got 20 of 20 others, the first is",
+        "query.txt: expected ids of the dataset, such as 'a', got 20 unknown ids among 20; the first is",
     ),
 }
 
@@ -414,11 +414,11 @@ def test_a_split_that_is_cut_short_or_has_no_query_is_refused_in_one_line(folder
     [
         (
             [],
-            "expected complete splits, or lists of the query and database items, or a training log, got neither.",
+            "expected complete splits, lists of the query and database items, or a training log, got none of them.",
         ),
         (
             ["a.h5", *LISTS],
-            "audit: expected complete splits, or lists of the query and database items, or a training log, got both.",
+            "expected complete splits, lists of the query and database items, or a training log, got splits and lists.",
         ),
         (["--query", "query.txt"], "database: expected the list of the database items in addition to query, got none."),
         ([*LISTS, "--protocol", "improvd"], "got 'improvd'. Did you mean 'improved'?"),

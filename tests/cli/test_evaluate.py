@@ -334,7 +334,7 @@ BAD = {
     "bit order": (lambda: {"bit_order": "middle"}, "bit_order: expected .*, got 'middle'"),
     "missing key": (
         lambda: {"query_codes": npz("k.npz", B=QUERY) + ":A"},
-        "k.npz: expected the array 'A', got a file without it; it has: B",
+        "k.npz: expected the array 'A', got a file that contains: B",
     ),
     "no key": (
         lambda: {"query_codes": npz("k.npz", A=QUERY, B=QUERY)},

@@ -1,4 +1,4 @@
-"""A user's own features, in every format, with labels and names or without."""
+"""A user's own features, in every format, with and without labels and names."""
 
 import h5py
 import numpy as np
@@ -41,7 +41,7 @@ def test_labels_in_any_shape_become_classes_in_the_order_of_their_numbers(files,
     assert data.ids[[0, 5]].tolist() == ["item-0000000", "item-0000005"]
 
 
-def test_a_matrix_of_zeros_and_ones_is_several_labels_an_item(files):
+def test_a_matrix_of_zeros_and_ones_means_several_labels_per_item(files):
     several = np.array([[1, 0], [1, 1], [0, 0], [0, 1], [1, 0], [0, 1]])
     for dtype in (bool, np.uint8, np.float64):
         np.save(files / "y.npy", several.astype(dtype))
@@ -50,7 +50,7 @@ def test_a_matrix_of_zeros_and_ones_is_several_labels_an_item(files):
         assert data.class_names == ("0", "1")
 
 
-def test_names_come_from_lines_or_from_numbers(files):
+def test_ids_are_lines_or_numbers(files):
     (files / "ids.txt").write_text("a\nb\nc\nd\ne\nf ü\n", encoding="utf-8")
     np.save(files / "ids.npy", np.arange(6) + 10)
     load_ids = lambda name: load({}, features=str(files / "x.npy"), ids=str(files / name)).ids.tolist()  # noqa: E731
@@ -59,13 +59,13 @@ def test_names_come_from_lines_or_from_numbers(files):
 
 
 def test_bytes_stay_bytes_and_other_numbers_become_float32(files):
-    for dtype, kept in ((np.uint8, np.uint8), (np.float16, np.float32), (np.int64, np.float32), (bool, np.float32)):
+    for dtype, expected in ((np.uint8, np.uint8), (np.float16, np.float32), (np.int64, np.float32), (bool, np.float32)):
         np.save(files / "z.npy", np.ones((3, 2), dtype))
         rows = load({}, features=str(files / "z.npy")).vectors["features"]
-        assert rows.dtype == rows[:2].dtype == kept
+        assert rows.dtype == rows[:2].dtype == expected
 
 
-def test_a_file_that_has_the_numbers_as_they_are_is_not_copied(files):
+def test_a_file_that_contains_the_numbers_unchanged_is_not_copied(files):
     np.save(files / "columns.npy", np.asfortranarray(FEATURES))
     np.save(files / "bool.npy", FEATURES > 0)
     np.array([6, 4], "<u4").tofile(files / "x.fbin")
@@ -79,7 +79,7 @@ def test_a_file_that_has_the_numbers_as_they_are_is_not_copied(files):
     assert spans == dict.fromkeys(spans) | as_it_is
 
 
-def test_a_large_npy_file_stays_on_the_disk(tmp_path):
+def test_a_large_npy_file_is_memory_mapped(tmp_path):
     import tracemalloc
 
     np.lib.format.open_memmap(tmp_path / "x.npy", mode="w+", dtype=np.float32, shape=(50_000, 200))  # 40 MB
@@ -95,7 +95,7 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
     ("options", "message"),
     [
         ({}, "features: expected a file, {features: FILE}, got none."),
-        ({"features": "x.npz"}, "expected x.npz:KEY, got no key; it has: train, y"),
+        ({"features": "x.npz"}, "expected x.npz:KEY, got no key; the file contains: train, y"),
         ({"features": "x.npz:y"}, "expected features of shape (n, d), got shape (6,)"),
         ({"features": "x.npy", "labels": "short.txt"}, "short.txt: expected 6, one per item, got 2"),
         ({"features": "x.npy", "labels": "half.txt"}, "half.txt: expected integers, got 0.5"),
@@ -105,7 +105,7 @@ def test_a_large_npy_file_stays_on_the_disk(tmp_path):
         ({"features": "pickled.npy"}, "got pickled Python objects, which are never loaded"),
     ],
 )
-def test_what_does_not_fit_is_one_line(files, options, message):
+def test_inconsistent_files_are_reported_on_one_line(files, options, message):
     (files / "short.txt").write_text("1\n2\n")
     (files / "half.txt").write_text("0.5\n" * 6)
     (files / "same.txt").write_text("1\n" * 6)

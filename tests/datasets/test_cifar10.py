@@ -64,15 +64,15 @@ def test_records_are_planes_and_batches_keep_their_order_whatever_the_archive_s(
     assert data.images[4, 5, 6].tolist() == [5 * 32 + 6, 2, 255]
 
 
-def test_nothing_is_written_beside_the_archive(archive):
+def test_nothing_is_written_next_to_the_archive(archive):
     load({ARCHIVE: write(archive, members())})
     assert os.listdir(archive.parent) == [ARCHIVE]
 
 
 @pytest.mark.parametrize("left", [10, 100, -20, -1])
 def test_an_archive_cut_short_is_refused(archive, left):
-    whole = write(archive, members()).read_bytes()
-    archive.write_bytes(whole[:left])
+    content = write(archive, members()).read_bytes()
+    archive.write_bytes(content[:left])
     message = refusal(archive)
     assert message.startswith(f"{archive}: expected a complete gz archive, got a truncated or damaged one")
 
@@ -84,7 +84,9 @@ def test_one_flipped_bit_anywhere_is_noticed(archive):
             member = tarfile.TarInfo(name)
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
-    stored = bytearray(gzip.compress(plain.getvalue(), compresslevel=0))  # pixels lie open: only a checksum can tell
+    stored = bytearray(
+        gzip.compress(plain.getvalue(), compresslevel=0)
+    )  # stored without compression, so only a checksum detects the change
     stored[stored.index(batch(5)[:1025]) + 700] ^= 1
     archive.write_bytes(stored)
     assert "truncated or damaged one (CRC check failed" in refusal(archive)

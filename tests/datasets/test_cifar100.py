@@ -17,7 +17,7 @@ TRAIN, TEST = 30, 10
 
 
 def record(number):
-    """Coarse label, fine label, red plane that counts, green plane of the record's number, blue plane of 255."""
+    """Return both labels, a red plane of ascending values, a green one of `number`, and a blue one of 255."""
     red = np.arange(1024, dtype=np.uint8).tobytes()
     return bytes([number % 20, number % 100]) + red + bytes([number]) * 1024 + b"\xff" * 1024
 

@@ -119,7 +119,7 @@ def test_data_that_match_the_known_statistics_pass():
 
 
 @pytest.mark.parametrize("fact", OTHER)
-def test_a_fact_that_differs_is_named_with_both_values(fact):
+def test_a_different_statistic_is_reported_with_both_values(fact):
     with pytest.raises(ProtocolError) as error:
         check_statistics("toy", full(), RIGHT | {fact: OTHER[fact]})
     message = str(error.value)
@@ -180,7 +180,7 @@ def test_files_and_folders_are_found_and_options_without_a_value_are_skipped(own
         ({"folder": "no"}, "folder: expected a folder, got 'no', which does not exist"),
     ],
 )
-def test_a_missing_path_is_an_error_of_one_line(own, options, message):
+def test_a_missing_path_is_a_one_line_error(own, options, message):
     with pytest.raises(ProtocolError) as error:
         datasets.user_paths("own", {"features": None, "labels": None, "folder": "."} | options)
     assert message in str(error.value)

@@ -1,4 +1,4 @@
-"""Folders of images, which the tests write with OpenCV; the square of each is cut as the features cut it."""
+"""Folders of images, which the tests write with OpenCV; images are cropped as by the features."""
 
 import os
 
@@ -88,7 +88,7 @@ def test_a_broken_image_is_named_when_it_is_read(folder):
         images[1:]
 
 
-def test_links_to_folders_are_followed_but_not_in_circles(folder, tmp_path):
+def test_links_to_folders_are_followed_but_cycles_are_refused(folder, tmp_path):
     write(tmp_path / "elsewhere" / "x.png", picture())
     folder.mkdir()
     os.symlink(tmp_path / "elsewhere", folder / "cat")
@@ -143,7 +143,7 @@ def test_hidden_files_and_folders_are_skipped(folder):
 
 
 @pytest.mark.parametrize("extension", [".gif", ".HEIC", ".avif"])
-def test_an_image_of_a_kind_that_is_not_read_is_named(folder, extension):
+def test_an_unsupported_image_format_is_reported(folder, extension):
     write(folder / "cat" / "x.png", picture())
     (folder / "cat" / f"y{extension}").write_bytes(b"GIF89a")
     match = (
@@ -157,5 +157,5 @@ def test_an_image_of_a_kind_that_is_not_read_is_named(folder, extension):
 def test_a_pipe_among_the_images_is_named(folder):
     write(folder / "cat" / "x.png", picture())
     os.mkfifo(folder / "cat" / "y.png")
-    with pytest.raises(ProtocolError, match=r"cat/y\.png: expected an image, got no regular file"):
+    with pytest.raises(ProtocolError, match=r"cat/y\.png: expected an image, got a non-regular file"):
         load({}, folder=str(folder), image_size=8).images[:]

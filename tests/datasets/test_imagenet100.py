@@ -65,7 +65,7 @@ def test_lists_select_the_images_and_the_training_set_is_a_part_of_the_database(
 def test_missing_images_are_counted_and_the_first_is_named(written, folder):
     (folder / DATABASE[1]).unlink()
     with pytest.raises(
-        ProtocolError, match=r"the 4 images in the lists, but 1 are missing, the first is image/n01440764_20\.JPEG"
+        ProtocolError, match=r"the 4 images in the lists, got 3; the first missing image is image/n01440764_20\.JPEG"
     ):
         load(written(), folder=str(folder))
     with pytest.raises(ProtocolError, match="folder: expected the folder of the images"):

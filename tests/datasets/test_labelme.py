@@ -20,7 +20,7 @@ VARIABLES = {
 
 
 def version_5(path, variables, *, compress=False):
-    # Beside what is read: a cell array, a struct, text and an image, as the real file has them.
+    # Like the real file, also a cell array, a struct, text and an image, which are not read.
     others = {"names": np.array(["sky", "tree"], dtype=object), "param": {"size": 32}, "note": "text"}
     scipy.io.savemat(path, variables | others, do_compression=compress)
 
@@ -62,7 +62,7 @@ def test_every_version_gives_the_same(tmp_path, writer):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeypatch):
     paths = written(tmp_path, writer, DistLM=np.zeros((400, 400)))
-    monkeypatch.setattr(arrays, "LIMIT", 400 * 400)  # an eighth of what it takes
+    monkeypatch.setattr(arrays, "LIMIT", 400 * 400)  # an eighth of its size
     assert load(paths).vectors["gist"].shape == (22, 6)
     with pytest.raises(ProtocolError, match="uncompressed"):
         arrays.read_array(f"{paths[FILE]}:DistLM")
@@ -72,7 +72,7 @@ def test_the_matrix_of_distances_is_never_decompressed(tmp_path, writer, monkeyp
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"gist": None}, "expected the array 'gist', got a file without it; it has: "),
+        ({"gist": None}, "expected the array 'gist', got a file that contains: "),
         ({"ndxtest": None}, "expected the array 'ndxtest'"),
         ({"ndxtest": np.array([[1.5, 2.0]])}, "ndxtest: expected integers, got 1.5"),
         ({"ndxtest": np.array([[0.0, 2.0]])}, "partition 'test': expected row numbers from 0 to 21, got -1 to 1"),
@@ -89,9 +89,9 @@ def test_a_wrong_file_is_one_line(tmp_path, writer, changed, message):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_file_cut_short_is_refused(tmp_path, writer):
     paths = written(tmp_path, writer)
-    whole = paths[FILE].read_bytes()
-    for left in (0, 100, 600, len(whole) // 2):
-        paths[FILE].write_bytes(whole[:left])
+    content = paths[FILE].read_bytes()
+    for left in (0, 100, 600, len(content) // 2):
+        paths[FILE].write_bytes(content[:left])
         with pytest.raises(ProtocolError, match="LabelMe_gist"):
             load(paths)
 

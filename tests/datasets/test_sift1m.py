@@ -84,9 +84,9 @@ def test_a_wrong_file_is_named(archive, changed, message):
 
 def test_an_archive_cut_short_or_without_a_file_is_refused(archive):
     paths = archive()
-    whole = paths[ARCHIVE].read_bytes()
-    for left in (20, len(whole) // 2, len(whole) - 1):
-        paths[ARCHIVE].write_bytes(whole[:left])
+    content = paths[ARCHIVE].read_bytes()
+    for left in (20, len(content) // 2, len(content) - 1):
+        paths[ARCHIVE].write_bytes(content[:left])
         with pytest.raises(ProtocolError, match="truncated or damaged"):
             load(paths)
 

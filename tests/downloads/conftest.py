@@ -47,7 +47,7 @@ def official():
 
 @pytest.fixture
 def place(tmp_path):
-    """A dataset's place; after the test, it must not contain a bad file with a final name."""
+    """A dataset's place; after the test, no file with a final name may have the wrong content."""
     made = Place("set", tmp_path / "downloads")
     yield made
     recorded = [json.loads(line)["sha256"] for line in made.lock.read_text().splitlines()] if made.lock.exists() else []

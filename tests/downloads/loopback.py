@@ -22,16 +22,16 @@ def digest(content):
 
 @dataclass
 class Answer:
-    """What the server does with one request; `drop` and `stall` are places in the content."""
+    """The server's response to one request; `drop` and `stall` are positions in the content."""
 
     content: bytes = CONTENT
     status: int = 200
     etag: str | None = '"one"'
-    ranges: bool = True  # whether Range is understood
-    if_range: bool = True  # whether If-Range is
-    length: int | None = -1  # of the content; None: not announced
+    ranges: bool = True  # whether the server supports Range
+    if_range: bool = True  # whether the server supports If-Range
+    length: int | None = -1  # of the content; None if not announced
     drop: int | None = None
-    reset: bool = False  # whether it drops with a reset of the connection
+    reset: bool = False  # whether the connection is reset when it drops
     stall: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         start = int(sent[1]) if sent and answer.ranges and answer.status == 200 else 0
         if answer.if_range and self.headers.get("If-Range", answer.etag) != answer.etag:
             start = 0
-        whole = len(answer.content) if answer.length == -1 else answer.length
+        length = len(answer.content) if answer.length == -1 else answer.length
         if start and start >= len(answer.content):
             self.send_response(416)
             self.send_header("Content-Length", "0")
@@ -61,9 +61,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if value is not None:
                 self.send_header(name, value)
         if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(answer.content) - 1}/{whole or '*'}")
-        if whole is not None:
-            self.send_header("Content-Length", str(whole - start))
+            self.send_header("Content-Range", f"bytes {start}-{len(answer.content) - 1}/{length or '*'}")
+        if length is not None:
+            self.send_header("Content-Length", str(length - start))
         self.send_header("Connection", "close")
         self.end_headers()
         self._body(answer, start)
@@ -78,7 +78,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 self.connection.close()
         except OSError:
-            pass  # the client went away
+            pass  # the client closed the connection
 
 
 class WebServer(http.server.ThreadingHTTPServer):
@@ -90,7 +90,7 @@ class WebServer(http.server.ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_port}"
 
     def gives(self, *answers, path="/data.bin"):
-        """Answer the requests for `path` with these, in order, the last one again and again; return the URL."""
+        """Respond to requests for `path` with these in order, repeating the last one; return the URL."""
         self.answers[path] = list(answers)
         return f"{self.address}{path}"
 
@@ -98,7 +98,7 @@ class WebServer(http.server.ThreadingHTTPServer):
         return [headers.get("Range") for _, headers in self.requests]
 
     def handle_error(self, request, client_address):
-        pass  # connections that a test breaks
+        pass  # connections that a test interrupts
 
 
 class FtpHandler(socketserver.StreamRequestHandler):

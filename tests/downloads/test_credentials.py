@@ -1,4 +1,4 @@
-"""Credentials in the address of a mirror, which must appear in no file and in no message."""
+"""Credentials in the address of a mirror must not appear in any file or message."""
 
 import logging
 

@@ -1,6 +1,6 @@
-"""Faults of servers, disks and users during a download: it recovers, or ends with one clear error.
+"""Faults of servers, disks and users during a download, which recovers or ends with one clear error.
 
-The fixture `place` asserts after each test that no bad file stands under a final name.
+The fixture `place` asserts after each test that no file with a final name has the wrong content.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ HALF = len(CONTENT) // 2
 
 
 def fails(file, place, patience, message):
-    """Return the error's line; nothing has the final name."""
+    """Return the error message; no file may have the final name."""
     with pytest.raises(ProtocolError, match=message) as caught:
         fetch(file, place, patience=patience)
     assert "\n" not in str(caught.value)
@@ -55,7 +55,7 @@ def test_the_rest_is_requested_from_the_byte_of_the_interruption(server, officia
     assert server.requests[1][1]["If-Range"] == '"one"'
 
 
-def test_a_connection_that_always_drops_ends_after_a_few_tries(server, official, place, patience, pauses):
+def test_a_connection_that_always_drops_is_abandoned_after_a_few_attempts(server, official, place, patience, pauses):
     file = official(server.gives(Answer(drop=HALF)))
     fails(
         file,
@@ -144,7 +144,7 @@ def test_a_response_that_could_be_truncated_unnoticed_is_refused(server, officia
     assert not place.lock.exists()
 
 
-def test_a_server_without_ranges_sends_the_whole_and_nothing_is_appended(server, official, place, patience):
+def test_a_server_without_ranges_sends_the_complete_file_and_nothing_is_appended(server, official, place, patience):
     file = official(server.gives(Answer(drop=HALF, ranges=False), Answer(ranges=False)))
     fetch(file, place, patience=patience)
     assert server.ranges() == [None, f"bytes={HALF}-"]
@@ -163,13 +163,13 @@ def test_the_file_changes_and_the_server_does_not_understand_if_range(server, of
 
 
 def test_the_file_changes_and_the_server_does_not_report_it(server, official, place, patience):
-    """The joined file is wrong although each half is right: only the checksum shows it, and it is fetched again."""
+    """The joined file is wrong although each half is right; the checksum reveals it, and the file is fetched again."""
     file = official(server.gives(Answer(OTHER, drop=HALF), Answer()))
     fetch(file, place, patience=patience)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
 
 
-def test_a_changed_file_joined_wrong_again_and_again_ends(server, official, place, patience):
+def test_a_file_that_keeps_changing_is_abandoned(server, official, place, patience):
     answers = [Answer(OTHER, drop=HALF), Answer(), Answer(OTHER, drop=HALF), Answer()]
     fails(
         official(server.gives(*answers)),
@@ -189,7 +189,7 @@ def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_confirm
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_an_answer_with_another_range_than_asked_for(server, official, place, patience):
+def test_a_response_with_another_range_than_requested(server, official, place, patience):
     wrong = Answer(status=206, ranges=False, headers={"Content-Range": "bytes 5-199999/200000"})
     file = official(server.gives(Answer(drop=HALF), wrong, Answer()), sha256=None, size=None)
     fetch(file, place, patience=patience)
@@ -217,14 +217,14 @@ def test_a_redirect_loop(server, official, place, patience, pauses):
     assert pauses == []
 
 
-def test_a_redirect_to_a_file_of_this_machine_is_refused(server, official, place, patience, tmp_path):
+def test_a_redirect_to_a_local_file_is_refused(server, official, place, patience, tmp_path):
     (tmp_path / "secret").write_bytes(CONTENT)
     file = official(server.gives(Answer(b"", status=302, headers={"Location": f"file://{tmp_path}/secret"})))
     fails(file, place, patience, 'Protocol "file" is disabled')
 
 
 @pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
-def test_a_stall_for_ever(server, official, place, patience, stall):
+def test_an_endless_stall(server, official, place, patience, stall):
     file = official(server.gives(Answer(stall=stall), Answer()))
     fails(file, place, dataclasses.replace(patience, attempts=1), "Operation too slow.*last 1 seconds")
     fetch(file, place, patience=patience)
@@ -248,7 +248,7 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_disk_that_fills_up_on_the_way(server, official, place, patience, small_files):
+def test_a_disk_that_fills_up_during_the_transfer(server, official, place, patience, small_files):
     file = official(server.gives(Answer()))
     fails(file, place, patience, "data.bin: can't be written: the file-size limit is reached")
 
@@ -278,14 +278,14 @@ def test_a_source_does_not_append_to_the_part_of_another(server, official, place
     assert server.ranges() == [None, None]
 
 
-def test_no_source_every_one_is_listed(server, official, place, patience):
+def test_all_sources_are_listed_if_none_works(server, official, place, patience):
     missing, wrong = server.gives(Answer(status=404), path="/a"), server.gives(Answer(OTHER), path="/b")
     fails(
         official(missing, wrong), place, patience, f"/a: HTTP status 404; .*/b: expected .*, got sha256 {digest(OTHER)}"
     )
 
 
-def test_a_host_that_is_not_known(official, place, patience, pauses):
+def test_an_unknown_host(official, place, patience, pauses):
     unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than names may be, so no server is contacted
     fails(official(unknown), place, patience, "Could not resolve host")
     assert pauses == []

@@ -174,7 +174,7 @@ def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, off
     assert len(server.requests) == 1
 
 
-def test_from_a_mirror_such_a_file_is_noted(official, mirrored, patience):
+def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored, patience):
     assert fetch(official(sha256=None), mirrored(CONTENT), patience=patience)["note"] == (
         "data.bin has no official checksum and was not downloaded from an official source; "
         f"its sha256 is {digest(CONTENT)}"
@@ -197,7 +197,7 @@ def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted
     assert place.path(file).read_bytes() == OTHER
 
 
-def test_a_file_added_by_hand_is_accepted_if_it_is_right(official, place, patience):
+def test_a_file_added_by_hand_is_accepted_if_its_checksum_is_right(official, place, patience):
     file = official()
     place.path(file).parent.mkdir(parents=True)
     place.path(file).write_bytes(CONTENT)

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def whole(feature, images, progress=None):
+def extract_all(feature, images, progress=None):
     """Return the raw descriptors of all images, and the image of each."""
     rows, owners = zip(*feature.extract(images, progress), strict=True)
     return np.concatenate(rows), np.concatenate(owners)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features.bow import BagOfWords
@@ -12,20 +12,20 @@ def noise(n, *shape):
 
 
 def test_descriptors_of_a_grid():
-    X, image = whole(BagOfWords(grid=3), noise(4, 32, 32, 3))
+    X, image = extract_all(BagOfWords(grid=3), noise(4, 32, 32, 3))
     assert (X.shape, X.dtype) == ((4, 9, 128), np.uint8)
     assert image.tolist() == [0, 1, 2, 3]
-    np.testing.assert_array_equal(X.reshape(4, -1), whole(DenseSift(grid=3), noise(4, 32, 32, 3))[0])
+    np.testing.assert_array_equal(X.reshape(4, -1), extract_all(DenseSift(grid=3), noise(4, 32, 32, 3))[0])
 
 
 def test_grid_points_run_along_the_rows():
     image = np.zeros((1, 64, 64), np.uint8)
     image[0, 4:12, 54:62] = noise(8, 8)  # top right
-    seen = whole(BagOfWords(grid=3, patch=16, image_size=64), image)[0][0].any(axis=1)
+    seen = extract_all(BagOfWords(grid=3, patch=16, image_size=64), image)[0][0].any(axis=1)
     assert seen.tolist() == [False, False, True] + 6 * [False]
 
 
-def test_k_means_finds_clusters_that_lie_apart():
+def test_k_means_finds_separated_clusters():
     centres = np.zeros((3, 128))
     centres[[0, 1, 2], [0, 40, 90]] = 200
     spread = np.random.default_rng(0).integers(0, 5, (3, 20, 128))
@@ -39,7 +39,7 @@ def test_k_means_finds_clusters_that_lie_apart():
     np.testing.assert_array_equal(words, np.eye(3)[order])
 
 
-def test_the_vocabulary_follows_the_seed_and_only_the_seed():
+def test_the_vocabulary_depends_only_on_the_seed():
     raw, bow = noise(60, 4, 128), BagOfWords(n_words=5, n_sample=100)
     first, again, other = (bow.fit(raw, seed)["vocabulary"] for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)

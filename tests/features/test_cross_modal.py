@@ -14,7 +14,7 @@ STEPS = {"": ["l2", "centre"], "database/": ["centre"]}
 
 
 def left(folder, feature):
-    """Write the files of a run like the pipeline: extracted descriptors and fitted preprocessing."""
+    """Write the files of a run as the pipeline does: extracted descriptors and fitted preprocessing."""
     arrays, learned = {}, {}
     for place, modality in feature.modalities.items():
         raw = VECTORS[modality.name]
@@ -58,7 +58,7 @@ def test_one_modality_is_that_of_all_partitions_and_has_no_pairs(tmp_path):
         np.testing.assert_array_equal(items.raw(TRAIN), VECTORS["image"][TRAIN])
 
 
-def test_each_modality_is_found_in_the_file(tmp_path):
+def test_each_modality_is_read_from_the_file(tmp_path):
     features, _ = left(tmp_path, TextToImage())
     for modality, name in (("", "text"), ("database/", "image")):
         with extracted(features, modality) as items:

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features._dense_sift import centres
@@ -13,7 +13,7 @@ def noise(n, *shape):
 
 def test_the_length_follows_from_the_grid():
     assert DenseSift().dimension == 9 * 128
-    X, image = whole(DenseSift(grid=2), noise(3, 32, 32, 3))
+    X, image = extract_all(DenseSift(grid=2), noise(3, 32, 32, 3))
     assert (X.shape, X.dtype, image.tolist()) == ((3, 512), np.uint8, [0, 1, 2])
 
 
@@ -26,32 +26,32 @@ def test_patches_are_spread_from_edge_to_edge():
 @pytest.mark.parametrize("turns", range(4))
 def test_a_ramp_has_one_orientation(turns):
     ramp = np.rot90(np.tile(np.arange(0, 256, 8, dtype=np.uint8), (1, 32, 1)), turns, axes=(1, 2))
-    by_orientation = whole(DenseSift(grid=1), ramp)[0].reshape(16, 8).sum(axis=0)
+    by_orientation = extract_all(DenseSift(grid=1), ramp)[0].reshape(16, 8).sum(axis=0)
     assert np.flatnonzero(by_orientation).tolist() == [2 * turns]  # a quarter turn is two eighths
 
 
-def test_between_two_orientations_each_has_its_share():
+def test_a_gradient_between_two_orientations_is_shared():
     y, x = np.mgrid[:32, :32]
     slope = (100 + 2 * x - y).astype(np.uint8)[None]  # 26.57 degrees upwards, 0.59 eighths of a turn
-    by_orientation = whole(DenseSift(grid=1, patch=12), slope)[0].reshape(16, 8).astype(float).sum(axis=0)
+    by_orientation = extract_all(DenseSift(grid=1, patch=12), slope)[0].reshape(16, 8).astype(float).sum(axis=0)
     eighths = np.arctan2(1, 2) / (np.pi / 4)
     assert by_orientation[2:].sum() == 0
     assert by_orientation[1] / by_orientation.sum() == pytest.approx(eighths, abs=0.02)
 
 
-def test_a_flat_patch_is_zero_and_the_others_512_long():
+def test_a_flat_patch_is_zero_and_the_others_have_norm_512():
     image = np.full((1, 32, 32), 9, np.uint8)
     image[:, :, 24:] = noise(1, 32, 8)
-    length = np.linalg.norm(whole(DenseSift(grid=2), image)[0].reshape(2, 2, 128).astype(float), axis=2)
+    length = np.linalg.norm(extract_all(DenseSift(grid=2), image)[0].reshape(2, 2, 128).astype(float), axis=2)
     assert length[:, 0].tolist() == [0, 0]
     np.testing.assert_allclose(length[:, 1], 512, atol=6)  # 128 roundings of up to a half: at most sqrt(32) = 5.7
 
 
-def test_one_strong_gradient_does_not_drown_the_others():
+def test_one_strong_gradient_does_not_dominate_the_others():
     image = noise(1, 32, 32) // 8
     strong = image.copy()
     strong[0, 14:18, 16:] = 255
-    found = whole(DenseSift(grid=1), strong)[0].astype(float) / 512
+    found = extract_all(DenseSift(grid=1), strong)[0].astype(float) / 512
     assert found.max() < 0.45  # clipped at 0.2, then scaled up again
     assert (found > 0).mean() > 0.9
 

@@ -1,11 +1,11 @@
-"""The scripts that stream a dataset's content through a feature into a file, by one job or by several."""
+"""The scripts that stream a dataset's content through a feature into a file, in one job or in several."""
 
 import importlib.util
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol import registry, storage
 from protocol.checks import ProtocolError
@@ -51,7 +51,7 @@ def content(tmp_path):
 
 @pytest.fixture
 def extract(script, content, tmp_path):
-    """Return a function that extracts a feature from a dataset's arrays by one job, and reads what it wrote."""
+    """Return a function that extracts a feature from a dataset's arrays in one job, and reads the result."""
 
     def run(feature, arrays, by_reference=True, **options):
         source, features = content(arrays), tmp_path / "features.h5"
@@ -64,7 +64,7 @@ def extract(script, content, tmp_path):
 
 @pytest.fixture
 def extract_in_parts(script, content, tmp_path):
-    """Return a function that extracts a feature by several jobs, one for each part, and reads what was put together."""
+    """Return a function that extracts a feature in several jobs, one for each part, and reads the joined result."""
 
     def run(feature, arrays, n_parts, **options):
         source, joined = content(arrays), tmp_path / "joined.h5"
@@ -92,9 +92,9 @@ IMAGES[100:500] = 50  # no keypoint in any image of a block
     ("name", "options"),
     [("gist", {"image_size": 16, "border": 4}), ("sift", {"items": "local"}), ("bow", {"grid": 2}), ("pixels", {})],
 )
-def test_a_file_is_what_the_feature_gives(extract, name, options):
+def test_a_file_contains_the_output_of_the_feature(extract, name, options):
     arrays, provenance, content = extract(name, {"images": IMAGES}, **options)
-    X, image = whole(registry.get("feature", name)(**options), IMAGES)
+    X, image = extract_all(registry.get("feature", name)(**options), IMAGES)
     assert arrays["X"].dtype == X.dtype
     np.testing.assert_array_equal(arrays["X"], X)
     np.testing.assert_array_equal(arrays["image"], image)
@@ -106,13 +106,13 @@ def test_a_file_is_what_the_feature_gives(extract, name, options):
 @pytest.mark.parametrize(
     ("name", "options", "several"),
     [
-        ("sift", {"items": "local"}, True),  # several items an image, or none
+        ("sift", {"items": "local"}, True),  # several items per image, or none
         ("gist", {"image_size": 16, "border": 4}, False),
         ("bow", {"grid": 2}, False),
     ],
 )
-def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, tmp_path, name, options, several):
-    """601 images in three parts of 200, 200 and 201, whose blocks begin at other images than those of one job."""
+def test_joined_parts_equal_the_file_of_one_job(extract, extract_in_parts, tmp_path, name, options, several):
+    """Divide 601 images into parts of 200, 200 and 201, whose blocks begin at other images than those of one job."""
     images = np.concatenate([IMAGES, IMAGES[:1]])
     one, provenance, _ = extract(name, {"images": images}, **options)
     joined, parts = extract_in_parts(name, {"images": images}, 3, **options)
@@ -122,7 +122,7 @@ def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, t
         assert three[array].dtype == one[array].dtype
         assert three[array].shape == one[array].shape
         assert three[array].tobytes() == one[array].tobytes(), array
-    assert storage.read_provenance(joined) == provenance  # the digest of the whole file, too
+    assert storage.read_provenance(joined) == provenance  # including the digest of the file
     assert joined.read_bytes() == (tmp_path / "features.h5").read_bytes()
     bounds = [0, 200, 400, 601]
     for part, first, last in zip(parts, bounds, bounds[1:], strict=False):
@@ -132,7 +132,7 @@ def test_parts_put_together_are_the_file_of_one_job(extract, extract_in_parts, t
     assert (np.bincount(one["image"], minlength=len(images)) != 1).any() == several
 
 
-def test_parts_of_two_modalities_are_put_together(extract, extract_in_parts):
+def test_parts_of_two_modalities_are_joined(extract, extract_in_parts):
     rng = np.random.default_rng(0)
     arrays = {"vectors/image": rng.random((50, 4)), "vectors/text": rng.random((50, 3))}
     options = {"name": "image", "database_name": "text"}
@@ -144,7 +144,7 @@ def test_parts_of_two_modalities_are_put_together(extract, extract_in_parts):
     assert storage.read_provenance(joined)["digest"] == provenance["digest"]
 
 
-def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):
+def test_vectors_are_selected_by_name_or_as_the_only_ones(extract):
     text, picture = np.random.default_rng(0).random((5000, 3)), IMAGES[:5]
     arrays, _, _ = extract("precomputed", {"images": picture, "vectors/text": text})
     np.testing.assert_array_equal(arrays["X"], text)
@@ -154,7 +154,7 @@ def test_vectors_pass_by_their_name_or_as_the_only_ones(extract):
         extract("precomputed", {"vectors/image": text[:9], "vectors/text": text})
 
 
-def test_vectors_that_stay_as_they_are_are_stored_once(extract, tmp_path):
+def test_unchanged_vectors_are_stored_once(extract, tmp_path):
     vectors = np.random.default_rng(0).random((5000, 30), dtype=np.float32)
     of_copy = extract("precomputed", {"vectors/text": vectors}, by_reference=False)
     copied = (tmp_path / "features.h5").stat().st_size
@@ -164,7 +164,7 @@ def test_vectors_that_stay_as_they_are_are_stored_once(extract, tmp_path):
     assert referred[1:] == of_copy[1:]  # the provenance records, and the digests in them
 
 
-def test_what_the_dataset_has_not_is_refused_and_leaves_no_file(extract, tmp_path):
+def test_arrays_that_the_dataset_lacks_are_refused_and_no_file_is_written(extract, tmp_path):
     with pytest.raises(ProtocolError, match=r"expected an array 'images', got: vectors/gist\.$"):
         extract("gist", {"vectors/gist": np.zeros((4, 3))})
     bad = np.zeros((5000, 3))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features.gist import Gist, _averaging
@@ -13,7 +13,7 @@ def noise(n, *shape):
 
 def by_filter(images):
     """Mean over the cells: (n, 4 scales, 8 orientations)."""
-    return whole(Gist(), images)[0].reshape(-1, 4, 8, 16).mean(axis=3)
+    return extract_all(Gist(), images)[0].reshape(-1, 4, 8, 16).mean(axis=3)
 
 
 def grating(angle, cycles):
@@ -32,34 +32,34 @@ def test_512_components_from_the_options_alone():
 
 def test_orientations_may_differ_from_scale_to_scale():
     images = noise(3, 32, 32)
-    each = [whole(Gist(scales=3, orientations=number), images)[0].reshape(3, 3, -1) for number in (8, 4)]
-    mixed = whole(Gist(scales=3, orientations=[8, 8, 4]), images)[0]
+    each = [extract_all(Gist(scales=3, orientations=number), images)[0].reshape(3, 3, -1) for number in (8, 4)]
+    mixed = extract_all(Gist(scales=3, orientations=[8, 8, 4]), images)[0]
     np.testing.assert_array_equal(mixed, np.concatenate([each[0][:, 0], each[0][:, 1], each[1][:, 2]], axis=1))
 
 
 def test_colour_is_its_three_channels_one_after_the_other():
     images = noise(20, 32, 32, 3)
-    channels = [whole(Gist(), np.ascontiguousarray(images[..., channel]))[0] for channel in range(3)]
-    np.testing.assert_array_equal(whole(Gist(colour="rgb"), images)[0], np.concatenate(channels, axis=1))
+    channels = [extract_all(Gist(), np.ascontiguousarray(images[..., channel]))[0] for channel in range(3)]
+    np.testing.assert_array_equal(extract_all(Gist(colour="rgb"), images)[0], np.concatenate(channels, axis=1))
 
 
 def test_grey_is_the_mean_or_the_luma():
     images = np.zeros((1, 32, 32, 3), np.uint8)
     images[0, ..., 0] = noise(32, 32) // 3 * 3
     images[0, ..., 1] = 255 - images[0, ..., 0]  # the mean of red and green is flat, their luma is not
-    assert not whole(Gist(), images)[0].any()
-    assert whole(Gist(colour="luma"), images)[0].all()
+    assert not extract_all(Gist(), images)[0].any()
+    assert extract_all(Gist(colour="luma"), images)[0].all()
 
 
 def test_grey_images_have_no_colours():
     with pytest.raises(ProtocolError) as error:
-        whole(Gist(colour="rgb"), noise(1, 32, 32))
+        extract_all(Gist(colour="rgb"), noise(1, 32, 32))
     assert str(error.value) == "colour: expected 'mean' or 'luma' for grey images, got 'rgb'."
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
 def test_a_constant_image_has_no_texture(level):
-    assert not whole(Gist(), np.full((1, 32, 32, 3), level, np.uint8))[0].any()
+    assert not extract_all(Gist(), np.full((1, 32, 32, 3), level, np.uint8))[0].any()
 
 
 @pytest.mark.parametrize("orientation", range(8))
@@ -82,25 +82,27 @@ def test_the_coarser_the_grating_the_coarser_the_scale():
 def test_cells_run_down_the_columns():
     image = np.zeros((1, 32, 32), np.uint8)
     image[0, 1:7:2, 17:23] = 255  # texture in the first row of cells, third column
-    assert (whole(Gist(), image)[0].reshape(32, 16).sum(axis=0)).argmax() == 2 * 4 + 0
+    assert (extract_all(Gist(), image)[0].reshape(32, 16).sum(axis=0)).argmax() == 2 * 4 + 0
 
 
-def test_brightness_and_contrast_do_not_count():
+def test_brightness_and_contrast_do_not_matter():
     image = noise(1, 32, 32) // 4
-    np.testing.assert_allclose(whole(Gist(), image * 2 + 50)[0], whole(Gist(), image)[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        extract_all(Gist(), image * 2 + 50)[0], extract_all(Gist(), image)[0], rtol=1e-4, atol=1e-6
+    )
 
 
 def test_values_do_not_depend_on_the_neighbours():
     images = noise(70, 32, 32, 3)
-    together = whole(Gist(), images)[0]
+    together = extract_all(Gist(), images)[0]
     for rows in (slice(0, 1), slice(5, 38), slice(69, 70)):
-        np.testing.assert_array_equal(whole(Gist(), images[rows])[0], together[rows])
+        np.testing.assert_array_equal(extract_all(Gist(), images[rows])[0], together[rows])
 
 
 def test_small_images_are_enlarged_and_wide_ones_cropped():
-    assert whole(Gist(), noise(2, 8, 8))[0].shape == (2, 512)
+    assert extract_all(Gist(), noise(2, 8, 8))[0].shape == (2, 512)
     wide = noise(1, 32, 50)
-    np.testing.assert_array_equal(whole(Gist(), wide)[0], whole(Gist(), wide[:, :, 9:41])[0])
+    np.testing.assert_array_equal(extract_all(Gist(), wide)[0], extract_all(Gist(), wide[:, :, 9:41])[0])
 
 
 def test_resizing_is_bilinear():
@@ -109,7 +111,7 @@ def test_resizing_is_bilinear():
     np.testing.assert_array_equal(resizing(5, 5), np.eye(5))
 
 
-def test_uneven_cells_are_as_equal_as_whole_pixels_allow():
+def test_sizes_of_cells_differ_by_at_most_one_pixel():
     np.testing.assert_allclose(_averaging(5, 2), [[1 / 2, 1 / 2, 0, 0, 0], [0, 0, 1 / 3, 1 / 3, 1 / 3]])
 
 

@@ -15,7 +15,7 @@ def test_items_follow_their_images():
 
 
 @pytest.mark.parametrize("block", [1, 3, 100])
-def test_rows_are_those_that_were_named(block, monkeypatch):
+def test_rows_are_those_requested(block, monkeypatch):
     monkeypatch.setattr(Rows, "block", block)
     array, rows = np.arange(40).reshape(20, 2), np.array([0, 1, 5, 6, 7, 19])
     chosen = Rows(array, rows)
@@ -25,7 +25,7 @@ def test_rows_are_those_that_were_named(block, monkeypatch):
 
 
 class Watched:
-    """An array that remembers how many rows were read at once."""
+    """An array that records how many rows were read at once."""
 
     def __init__(self, array):
         self.array, self.shape, self.dtype, self.largest = array, array.shape, array.dtype, 0
@@ -39,13 +39,13 @@ class Watched:
         return found
 
 
-def test_rows_far_apart_are_not_read_with_all_between():
+def test_distant_rows_are_read_without_those_between():
     array = Watched(np.arange(100_000))
     assert Rows(array, np.array([7, 99_999]))[:].tolist() == [7, 99_999]
     assert array.largest <= Rows.block
 
 
-def test_what_was_extracted_is_found_by_image(tmp_path):
+def test_extracted_items_are_found_by_image(tmp_path):
     X, image = np.arange(24).reshape(6, 4), np.array([0, 0, 1, 3, 3, 3])
     path = tmp_path / "features.h5"
     storage.write(path, {"X": X, "image": image}, storage.provenance("test", parameters={}, inputs={}))

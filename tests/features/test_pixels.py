@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features.pixels import Pixels
@@ -11,9 +11,9 @@ def noise(n, *shape):
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (32, 32, 3), (5, 9), (9, 5, 3)])
-def test_pixels_as_they_are(shape):
+def test_pixels_are_unchanged(shape):
     images = noise(300, *shape)
-    X, image = whole(Pixels(), images)
+    X, image = extract_all(Pixels(), images)
     assert X.dtype == np.uint8
     np.testing.assert_array_equal(X, images.reshape(300, -1))
     assert image.tolist() == list(range(300))
@@ -24,25 +24,27 @@ def test_pixels_as_they_are(shape):
 
 def test_grey_pixels_of_colour_images():
     images = noise(4, 6, 7, 3)
-    np.testing.assert_allclose(whole(Pixels(colour="mean"), images)[0], images.mean(axis=3).reshape(4, 42), rtol=1e-6)
+    np.testing.assert_allclose(
+        extract_all(Pixels(colour="mean"), images)[0], images.mean(axis=3).reshape(4, 42), rtol=1e-6
+    )
     luma = images @ np.array([0.299, 0.587, 0.114])
-    np.testing.assert_allclose(whole(Pixels(colour="luma"), images)[0], luma.reshape(4, 42), rtol=1e-6)
-    np.testing.assert_array_equal(whole(Pixels(colour="rgb"), images)[0], images.reshape(4, 126))
-    np.testing.assert_array_equal(whole(Pixels(colour="luma"), images[..., 0])[0], images[..., 0].reshape(4, 42))
+    np.testing.assert_allclose(extract_all(Pixels(colour="luma"), images)[0], luma.reshape(4, 42), rtol=1e-6)
+    np.testing.assert_array_equal(extract_all(Pixels(colour="rgb"), images)[0], images.reshape(4, 126))
+    np.testing.assert_array_equal(extract_all(Pixels(colour="luma"), images[..., 0])[0], images[..., 0].reshape(4, 42))
 
 
 def test_resized_pixels_keep_the_channels_of_a_pixel_together():
     images = np.zeros((1, 4, 8, 3), np.uint8)
     images[0, :, 2:4] = (10, 20, 30)  # the left half of the central square
     images[0, :, 4:6] = (40, 50, 60)
-    found = whole(Pixels(image_size=1), images)[0]
+    found = extract_all(Pixels(image_size=1), images)[0]
     np.testing.assert_allclose(found, [[25, 35, 45]], rtol=1e-6)
-    assert whole(Pixels(image_size=2), images)[0].reshape(2, 2, 3)[0, :, 0].tolist() == pytest.approx(
+    assert extract_all(Pixels(image_size=2), images)[0].reshape(2, 2, 3)[0, :, 0].tolist() == pytest.approx(
         [100 / 7, 250 / 7]
     )
 
 
-def test_the_length_is_known_where_the_options_tell():
+def test_the_length_is_known_if_the_options_determine_it():
     assert Pixels().dimension is None
     assert Pixels(image_size=8).dimension is None
     assert Pixels(image_size=8, colour="mean").dimension == 64
@@ -55,4 +57,4 @@ def test_options_out_of_range_are_refused():
     with pytest.raises(ProtocolError, match=r"colour: expected .*, got 'grey'"):
         Pixels(colour="grey")
     with pytest.raises(ProtocolError, match="colour: expected 'mean' or 'luma' for grey images"):
-        whole(Pixels(colour="rgb"), noise(1, 8, 8))
+        extract_all(Pixels(colour="rgb"), noise(1, 8, 8))

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.checks import ProtocolError
 from protocol.features import Preprocessing
@@ -8,9 +8,9 @@ from protocol.features.precomputed import Precomputed
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64])
-def test_vectors_pass_as_they_are(dtype):
+def test_vectors_are_unchanged(dtype):
     vectors = np.arange(20_000).reshape(5000, 4).astype(dtype)
-    X, image = whole(Precomputed(), vectors)
+    X, image = extract_all(Precomputed(), vectors)
     assert X.dtype == dtype
     np.testing.assert_array_equal(X, vectors)
     assert image.tolist() == list(range(5000))
@@ -18,7 +18,7 @@ def test_vectors_pass_as_they_are(dtype):
     np.testing.assert_array_equal(prepared, vectors.astype(np.float32))
 
 
-def test_what_it_reads():
+def test_it_reads_the_named_vectors():
     assert Precomputed().reads == "vectors"
     assert Precomputed(name="text").reads == "vectors/text"
     with pytest.raises(ProtocolError, match="name: expected the name of vectors in the dataset, got 3"):
@@ -29,14 +29,14 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block():
     vectors = np.zeros((5000, 2))
     vectors[4500, 1] = np.nan
     with pytest.raises(ProtocolError) as error:
-        whole(Precomputed(name="gist"), vectors)
+        extract_all(Precomputed(name="gist"), vectors)
     assert (
         str(error.value) == "Precomputed(name='gist', n_components=None): row 4500 of vectors/gist: "
         "expected finite values, got NaN or infinity."
     )
 
 
-def test_what_is_no_matrix_of_numbers_is_refused():
+def test_anything_but_a_matrix_of_numbers_is_refused():
     with pytest.raises(ProtocolError) as error:
-        whole(Precomputed(), np.zeros(3))
+        extract_all(Precomputed(), np.zeros(3))
     assert str(error.value) == "vectors: expected numbers of shape (n, d), not empty, got float64 of shape (3,)."

@@ -7,7 +7,7 @@ from protocol.features.bow import BagOfWords
 
 
 class Plain(Feature):
-    """Three numbers as they are."""
+    """Three numbers, unchanged."""
 
     dimension = 3
 
@@ -46,7 +46,7 @@ def test_the_mean_is_that_of_the_training_rows_only():
     np.testing.assert_array_equal(centre.transform(RAW[3:]), [[4.5, -1, 6]])
 
 
-def test_the_grand_mean_is_one_number_and_leaves_the_dimensions_where_they_are_to_each_other():
+def test_the_grand_mean_is_one_number_and_preserves_differences_between_dimensions():
     fitted = made("grand_mean")
     assert fitted.mean.tolist() == [1.5, 1.5, 1.5]  # of 3, 0, 4, 0, 2 and 0, the training rows' values
     np.testing.assert_array_equal(fitted.transform(RAW), RAW - np.float32(1.5))
@@ -58,7 +58,7 @@ def test_the_grand_mean_is_one_number_and_leaves_the_dimensions_where_they_are_t
     np.testing.assert_array_equal(again.transform(RAW), unit.transform(RAW))
 
 
-def test_the_order_of_the_steps_counts():
+def test_the_order_of_the_steps_matters():
     np.testing.assert_allclose(made("l2", "centre").mean, [0.3, 0.5, 0.4], rtol=1e-6)
     centred = made("centre", "l2")
     assert centred.mean.tolist() == [1.5, 1, 2]
@@ -66,11 +66,11 @@ def test_the_order_of_the_steps_counts():
 
 
 @pytest.mark.parametrize("block", [1, 3, 4, 100])
-def test_blocks_do_not_count(block):
+def test_the_result_does_not_depend_on_the_blocks(block):
     np.testing.assert_array_equal(made("l2", "centre").transform(RAW, block=block), made("l2", "centre").transform(RAW))
 
 
-def test_what_was_learned_comes_back_from_arrays():
+def test_learned_values_are_restored_from_arrays():
     raw = np.random.default_rng(0).integers(0, 256, (30, 4, 128), dtype=np.uint8)
     bow = BagOfWords(n_words=6, n_sample=100)
     before = Preprocessing.fit(bow, raw[:20], ("centre",), seed=5)
@@ -92,7 +92,7 @@ def test_rows_that_are_not_finite_are_named_beyond_the_first_block(bad):
         made("centre", raw_train=raw)
 
 
-def test_unknown_and_doubled_steps_are_refused():
+def test_unknown_and_repeated_steps_are_refused():
     with pytest.raises(ProtocolError, match=r"preprocessing step: expected .*, got 'center'.*Did you mean 'centre'"):
         made("center")
     with pytest.raises(ProtocolError, match=r"preprocessing: expected each step at most once, got l2, l2\."):
@@ -106,14 +106,14 @@ def test_vectors_of_another_length_are_refused():
         made().transform(RAW[:, :2])
 
 
-def test_a_mean_that_is_missing_or_does_not_fit_is_refused():
+def test_a_mean_that_is_missing_or_has_another_shape_is_refused():
     with pytest.raises(ProtocolError, match=r"step 'centre' of Plain\(\): expected the training set's mean, got none"):
         Preprocessing.from_arrays(Plain(), ("centre",), {})
     with pytest.raises(ProtocolError, match=r"expected shape \(3,\), got shape \(2,\)"):
         Preprocessing.from_arrays(Plain(), ("centre",), {"mean": np.zeros(2)}).transform(RAW)
 
 
-def test_only_the_data_may_tell_the_length():
+def test_the_length_may_depend_on_the_data():
     class Any(Plain):
         dimension = None
 

@@ -2,14 +2,15 @@
 
 A mutated file is refused in one line, or accepted. An accepted one is a wrong answer if it gives other numbers although
 
-- the format has a checksum over them: npz, compressed .mat, packed lists, HDF5 with Fletcher-32 in the newest file
-  format (but Fletcher-32 can't tell the word 0xFFFF from 0x0000: a change of one to the other counts as `other`); or
+- the format has a checksum over them: npz, compressed .mat, compressed lists, HDF5 with Fletcher-32 in the newest file
+  format (but Fletcher-32 can't distinguish the words 0xFFFF and 0x0000, so a change of one to the other counts as
+  `other`); or
 - the file contradicts itself: the numbers are not those that an independent reading of the same bytes gives. That is
   NumPy's reader for npy, a reader of the fixed layout for uncompressed .mat, Python's own float() for CSV, and the
   fields between blanks for lists.
 
-For npy, plain HDF5, uncompressed .mat, CSV and lists a changed digit or bit in the numbers, or in the shape or type
-that the header declares, is another valid file, which no reader can tell from a right one. These count as `other`.
+For npy, plain HDF5, uncompressed .mat, CSV and lists, a changed digit or bit in the numbers, or in the shape or type
+that the header declares, is another valid file, which looks correct to every reader. These count as `other`.
 """
 
 import gzip
@@ -131,7 +132,7 @@ def _same_fletcher(found, right):
 
 
 def _plain_mat(content):
-    """Return the numbers of a file with one uncompressed matrix, its elements in the places where they always are."""
+    """Return the numbers of a file with one uncompressed matrix, whose elements are at fixed positions."""
     rows, columns = struct.unpack_from("<ii", content, 160)
     (size,) = struct.unpack_from("<I", content, 172)
     at = 176 + -(-size // 8) * 8 if size <= 63 else 176
@@ -154,7 +155,7 @@ class Fuzz:
         ]
 
     def read(self, path):
-        """Read a file as the program does, but HDF5 by one process for many files."""
+        """Read a file as the package does, except that one process reads many HDF5 files."""
         if self.kind == "lists":
             return read_list(path)
         return arrays.read_array(path)

@@ -63,18 +63,18 @@ def test_a_missing_member_is_named_and_a_part_of_a_name_does_not_match(tmp_path,
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_truncated_archive_is_refused(tmp_path, kind):
     path = write(tmp_path / kind)
-    whole = path.read_bytes()
-    for left in {10, len(whole) // 3, len(whole) - 20, len(whole) - 1} - (
-        {len(whole) - 20, len(whole) - 1} if kind == "x.tar" else set()
+    content = path.read_bytes()
+    for left in {10, len(content) // 3, len(content) - 20, len(content) - 1} - (
+        {len(content) - 20, len(content) - 1} if kind == "x.tar" else set()
     ):
-        path.write_bytes(whole[:left])
+        path.write_bytes(content[:left])
         assert "archive, got a truncated or damaged one (" in refusal(path), left
 
 
 @pytest.mark.parametrize("kind", ["x.tar.gz", "x.zip"])
 @pytest.mark.parametrize("name", ["top/a.txt", "top/b/c.bin"])
 def test_a_flipped_bit_is_noticed_even_if_a_member_is_not_read_completely(tmp_path, kind, name):
-    path = write(tmp_path / kind, stored=True)  # the bytes lie open: only a checksum can tell
+    path = write(tmp_path / kind, stored=True)  # stored without compression, so only a checksum detects the change
     content = bytearray(path.read_bytes())
     content[content.index(FILES[name]) + len(FILES[name]) - 10] ^= 1
     path.write_bytes(content)
@@ -91,7 +91,7 @@ def test_no_file_and_a_file_of_another_kind(tmp_path):
 
 @pytest.mark.parametrize("kind", ["x.tar.gz", "x.zip"])
 @pytest.mark.parametrize("name", ["../a.txt", "/etc/a.txt", "top/../../a.txt"])
-def test_a_path_out_of_the_archive_is_refused(tmp_path, kind, name):
+def test_a_path_outside_the_archive_is_refused(tmp_path, kind, name):
     path = write(tmp_path / kind, {name: b"x"})
     assert refusal(path, ["a.txt"]) == f"{path}: expected paths inside the archive's folder, got {name}."
 

@@ -1,4 +1,4 @@
-"""Arrays from files: all formats have the same content, and declarations in files are verified."""
+"""Arrays from files: all formats give the same content, and the declarations in files are verified."""
 
 import io
 import pickle
@@ -48,7 +48,7 @@ def write_zip(path, members):
 
 
 def written(folder, name):
-    """Write ARRAY in a format; return the file's name as a user gives it."""
+    """Write ARRAY in a format; return the name by which a user would pass the file."""
     path = folder / name.partition(":")[0]
     key = name.partition(":")[2]
     if name.endswith(".npy"):
@@ -112,7 +112,7 @@ def test_other_layouts_of_numpy(tmp_path):
         read_array(tmp_path / "c.npy")
 
 
-def test_text_keeps_what_is_not_whole(tmp_path):
+def test_text_keeps_numbers_that_are_not_integers(tmp_path):
     (tmp_path / "a.csv").write_text("0.5,nan\n1,2\n")
     np.testing.assert_array_equal(read_array(tmp_path / "a.csv"), [[0.5, np.nan], [1, 2]])
 
@@ -158,7 +158,7 @@ def test_no_pickle_is_ever_loaded(tmp_path):
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_header_is_held_against_the_bytes(tmp_path, content, message, packed):
+def test_a_header_is_compared_with_the_bytes(tmp_path, content, message, packed):
     path = tmp_path / ("a.npz" if packed else "a.npy")
     if packed:
         write_zip(path, {"B.npy": content})
@@ -179,7 +179,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read_array(f"{path}:C"), ARRAY)
 
 
-def test_a_zip_that_declares_less_than_it_holds(tmp_path):
+def test_a_zip_that_declares_less_than_it_contains(tmp_path):
     path, content = tmp_path / "a.npz", npy(np.zeros(10**6, np.uint8))
     write_zip(path, {"B.npy": content})
     small = len(npy(ARRAY)).to_bytes(4, "little")
@@ -203,9 +203,9 @@ def test_hdf5_and_matlab_that_declare_too_much(tmp_path, monkeypatch):
 def test_damaged_containers(tmp_path):
     for name in ("a.npz:B", "a.h5:B", "a.mat:B", "7.3.mat:B"):
         path = Path(str(written(tmp_path, name)).rpartition(":")[0])
-        whole = path.read_bytes()
-        for end in (3, 150, len(whole) // 2):
-            path.write_bytes(whole[:end])
+        content = path.read_bytes()
+        for end in (3, 150, len(content) // 2):
+            path.write_bytes(content[:end])
             with pytest.raises(ProtocolError, match=f"{path.name}: ") as refused:
                 read_array(tmp_path / name)
             assert "\n" not in str(refused.value)
@@ -223,26 +223,26 @@ def test_a_damaged_member_is_noticed(tmp_path):
 @pytest.mark.parametrize("name", ["a.npz:B", "a.h5:B", "a.mat:B"])
 def test_a_missing_key_lists_the_keys(tmp_path, name):
     path = str(written(tmp_path, name)).rpartition(":")[0]
-    with pytest.raises(ProtocolError, match=r"expected the array 'C', got a file without it; it has: .*B"):
+    with pytest.raises(ProtocolError, match=r"expected the array 'C', got a file that contains: .*B"):
         read_array(f"{path}:C")
 
 
 def test_keys_are_listed_in_one_line_whatever_they_are(tmp_path):
     write_zip(tmp_path / "a.npz", {f"k{i:02}\n\x1b[31m.npy": b"" for i in range(30)})
     with pytest.raises(
-        ProtocolError, match=r"got no key; it has: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$"
+        ProtocolError, match=r"got no key; the file contains: 'k00\\n\\x1b\[31m', 'k01.* and 10 more\.$"
     ) as refused:
         read_array(tmp_path / "a.npz")
     assert str(refused.value).isprintable()
 
 
-def test_no_key_where_there_are_several(tmp_path):
+def test_a_key_is_required_if_there_are_several_arrays(tmp_path):
     written(tmp_path, "a.npz:B")
-    with pytest.raises(ProtocolError, match=r"expected a.npz:KEY, got no key; it has: B, other"):
+    with pytest.raises(ProtocolError, match=r"expected a.npz:KEY, got no key; the file contains: B, other"):
         read_array(tmp_path / "a.npz")
 
 
-def test_what_is_no_array_of_numbers(tmp_path):
+def test_anything_but_an_array_of_numbers_is_refused(tmp_path):
     scipy_io.savemat(tmp_path / "a.mat", {"cell": np.array([ARRAY, "x"], object), "sparse": sparse.csc_matrix(ARRAY)})
     for key, kind in (("cell", "a cell array"), ("sparse", "a sparse matrix")):
         with pytest.raises(ProtocolError, match=rf"can't be read \(the variable is {kind}"):
@@ -269,13 +269,13 @@ def test_what_is_no_array_of_numbers(tmp_path):
         ("\x00\x01\n", "could not convert string"),
     ],
 )
-def test_text_that_is_no_matrix(tmp_path, text, message):
+def test_text_that_is_not_a_matrix_is_refused(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ProtocolError, match=message):
         read_array(tmp_path / "a.csv")
 
 
-def test_names_that_are_no_files(tmp_path):
+def test_names_that_are_not_files_are_refused(tmp_path):
     (tmp_path / "loop.npy").symlink_to(tmp_path / "loop.npy")
     (tmp_path / "folder.npy").mkdir()
     (tmp_path / "empty.npy").touch()
@@ -314,9 +314,9 @@ def test_lists(tmp_path):
     path = tmp_path / "near.txt"
     path.write_text("3 1\n\n 2,0;4\n")
     assert [row.tolist() for row in read_lists(path)] == [[3, 1], [], [2, 0, 4]]
-    for text, came in (("1\n0.5\n", "line 2: .*'0.5'"), ("x y\n", "line 1: .*'x y'"), (f"1\n{10**30}", "line 2: ")):
+    for text, message in (("1\n0.5\n", "line 2: .*'0.5'"), ("x y\n", "line 1: .*'x y'"), (f"1\n{10**30}", "line 2: ")):
         path.write_text(text)
-        with pytest.raises(ProtocolError, match=came):
+        with pytest.raises(ProtocolError, match=message):
             read_lists(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ProtocolError, match="expected lists of database positions, got a file that can't be read"):
@@ -343,7 +343,7 @@ def test_matlab_files_are_read_as_scipy_reads_them(tmp_path, compressed):
         read = read_array(f"{path}:{name}")
         np.testing.assert_array_equal(read, by_scipy[name])
         assert read.dtype == by_scipy[name].dtype
-    with pytest.raises(ProtocolError, match=r"expected the array 'y', .*it has: cell, flag, "):
+    with pytest.raises(ProtocolError, match=r"expected the array 'y', .*that contains: cell, flag, "):
         read_array(f"{path}:y")
 
 
@@ -396,7 +396,7 @@ def test_a_damaged_header_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_characters_that_do_not_exist_are_no_strings(tmp_path, order):
+def test_code_points_that_do_not_exist_are_refused(tmp_path, order):
     """NumPy reads them as strings on which Python's own functions fail."""
     np.save(
         tmp_path / "ids.npy", np.frombuffer(np.array([97, 0x110000], dtype=f"{order}u4").tobytes(), dtype=f"{order}U1")

@@ -40,7 +40,7 @@ def test_neighbours_with_their_distances(tmp_path):
         ((2**32 - 1, 2**32 - 1), b"", "expected 73,786,976,260,478,468,108 bytes"),
     ],
 )
-def test_a_header_that_does_not_fit(tmp_path, header, end, message):
+def test_a_header_that_does_not_match_the_size(tmp_path, header, end, message):
     path = written(tmp_path / "base.fbin", VECTORS, "<f4", header=header, end=end)
     with pytest.raises(ProtocolError, match=rf"base\.fbin: {message}"):
         read_array(path)
@@ -92,7 +92,7 @@ def test_labels_that_are_words(tmp_path):
 
 
 def test_packed_codes_and_labels_are_mapped(tmp_path):
-    """What `evaluate` reads of large files stays on the disk, and gives the same numbers."""
+    """Large files are memory-mapped by `evaluate`, with the same numbers as a result."""
     rng = np.random.default_rng(0)
     sides = {side: rng.integers(0, 256, (n, 2), dtype=np.uint8) for side, n in (("query", 5), ("database", 90))}
     labels = {side: rng.integers(0, 3, len(own)) for side, own in sides.items()}

@@ -37,7 +37,7 @@ def test_blocks_of_any_size_hold_the_records_in_order(suffix, n_bytes, monkeypat
     np.testing.assert_array_equal(np.concatenate(parts), vectors)
 
 
-def test_no_more_is_read_than_a_block(monkeypatch):
+def test_no_more_than_a_block_is_read_at_once(monkeypatch):
     monkeypatch.setattr(fvecs, "_BLOCK_BYTES", 120)
     stream = io.BytesIO(written(np.ones((100, 5), np.float32), ".fvecs"))
     next(read_blocks(stream, "x.fvecs"))

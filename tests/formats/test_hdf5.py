@@ -1,4 +1,4 @@
-"""Untrusted HDF5 files: nothing outside the file is read, and a crash or a hang is an error of one line."""
+"""Untrusted HDF5 files: nothing outside the file is read, and a crash or a hang is a one-line error."""
 
 import os
 import subprocess
@@ -118,18 +118,18 @@ def small(folder):
     return folder / "a.h5"
 
 
-def test_a_crash_is_one_line(tmp_path, monkeypatch):
+def test_a_crash_is_a_one_line_error(tmp_path, monkeypatch):
     child(tmp_path, monkeypatch, "import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)")
     refused(small(tmp_path), r"a.h5: expected an HDF5 file .* got one that crashes the HDF5 library \(SIGSEGV\)\.$")
 
 
-def test_a_crash_amid_the_numbers_is_one_line(tmp_path, monkeypatch):
+def test_a_crash_amid_the_numbers_is_a_one_line_error(tmp_path, monkeypatch):
     code = 'import os, sys; input(); sys.stdout.write(\'{"shape": [12, 5], "dtype": ">i4"}\\n12345678\'); '
     child(tmp_path, monkeypatch, code + "sys.stdout.flush(); os._exit(3)")
     refused(small(tmp_path), r"got one that ends the process that reads it \(exit code 3\)\.$")
 
 
-def test_a_hang_is_one_line(tmp_path, monkeypatch):
+def test_a_hang_is_a_one_line_error(tmp_path, monkeypatch):
     child(tmp_path, monkeypatch, "import time; input(); time.sleep(60)")
     monkeypatch.setattr(hdf5, "SECONDS", 0.5)
     start = time.monotonic()
@@ -145,7 +145,7 @@ def test_a_boolean_byte_that_is_neither_0_nor_1(tmp_path):
 
 
 def test_evaluate_survives_a_file_that_crashes_hdf5(tmp_path):
-    """The child is killed as HDF5 would: the command ends with one line and its own exit code."""
+    """The child process is killed as by HDF5; the command ends with one line and its usual exit code."""
     path = small(tmp_path)
     code = (
         "import sys; from pathlib import Path; from protocol.formats import hdf5; from protocol.cli import main\n"

@@ -34,7 +34,7 @@ def test_progressive_jpeg_and_lossless_webp():
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"II*\0", b"BM", b"RIFF", b"P6", b"GIF89a", b"P6 x"]
 )
-def test_what_has_no_size(content):
+def test_content_without_a_size(content):
     assert image_size(content) is None
 
 
@@ -49,7 +49,7 @@ def test_every_prefix_and_every_changed_byte_has_a_size_or_none():
 
 
 def one_bit_png(path, size):
-    """Write a black image of one bit a pixel, `size` x `size`: some kilobytes."""
+    """Write a black image of `size` x `size` pixels with one bit each, which takes some kilobytes."""
 
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -75,6 +75,6 @@ def test_a_pipe_and_a_device_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     (tmp_path / "b.png").symlink_to("/dev/zero")
     (tmp_path / "c.png").mkdir()
-    for name, got in (("a.png", "no regular file"), ("b.png", "no regular file"), ("c.png", "a folder")):
+    for name, got in (("a.png", "a non-regular file"), ("b.png", "a non-regular file"), ("c.png", "a folder")):
         with pytest.raises(ProtocolError, match=f"{name}: expected an image, got {got}"):
             read_image(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Images from files in every common format; the central square, against a slow version."""
+"""Images from files in every common format, and their central squares, compared with a slow version."""
 
 import cv2
 import numpy as np
@@ -22,10 +22,10 @@ def test_every_format_gives_red_green_blue(tmp_path, extension):
     path = tmp_path / f"ünïcode {{x}}{extension}"
     image = COLOUR if extension != ".pgm" else np.repeat(COLOUR[..., :1], 3, axis=2)
     path.write_bytes(encoded(extension))
-    came = read_image(path)
-    assert came.dtype == np.uint8
-    assert came.shape == (30, 40, 3)
-    assert np.abs(came.astype(int) - image).mean() < (6 if extension in LOSSY else 0.51)
+    result = read_image(path)
+    assert result.dtype == np.uint8
+    assert result.shape == (30, 40, 3)
+    assert np.abs(result.astype(int) - image).mean() < (6 if extension in LOSSY else 0.51)
 
 
 def test_grey_transparent_and_16_bit_images_become_three_channels_of_8_bits(tmp_path):
@@ -43,9 +43,9 @@ def test_grey_transparent_and_16_bit_images_become_three_channels_of_8_bits(tmp_
 @pytest.mark.parametrize("extension", sorted(EXTENSIONS))
 def test_a_file_cut_short_is_refused_by_name(tmp_path, extension):
     path = tmp_path / f"a{extension}"
-    whole = encoded(extension)
-    for left in (0, 3, len(whole) // 2, len(whole) - 20):
-        path.write_bytes(whole[:left])
+    content = encoded(extension)
+    for left in (0, 3, len(content) // 2, len(content) - 20):
+        path.write_bytes(content[:left])
         with pytest.raises(ProtocolError) as error:
             read_image(path)
         assert str(error.value).startswith(f"{path}: expected a")
@@ -60,7 +60,7 @@ def test_no_file_and_no_image(tmp_path):
 
 
 def slow_square(image, size):
-    """Each pixel: the mean of the pixels around its place, weighted by triangles as wide as the coarser pixel."""
+    """Return the means of the pixels around each position, weighted by triangles as wide as the coarser pixel."""
     height, width, channels = image.shape
     side = min(height, width)
     top, left = (height - side) // 2, (width - side) // 2
@@ -84,12 +84,12 @@ def slow_square(image, size):
 @pytest.mark.parametrize("shape", [(7, 10, 3), (10, 7, 3), (7, 7, 3), (9, 16, 3)])
 def test_the_square_is_the_central_one_resized(shape, size):
     image = RNG.integers(0, 256, shape, dtype=np.uint8)
-    came = square(image, size)
-    assert came.dtype == np.uint8
-    assert np.abs(came - slow_square(image, size)).max() <= 0.5 + 1e-3
+    result = square(image, size)
+    assert result.dtype == np.uint8
+    assert np.abs(result - slow_square(image, size)).max() <= 0.5 + 1e-3
 
 
-def test_a_square_of_the_right_size_is_left_as_it_is():
+def test_a_square_of_the_right_size_is_unchanged():
     image = RNG.integers(0, 256, (7, 10, 3), dtype=np.uint8)
     np.testing.assert_array_equal(square(image, 7), image[:, 1:8])
     np.testing.assert_array_equal(square(np.full((9, 9, 3), 255, np.uint8), 4), np.full((4, 4, 3), 255))

@@ -16,7 +16,7 @@ def test_lines_end_as_on_any_system(tmp_path):
     assert list(text.lines(tmp_path / "a.txt", "text")) == ["a b\n", "c\n", "d\n", "\n", "e"]
 
 
-def test_a_packed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
+def test_a_compressed_list_of_very_many_lines_is_refused(tmp_path, monkeypatch):
     """A megabyte can decompress to 495 million lines; here, a kilobyte to 120,000."""
     assert text.LINES == 10_000_000
     monkeypatch.setattr(text, "LINES", 100_000)
@@ -50,7 +50,7 @@ def test_one_long_string_among_many(monkeypatch):
         text.string_array(["ab"] * 100 + ["x" * 50], "a.txt")
 
 
-def test_a_damaged_packed_list(tmp_path):
+def test_a_damaged_compressed_list(tmp_path):
     content = bytearray(gzip.compress(b"a\nb\nc\n" * 100))
     content[12] ^= 0xFF
     (tmp_path / "a.txt.gz").write_bytes(content)
@@ -61,9 +61,9 @@ def test_a_damaged_packed_list(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.txt.gz"])
 def test_a_pipe_and_a_device_are_refused_at_once(tmp_path, name):
     os.mkfifo(tmp_path / name)
-    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got no regular file"):
+    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got a non-regular file"):
         read_list(tmp_path / name)
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got no regular file"):
+    with pytest.raises(ProtocolError, match=f"{name}: expected a list of items, got a non-regular file"):
         read_list(tmp_path / name)

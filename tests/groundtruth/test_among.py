@@ -1,4 +1,4 @@
-"""A ground truth among one set, written in blocks, equals the one computed at once, and needs less memory."""
+"""A ground truth among one set, written in blocks, equals the one computed at once, and takes less memory."""
 
 import tracemalloc
 
@@ -17,15 +17,15 @@ def made(n, d=3):
 
 
 @pytest.mark.parametrize("name", registry.names("ground_truth"))
-@pytest.mark.parametrize("block", [1, 700, 1 << 26])  # a query, 8 of them, all
-def test_blocks_say_what_the_whole_says(tmp_path, name, block):
+@pytest.mark.parametrize("block", [1, 700, 1 << 26])  # one query, 8 queries, all queries
+def test_blocks_equal_the_result_of_a_single_call(tmp_path, name, block):
     items, rule = made(81), registry.get("ground_truth", name)
     options = {"seed": 3} | ({"n_neighbours": 5} if name == "nearest_neighbours" else {})
     with storage.writing(tmp_path / "y.h5", PROVENANCE) as file:
         write_among(file, rule, items, block=block, **options)
-    found, whole = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
-    assert found.keys() == whole.keys()
-    for key, array in whole.items():
+    found, expected = storage.read(tmp_path / "y.h5"), rule(items, items, items, **options)
+    assert found.keys() == expected.keys()
+    for key, array in expected.items():
         np.testing.assert_array_equal(found[key], array)
         if key in ("indices", "levels"):
             assert found[key].dtype == np.int32
@@ -41,4 +41,4 @@ def test_the_pairs_need_not_fit_in_memory(tmp_path):
         tracemalloc.stop()
     pairs = len(storage.read(tmp_path / "y.h5")["indices"])
     assert pairs > 1_200_000
-    assert peak < 4 * pairs  # bytes: half of what the file holds
+    assert peak < 4 * pairs  # bytes: half the size of the file

@@ -64,7 +64,7 @@ def test_comparison_decides_about_the_boundary():
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 15])
 @pytest.mark.parametrize("count_in", ["train", "database"])
 @pytest.mark.parametrize("reading", ["mean_distance", "average_count"])
-def test_the_radius_is_that_of_the_whole_matrix_of_distances(reading, count_in, chunk, monkeypatch):
+def test_the_radius_matches_the_full_matrix_of_distances(reading, count_in, chunk, monkeypatch):
     monkeypatch.setattr(epsilon_ball, "CHUNK", chunk)
     X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
     X[10:20] = X[0]
@@ -106,7 +106,7 @@ def test_epsilon_ball_refuses(options, message):
         ball(LINE, **options)
 
 
-def test_class_label_hands_on_the_labels():
+def test_class_label_passes_on_the_labels():
     y = np.array([1, 2, 1])
     truth = registry.get("ground_truth", "class_label")(items(LINE[:2], y[:2]), items(LINE[:3], y), items(LINE))
     assert truth["query_labels"].tolist() == [1, 2]

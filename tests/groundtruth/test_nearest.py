@@ -45,7 +45,7 @@ def as_lists(indptr, indices):
 
 @st.composite
 def searches(draw):
-    """Return queries and a database that are hard to tell apart in float32: ties, offsets, and all magnitudes."""
+    """Return vectors that are hard to distinguish in float32: ties, offsets, and all magnitudes."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     dtype, d = draw(st.sampled_from(TYPES)), draw(st.sampled_from([1, 2, 3, 8, 33]))
     n = draw(st.integers(2, 40))
@@ -81,7 +81,7 @@ def test_the_nearest_equal_the_sorted_matrix_of_distances(search, k, distance, s
         database[~database.any(axis=1)] = 1
     k = min(k, len(database))
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in zip(("TILE", "_QUERIES", "_CROWD"), sizes, strict=True):
+        for name, size in zip(("TILE", "_QUERIES", "_EXTRA_CANDIDATES"), sizes, strict=True):
             patch.setattr(_neighbour_search, name, size)
         found = nearest(query, database, k, distance=distance, threads=threads)
     rows, apart = obvious(query, database, k, distance)
@@ -92,7 +92,7 @@ def test_the_nearest_equal_the_sorted_matrix_of_distances(search, k, distance, s
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_ties_are_those_of_exact_arithmetic_for_whole_numbers(distance):
+def test_ties_are_those_of_exact_arithmetic_for_integers(distance):
     X = np.random.default_rng(0).integers(1, 3, (100, 6))
     query, database = X[:5], X[5:]
 
@@ -113,12 +113,12 @@ def test_float64_vectors_are_not_rounded_before_they_are_compared(distance):
     step = 1e-13
     database = np.array([[1.0, 1.0 + step * i] for i in (3, 1, 2, 0)])
     found = nearest(np.array([[0.0, 1.0], [1.0, 0.0]]), database, 1, distance=distance)
-    # the Euclidean distances from the first query differ by less than float64 can tell
+    # the Euclidean distances from the first query differ by less than the precision of float64
     first, second = {"euclidean": ([0, 1, 2, 3], [3]), "dot": ([0], [0, 1, 2, 3]), "cosine": ([0], [3])}[distance]
     assert as_lists(found.indptr, found.indices) == [first, second]
 
 
-def test_equal_vectors_are_exactly_zero_apart():
+def test_equal_vectors_have_distance_zero_exactly():
     X = np.random.default_rng(0).standard_normal((50, 20))
     for distance in ("euclidean", "cosine"):
         assert pair_distances(X, X, np.arange(50), np.arange(50), distance=distance).tolist() == [0] * 50
@@ -156,7 +156,7 @@ def test_memory_does_not_grow_with_a_mapped_database(distance, dtype, tmp_path):
     assert peak < 16e6  # 4 MB of it for checks and sample; the database in float32 takes 15 MB, all products 8 MB
 
 
-def test_memory_is_bounded_where_no_pair_can_be_told_apart_in_float32():
+def test_memory_is_bounded_if_float32_distinguishes_no_pair():
     rng = np.random.default_rng(0)
     database = np.repeat([[-1.0], [1.0]], 10_000, axis=0) + 1e-9 * rng.standard_normal((20_000, 1))
     query = database[::1000].copy()

@@ -48,7 +48,7 @@ def searches(draw):
 
 @settings(deadline=None, max_examples=300)
 @given(searches(), st.booleans(), st.sampled_from([1, 5, 16, 512]), st.sampled_from([1, 20, 1 << 15]))
-def test_neighbours_equal_the_obvious_loop(search, strict, tile, chunk):
+def test_neighbours_match_a_naive_loop(search, strict, tile, chunk):
     query, database, radius = search
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_neighbour_search, "TILE", tile)
@@ -87,13 +87,13 @@ def test_a_radius_beyond_all_items_finds_them_all(radius):
     assert as_lists(*neighbours_within(X, X, radius, strict=True)) == [[0, 1, 2]] * 3
 
 
-def test_items_too_large_to_square_in_float32_are_told_apart():
+def test_items_too_large_to_square_in_float32_are_distinguished():
     X = np.array([[-3e38], [0], [2e38], [3e38]], dtype=np.float32)
     assert as_lists(*neighbours_within(X, X, distance(X[0], X[1]))) == [[0, 1], [0, 1, 2, 3], [1, 2, 3], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e-21, 1e-22, 1e-23, 1e-30, 1e-44])
-def test_items_whose_squares_underflow_in_float32_are_told_apart(scale):
+def test_items_whose_squares_underflow_in_float32_are_distinguished(scale):
     X = (scale * np.random.default_rng(0).standard_normal((60, 3))).astype(np.float32)
     query, database = X[:20], X[20:]
     for i in range(20):
@@ -101,7 +101,7 @@ def test_items_whose_squares_underflow_in_float32_are_told_apart(scale):
         assert as_lists(*neighbours_within(query, database, radius)) == obvious(query, database, radius, False)
 
 
-def test_the_answer_depends_on_neither_tiles_nor_threads(monkeypatch):
+def test_the_result_depends_on_neither_tiles_nor_threads(monkeypatch):
     X = np.round(np.random.default_rng(0).standard_normal((700, 6)), 1).astype(np.float32)
     radius = distance(X[0], X[1])
     wanted = neighbours_within(X[:300], X, radius)
@@ -121,7 +121,7 @@ def peak_memory(call):
     return result, peak
 
 
-def test_memory_is_bounded_where_every_pair_is_on_the_boundary():
+def test_memory_is_bounded_if_every_pair_is_on_the_boundary():
     database = np.zeros((1200, 64), dtype=np.float32)
     database[:, ::16] = 1  # every item at distance 2 of every query; their differences take 430 MB in float64
     query = np.zeros((700, 64), dtype=np.float32)
@@ -130,14 +130,14 @@ def test_memory_is_bounded_where_every_pair_is_on_the_boundary():
     assert peak < 40e6
 
 
-def test_memory_is_bounded_where_every_pair_is_inside():
+def test_memory_is_bounded_if_every_pair_is_inside():
     X = np.random.default_rng(0).standard_normal((3000, 4)).astype(np.float32)
     (_, indices), peak = peak_memory(lambda: neighbours_within(X, X, 100.0))
     assert indices.size == 9_000_000
     assert peak < 3 * indices.nbytes
 
 
-def test_input_stays_as_it_was():
+def test_the_input_is_not_modified():
     X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
     query, database = X[:5].copy(), X.copy()
     neighbours_within(query, database, 1.0)

@@ -142,7 +142,7 @@ def test_the_paths_of_another_machine_are_found_by_their_last_part_where_it_name
     assert rows_of(listed, ids, "query").tolist() == [0, 2, 3]
     with pytest.raises(
         ProtocolError,
-        match=r"query: expected ids of the dataset, such as 'a/1.png', got 1 of 1 others, the first is 'c/1.png'",
+        match=r"expected ids of the dataset, such as 'a/1\.png', got 1 unknown id among 1; the first is 'c/1\.png'",
     ):
         rows_of(np.array(["c/1.png"]), ids, "query")
 
@@ -150,15 +150,15 @@ def test_the_paths_of_another_machine_are_found_by_their_last_part_where_it_name
 def test_unknown_and_duplicated_items_are_refused():
     with pytest.raises(
         ProtocolError,
-        match=r"q: expected ids of the dataset, such as 'image/000.*', got 2 of 3 others, the first is 'nine'",
+        match=r"q: expected ids of the dataset, such as 'image/000.*', got 2 unknown ids among 3; the first is 'nine'",
     ):
         rows_of(np.array(["image/003.png", "nine", "ten"]), PLAIN, "q")
     with pytest.raises(
-        ProtocolError, match=r"q: expected each item once, got 1 duplicated, the first is 'image/003.png'\.$"
+        ProtocolError, match=r"q: expected each item once, got duplicates of 1 item; the first is 'image/003.png'\.$"
     ):
         rows_of(np.array(["image/003.png", "image/001.png", "image/003.png"]), PLAIN, "q")
     with pytest.raises(
-        ProtocolError, match=r"q: expected each item once, got 1 duplicated, the first is 'image/003.png'\.$"
+        ProtocolError, match=r"q: expected each item once, got duplicates of 1 item; the first is 'image/003.png'\.$"
     ):
         rows_of(np.array([3, 3]), PLAIN, "q")
     with pytest.raises(ProtocolError, match=r"q: expected row numbers from 0 to 59, got 3 to 60\.$"):
@@ -209,7 +209,7 @@ READ_AS = {
 
 
 @pytest.mark.parametrize("case", READ_AS)
-def test_a_list_is_divided_at_its_own_separators(tmp_path, case):
+def test_a_list_is_split_at_its_separators(tmp_path, case):
     name, content = READ_AS[case]
     packed = name.lower().endswith(".gz")
     (tmp_path / name).write_bytes(gzip.compress(content.encode()) if packed else content.encode())
@@ -223,7 +223,7 @@ def test_a_tsv_may_have_ids_with_blanks(tmp_path):
     assert read_list(tmp_path / "q.tsv")[0].tolist() == ["an image.png"]
 
 
-def test_commas_are_part_of_an_id_only_where_blanks_divide_the_line(tmp_path):
+def test_commas_are_part_of_an_id_only_if_blanks_separate_the_fields(tmp_path):
     (tmp_path / "q.txt").write_text("a,b.png 1 0\nc.png 0 1\n")
     assert read_list(tmp_path / "q.txt")[0].tolist() == ["a,b.png", "c.png"]
     (tmp_path / "q.txt").write_text("a,b.png\n")
@@ -291,8 +291,8 @@ def test_the_lists_of_a_split_are_found_or_reported_as_missing(tmp_path, monkeyp
     assert list_paths(registry.get("split", "standard"), {}) == {}
 
 
-def test_the_lists_of_nuswide_in_the_wild():
-    """Two public toolkits' lists: 21 concepts, 100 and 500 images for each; 81, many images with none of them."""
+def test_the_published_lists_of_nuswide_are_read():
+    """Two public toolkits' lists: 21 concepts, with 100 and 500 images each; 81 concepts, which many images lack."""
     if "PROTOCOL_SHARED" not in os.environ:
         pytest.skip("PROTOCOL_SHARED is not set: needs data/nuswide_lists")
     folder = Path(os.environ["PROTOCOL_SHARED"]) / "data" / "nuswide_lists"
@@ -309,14 +309,14 @@ def test_the_lists_of_nuswide_in_the_wild():
 
 
 def test_parts_are_read_unchecked_for_the_audit(tmp_path):
-    """Unknown ids and duplicates: `read_split` refuses both, but the audit must see them."""
+    """`read_split` refuses unknown ids and duplicates, but the audit must find them."""
     (tmp_path / "split.csv").write_text("partition,id\nquery,a\nquery,a\ndatabase,b\n")
     found = read_parts(tmp_path / "split.csv")
     assert {name: part.tolist() for name, part in found.items()} == {"query": ["a", "a"], "database": ["b"]}
     np.savez(tmp_path / "split.npz", query=np.array([3, 3]), database=np.array([1.0]))
     found = read_parts(tmp_path / "split.npz")
     assert {name: part.tolist() for name, part in found.items()} == {"query": [3, 3], "database": [1]}
-    with pytest.raises(ProtocolError, match="query: expected each item once, got 1 duplicated, the first is"):
+    with pytest.raises(ProtocolError, match="query: expected each item once, got duplicates of 1 item; the first is"):
         read_split(tmp_path / "split.npz", IDS)
 
 

@@ -44,7 +44,7 @@ TEXTS = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(text=TEXTS, suffix=st.sampled_from([".txt", ".csv", ".tsv", ".txt.gz"]))
-def test_blocks_are_read_as_lines_are(tmp_path_factory, text, suffix):
+def test_reading_in_blocks_equals_reading_by_line(tmp_path_factory, text, suffix):
     path = tmp_path_factory.getbasetemp() / f"list{suffix}"
     content = text.encode()
     path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)

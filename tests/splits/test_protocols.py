@@ -27,7 +27,7 @@ from protocol.splits import (
 GIVEN = {"query": 50, "validation_query": 30, "validation_database": 100, "train": 200}
 RNG = np.random.default_rng(0)
 CIFAR = RNG.permutation(np.arange(60_000) % 10)
-# As many as NUS-WIDE's, each of 1 to 6 concepts, of which some are five times as frequent as others.
+# As many images as in NUS-WIDE, with 1 to 6 concepts each, some of which are five times as frequent as others.
 CONCEPTS = np.zeros((195_834, 21), dtype=bool)
 for _ in range(6):
     weights = np.linspace(1, 5, 21)
@@ -40,13 +40,13 @@ def ranges(**sizes):
 
 
 def several(n_items, n_classes):
-    """Return labels of which an item has about three."""
+    """Return labels with about three per item."""
     return np.random.default_rng(0).random((n_items, n_classes)) < 3 / n_classes
 
 
 CIFAR100 = np.hstack([np.eye(n, dtype=bool)[np.arange(60_000) % n] for n in (20, 100)])
 IMAGENET = ranges(database=128_503, test=5_000)
-# By protocol: items, labels, official parts, the sizes that its paper names.
+# By protocol: items, labels, official parts, and the sizes in its paper.
 CASES = {
     "standard": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_950}),
     "improved": (2_000, np.arange(2_000) % 7, {}, {**GIVEN, "database": 1_620}),
@@ -254,9 +254,9 @@ def test_a_split_is_the_draw_and_the_database(name):
     protocol = registry.get("split", name)
     parts = protocol.drawn(n_items, y, sizes=GIVEN if protocol.open else {}, official=official, seed=0)
     assert set(parts) == set(DRAWN)
-    whole = parts | {"database": protocol.database(parts, n_items, official=official)}
+    complete = parts | {"database": protocol.database(parts, n_items, official=official)}
     for part, rows in draw(name).items():
-        np.testing.assert_array_equal(rows, whole[part])
+        np.testing.assert_array_equal(rows, complete[part])
 
 
 def test_a_protocol_draws_even_if_its_own_database_would_be_empty():
@@ -293,7 +293,7 @@ SMALL = st.integers(0, 2**32 - 1)
     seed=SMALL,
 )
 def test_any_declaration_is_fulfilled(per_class, sizes, overlap, n_classes, seed):
-    """Numbers for each class and sizes, mixed at random: exact, disjoint where declared, balanced within one."""
+    """Mix numbers per class and sizes at random: partitions are exact, disjoint where declared, and balanced."""
     partitions = {name: Drawn(per_class=per_class[name]) if per_class[name] else Drawn() for name in DRAWN}
     protocol = SplitProtocol({**partitions, "database": Rest()}, may_overlap={"database": tuple(overlap)})
     y = np.random.default_rng(seed).permutation(np.arange(60 * n_classes) % n_classes)
@@ -305,8 +305,8 @@ def test_any_declaration_is_fulfilled(per_class, sizes, overlap, n_classes, seed
         else:
             assert sum(counts) == sizes[name]
             assert max(counts) - min(counts) <= (0 if sizes[name] % n_classes == 0 else 1)
-    held = set().union(*(parts[name].tolist() for name in DRAWN if name not in overlap))
-    assert set(parts["database"].tolist()) == set(range(len(y))) - held
+    excluded = set().union(*(parts[name].tolist() for name in DRAWN if name not in overlap))
+    assert set(parts["database"].tolist()) == set(range(len(y))) - excluded
     assert sum(len(parts[name]) for name in DRAWN) == len(set().union(*(parts[name].tolist() for name in DRAWN)))
 
 
@@ -342,8 +342,8 @@ def test_several_labels_are_balanced_wherever_that_is_possible(n_items, n_classe
     assert assigned(members, parts["train"], number)
 
 
-def test_items_that_a_later_class_needs_are_given_back():
-    """Class 0 may take any item, class 1 only the first two: dealt greedily, class 1 would often be left with none."""
+def test_items_that_a_later_class_needs_are_reassigned():
+    """Class 0 may take any item, class 1 only the first two, so a greedy draw would often leave class 1 with none."""
     members = np.array([[True, True], [True, True], [True, False], [True, False]])
     protocol = SplitProtocol({"query": Drawn(per_class=1), "train": Drawn(per_class=1)})
     for seed in range(30):
@@ -352,7 +352,7 @@ def test_items_that_a_later_class_needs_are_given_back():
             assert assigned(members, parts[name], 1)
 
 
-def test_several_labels_are_drawn_at_random():
+def test_items_with_several_labels_are_drawn_at_random():
     """Every item of a concept is as likely to be drawn as any other with the same labels."""
     members = np.repeat([[True, False], [False, True], [True, True]], 40, axis=0)
     protocol = SplitProtocol({"query": Drawn(per_class=5)})
@@ -361,7 +361,7 @@ def test_several_labels_are_drawn_at_random():
         own = hits[start : start + 40]
         assert own.std() < 2 * np.sqrt(own.mean())
         assert own.min() > 0
-    shared = 400 * (5 * 40 / 80 + 5 * 37.5 / 77.5)  # half of class 0's, and of what these leave to class 1
+    shared = 400 * (5 * 40 / 80 + 5 * 37.5 / 77.5)  # half of the items of class 0, and half of the rest of class 1
     assert abs(hits[80:].sum() - shared) < 100, "items of both classes are drawn for the second one, too"
 
 
@@ -432,7 +432,7 @@ def test_the_properties_of_a_protocol():
     assert set(lists.listed) == set(PARTITIONS)
 
 
-# The digests that the first release's protocols had before others were declared: their tables must not move.
+# The digests of the first protocols, from before others were declared: these draws must not change.
 @pytest.mark.parametrize(
     ("name", "labelled", "digest"),
     [

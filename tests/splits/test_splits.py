@@ -40,14 +40,14 @@ def test_improved_database_is_held_out_from_everything():
     assert set(parts["database"]) == set(range(400)) - set().union(*(parts[name] for name in DRAWN))
 
 
-def test_both_protocols_draw_the_same_and_differ_in_the_database_only():
+def test_both_protocols_share_a_draw_and_differ_only_in_the_database():
     standard, improved = draw("standard", seed=3), draw("improved", seed=3)
     for name in DRAWN:
         assert (standard[name] == improved[name]).all()
     assert set(improved["database"]) < set(standard["database"])
 
 
-def test_same_seed_same_split_other_seed_other_split():
+def test_the_split_depends_on_the_seed():
     assert (draw("improved", seed=1)["train"] == draw("improved", seed=1)["train"]).all()
     assert (draw("improved", seed=1)["train"] != draw("improved", seed=2)["train"]).any()
 
@@ -58,7 +58,7 @@ def test_same_seed_same_split_other_seed_other_split():
     sizes=st.fixed_dictionaries({name: st.integers(1, 30) for name in DRAWN}),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_drawn_partitions_are_class_balanced_within_one(n_classes, sizes, seed):
+def test_class_counts_of_drawn_partitions_differ_by_at_most_one(n_classes, sizes, seed):
     y = np.random.default_rng(seed).permutation(np.arange(130 * n_classes) % n_classes)
     parts = draw("improved", y=y, n=len(y), sizes=sizes, seed=seed)
     for name in DRAWN:
@@ -67,7 +67,7 @@ def test_drawn_partitions_are_class_balanced_within_one(n_classes, sizes, seed):
 
 
 def test_items_of_one_class_are_drawn_at_random():
-    """Every item of a class is as likely a query as any other."""
+    """Each item of a class is equally likely to be a query."""
     hits = sum(np.bincount(draw("standard", seed=seed)["query"], minlength=400) for seed in range(300))
     for value in range(5):
         own = hits[value == Y]
@@ -84,7 +84,7 @@ def test_a_class_that_runs_out_leaves_the_others_balanced():
     assert abs(totals[1] - totals[2]) <= 1
 
 
-def test_more_items_than_there_are_is_refused_with_the_sum():
+def test_drawing_more_items_than_exist_is_refused_with_the_sum():
     message = r"at least 100 items \(query 20 \+ validation_query 10 \+ validation_database 30 \+ train 40\), got 99\."
     with pytest.raises(ProtocolError, match=message):
         draw("standard", y=Y[:99], n=99)
@@ -107,7 +107,7 @@ def test_labels_of_another_length_are_refused():
         draw("standard", y=Y[:-1])
 
 
-def test_items_with_several_labels_are_drawn_at_random_as_those_without():
+def test_items_with_several_labels_are_drawn_at_random_like_those_without():
     several, none = draw("standard", y=np.eye(400, 2, dtype=bool)), draw("standard", y=None)
     for name, part in several.items():
         np.testing.assert_array_equal(part, none[name])

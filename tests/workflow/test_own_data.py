@@ -65,7 +65,7 @@ def test_images(project):
     assert len(found) > 0
     assert found.mean() > 0.5  # by chance 0.33
     page = (results / "report.html").read_text()
-    assert "1 files in the folder are not images and were skipped" in page
+    assert "1 file in the folder is not an image and was skipped" in page
     assert "a row for each class: across, down, slanted" in page
     again = project.jobs("--config", "dataset_options={folder: my/images}", config="workflow/config/image_folder.yaml")
     assert again == {}

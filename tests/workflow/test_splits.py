@@ -50,4 +50,4 @@ def test_a_list_with_an_unknown_item_fails_in_one_line(project):
     project.write(SMALL | {"splits": ["from_lists"], "split_options": {"from_lists": files}})
     done = project.run("splits")
     assert done.returncode != 0
-    assert "got 1 of 1 others, the first is 'nobody'" in done.stderr
+    assert "got 1 unknown id among 1; the first is 'nobody'" in done.stderr

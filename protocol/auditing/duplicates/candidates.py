@@ -1,4 +1,4 @@
-"""Search candidates for near-duplicates: the items with the largest inner products, in blocks of a fixed size."""
+"""Search for candidate near-duplicates: the items with the largest inner products, in blocks of a fixed size."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from protocol.parallel import in_order, workers
 
-_QUERIES, _ITEMS = 256, 1 << 15  # per product: 32 MB
+_QUERIES, _ITEMS = 256, 1 << 15  # per matrix product, whose result has 32 MB
 _GROUP = 32  # items; only groups with large maxima are searched
 
 
@@ -59,9 +59,9 @@ def best_matches(
         for first in range(0, len(database), _ITEMS):
             values = _products(block, database[first : first + _ITEMS])
             if same:
-                own = start + np.arange(len(block)) - first
-                inside = (own >= 0) & (own < values.shape[1])
-                values[np.flatnonzero(inside), own[inside]] = -np.inf
+                columns_of_self = start + np.arange(len(block)) - first
+                inside = (columns_of_self >= 0) & (columns_of_self < values.shape[1])
+                values[np.flatnonzero(inside), columns_of_self[inside]] = -np.inf
             columns = _largest(values, k)
             rows = np.concatenate([rows, columns + first], axis=1)
             products = np.concatenate([products, np.take_along_axis(values, columns, axis=1)], axis=1)
@@ -97,5 +97,5 @@ def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     groups = np.argpartition(-maxima, k_groups - 1, axis=1)[:, :k_groups]
     columns = (groups[:, None, :] + n_groups * np.arange(_GROUP)[:, None]).reshape(len(values), -1)
     within = np.take_along_axis(values, columns, axis=1)
-    kept = np.argpartition(-within, min(k, within.shape[1]) - 1, axis=1)[:, :k]
-    return np.take_along_axis(columns, kept, axis=1)
+    largest = np.argpartition(-within, min(k, within.shape[1]) - 1, axis=1)[:, :k]
+    return np.take_along_axis(columns, largest, axis=1)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from protocol.formats.images import squares
 
 SIZE = 32
-"""Side in pixels to which the central square of each image is resized for comparison."""
+"""Side in pixels of the squares to which the centres of images are resized for comparison."""
 _BLOCKS = 8  # per side; their means are the cheap descriptor
 _SIGMA = 2.0  # pixels, standard deviation of the Gaussian window for local contrast
 _NOISE = 4.0  # grey levels; lower contrast is noise
-_BLANK = 1.0  # grey level, by which the descriptors of two blank images are equal instead of undefined
+_BLANK = 1.0  # grey level of an added component, so that blank images have equal instead of undefined descriptors
 _IN_MEMORY = 1 << 30  # bytes; larger arrays are stored in a temporary file
 _BLOCK_BYTES = 16 << 20
 
@@ -68,15 +68,15 @@ def block_means(small: NDArray[np.uint8]) -> NDArray[np.float32]:
     """
     n, n_channels = small.shape[:2]
     k = SIZE // _BLOCKS
-    made = np.empty((n, n_channels * _BLOCKS**2 + 1), dtype=np.float32)
+    descriptors = np.empty((n, n_channels * _BLOCKS**2 + 1), dtype=np.float32)
     size = max(1, _BLOCK_BYTES // prod(small.shape[1:]))
     for start in range(0, n, size):
         rows = small[start : start + size].reshape(-1, n_channels * _BLOCKS, k, _BLOCKS, k)
         means = rows.sum(axis=(2, 4), dtype=np.float32).reshape(len(rows), -1) / np.float32(k * k)
         means -= means.mean(axis=1, keepdims=True)
-        own = np.concatenate([means, np.full((len(means), 1), _BLANK, dtype=np.float32)], axis=1)
-        made[start : start + size] = own / np.sqrt(np.einsum("ij,ij->i", own, own))[:, None]
-    return made
+        centred = np.concatenate([means, np.full((len(means), 1), _BLANK, dtype=np.float32)], axis=1)
+        descriptors[start : start + size] = centred / np.sqrt(np.einsum("ij,ij->i", centred, centred))[:, None]
+    return descriptors
 
 
 def mirrored(small: NDArray[np.uint8]) -> NDArray[np.uint8]:

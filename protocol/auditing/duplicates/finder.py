@@ -59,9 +59,9 @@ def find_duplicates(
         Minimum score of a pair, from 0 to 1; by default 0 for images, so that only `most` limits the proposals, and 0.9
         for vectors.
     mirror : bool, default=True
-        For images: whether to search for mirrored copies too.
+        For images: whether to search for mirrored copies, in addition to unchanged ones.
     exact : bool, optional
-        For vectors: whether to compare all pairs. By default, this depends on the size: up to 10^12 multiplications.
+        For vectors: whether to compare all pairs. By default, if this takes at most 10^12 multiplications.
         Otherwise, candidates are found by random-hyperplane keys.
     threads : int, default=1
         The result is the same for any number.
@@ -125,8 +125,8 @@ def find_duplicates(
         sizes = _sizes(left, right, same, "image")
     pairs = _similar_images(q, d, same, mirror, threads, progress)
     pairs = pairs.where(pairs.score >= least).once(same=same)
-    n_candidates, of = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
-    candidates = f"candidates: the {n_candidates} most similar items of each {of}; other pairs are not checked"
+    n_candidates, whose = min(CANDIDATES, len(d) - same), "query and of its mirror image" if mirror else "query"
+    candidates = f"candidates: the {n_candidates} most similar items of each {whose}; other pairs are not checked"
     return Proposals(
         *ordered(pairs, most, same=same),
         left.ids,
@@ -143,12 +143,12 @@ def _check_bool(value: Any, name: str, allowed: str = "True or False") -> None:
 
 def _check_both_named(left: Items, right: Items, query_ids: Any, database_ids: Any) -> None:
     """Raise ProtocolError if a list names the items of one side but the other side has only row numbers."""
-    for own, role, other, is_given in (
+    for items, argument, other, is_given in (
         (left, "query_ids", "database_ids", database_ids is not None),
         (right, "database_ids", "query_ids", query_ids is not None),
     ):
-        if is_given and own.ids is None:
-            raise ProtocolError(f"{role}: expected a list of the ids of {own.name}, as for {other}, got none.")
+        if is_given and items.ids is None:
+            raise ProtocolError(f"{argument}: expected a list of the ids of {items.name}, as for {other}, got none.")
 
 
 def _check_pairs(items: Items, same: bool) -> None:
@@ -165,7 +165,7 @@ def _sizes(left: Items, right: Items, same: bool, kind: str) -> str:
 def _similar_images(
     q: NDArray[np.uint8], d: NDArray[np.uint8], same: bool, mirror: bool, threads: int, progress: Progress
 ) -> Pairs:
-    """Return the candidates for every query with their scores."""
+    """Return the candidates for each query, with their scores."""
     n = len(q)
     add = stage(progress, "candidates", n * (1 + mirror))
     right = block_means(d)

@@ -22,7 +22,7 @@ _CONTENT = "content.h5"
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """The items of one side.
+    """The items of one side of the comparison: the queries or the database.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Items:
     name : str
         Name for messages.
     ids : ndarray of str, shape (n,), or None
-        None: items are named by their row numbers.
+        None if items are named by their row numbers.
     """
 
     rows: Rows

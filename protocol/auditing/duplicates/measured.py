@@ -35,8 +35,8 @@ CIFAR10 = (
 LEAST_SCORE = 0.6560
 """The score of the 1,000th proposal."""
 LOOKED_AT, LOOK_ALIKE = 100, 80
-"""Number of inspected proposals, drawn from those of the first 500 whose query is in no judged pair, and number of
-these that show the same photograph or the same scene, judged by eye."""
+"""The number of inspected proposals, drawn from those among the first 500 whose query is in no judged pair, and the
+number of these that show the same photograph or the same scene, judged by eye."""
 DISTORTIONS = MappingProxyType(
     {
         "mirrored": 1.0,
@@ -72,8 +72,7 @@ def text(kind: str) -> list[str]:
         return _wrapped(
             "What to expect: if all pairs are compared, every query is proposed with its best partner, unless there "
             "are more proposals than requested; the next four partners are listed if their cosine is at most 0.05 "
-            "lower. "
-            "Of pairs planted among 1,000,000 random vectors with 128 features, random-hyperplane keys found "
+            "lower. Of pairs planted among 1,000,000 random vectors with 128 features, random-hyperplane keys found "
             f"{found}.",
         )
     rows = [[f"{at:,}" if i == 0 else str(at) for i, at in enumerate(row)] for row in CIFAR10]

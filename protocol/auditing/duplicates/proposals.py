@@ -21,7 +21,7 @@ COLUMNS = ("query", "database", "score", "rank", "choice", "cosine", "correlatio
 FURTHER = 4
 """Maximum number of further partners of a query in a proposal."""
 GAP = 0.05
-"""Maximum difference between their scores and that of the first partner."""
+"""Maximum difference between the scores of further partners and that of the first one."""
 _SHOWN = 10
 
 
@@ -50,12 +50,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.query)
 
-    def where(self, kept: NDArray) -> "Pairs":
+    def where(self, selected: NDArray) -> "Pairs":
         """Return a subset of the pairs, by mask or position."""
-        own = self.query[kept], self.database[kept], self.score[kept]
+        columns = self.query[selected], self.database[selected], self.score[selected]
         if not len(self.mirrored):
-            return Pairs(*own, self.cosine, self.correlation, self.mirrored)
-        return Pairs(*own, self.cosine[kept], self.correlation[kept], self.mirrored[kept])
+            return Pairs(*columns, self.cosine, self.correlation, self.mirrored)
+        return Pairs(*columns, self.cosine[selected], self.correlation[selected], self.mirrored[selected])
 
     def once(self, *, same: bool) -> "Pairs":
         """Return each pair once, with its largest score.
@@ -130,7 +130,7 @@ class Proposals:
             self.choice.tolist(),
         ]
         if self.kind == "images":
-            columns += [np.round(own, 6).tolist() for own in (pairs.cosine, pairs.correlation)]
+            columns += [np.round(values, 6).tolist() for values in (pairs.cosine, pairs.correlation)]
             columns.append(pairs.mirrored.astype(int).tolist())
         return [dict(zip(COLUMNS, row, strict=False)) for row in zip(*columns, strict=True)]
 
@@ -219,12 +219,12 @@ def _of_either_item(pairs: Pairs) -> Pairs:
     is_best = _among_best(np.concatenate([low, high]), np.concatenate([high, low]), np.tile(pairs.score, 2))
     of_low, of_high = np.split(is_best, 2)
     query, database = np.where(of_low, low, high), np.where(of_low, high, low)
-    turned = Pairs(query, database, pairs.score, pairs.cosine, pairs.correlation, pairs.mirrored)
-    return turned.where(of_low | of_high)
+    oriented = Pairs(query, database, pairs.score, pairs.cosine, pairs.correlation, pairs.mirrored)
+    return oriented.where(of_low | of_high)
 
 
 def _among_best(items: NDArray[np.int64], partners: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which partners are the best of their item, or among the next `FURTHER` and at most `GAP` below it."""
+    """Return a mask of the best partner of each item and of the next `FURTHER` that score at most `GAP` below it."""
     order = np.lexsort((partners, -score, items))
     starts, sizes = _groups(items[order])
     place = np.arange(len(order)) - np.repeat(starts, sizes)

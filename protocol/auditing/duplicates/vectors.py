@@ -19,10 +19,10 @@ TABLES = 24
 SEGMENT, MARGIN = 128, 16
 """Number of items in a sorted list with which a query is compared: in its segment, and on either side of it."""
 _BITS = 32  # per key
-_KEPT = FURTHER + 1  # partners per query
+_PARTNERS = FURTHER + 1  # partners per query
 _BLOCK = 1 << 13  # queries per thread and block
 _ROWS = 1 << 13  # rows per read
-_SLACK = 1e-3  # error bound of float32, in which cosines are computed before float64
+_SLACK = 1e-3  # error bound of the float32 cosines that preselect pairs
 
 Done = Callable[[int], object] | None
 
@@ -66,16 +66,18 @@ def similar_vectors(
     """
     if exact:
         unit = _unit(database)
-        rows, values = best_matches(unit if same else _unit(query), unit, _KEPT, same=same, threads=threads, done=done)
+        rows, values = best_matches(
+            unit if same else _unit(query), unit, _PARTNERS, same=same, threads=threads, done=done
+        )
         left, right = np.repeat(np.arange(len(query)), rows.shape[1]), rows.ravel()
-        kept = values.ravel() >= least - _SLACK
-        left, right = left[kept], right[kept]
+        is_candidate = values.ravel() >= least - _SLACK
+        left, right = left[is_candidate], right[is_candidate]
     else:
         left, right = keyed_candidates(query, database, least - _SLACK, same=same, threads=threads, done=done)
     score = 1 - pair_distances(query, database, left, right, distance="cosine", threads=threads)
-    kept = score >= least
+    is_similar = score >= least
     none = np.empty(0)
-    return Pairs(left[kept], right[kept], score[kept], none, none, none.astype(bool))
+    return Pairs(left[is_similar], right[is_similar], score[is_similar], none, none, none.astype(bool))
 
 
 def n_steps(n_queries: int, *, exact: bool) -> int:
@@ -179,24 +181,24 @@ class _Best(NamedTuple):
         query, database, cosine = query[order], database[order], cosine[order]
         starts = np.flatnonzero(np.diff(query, prepend=-1))
         place = np.arange(len(query)) - np.repeat(starts, np.diff(np.append(starts, len(query))))
-        kept = place < _KEPT
-        return cls(query[kept], database[kept], cosine[kept])
+        is_best = place < _PARTNERS
+        return cls(query[is_best], database[is_best], cosine[is_best])
 
 
 def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tuple[Callable[[int], _Best], range]:
-    """Return a function that compares a block of queries, sorted by key, with their segments; and the blocks."""
+    """Return a function that compares a block of queries with the segments of their keys, and the blocks' starts."""
     planes = np.random.default_rng(table).standard_normal((sides.database.shape[1], _BITS)).astype(np.float32)
     keys = _keys(sides.database, sides.database_lengths, sides.centre, planes, threads)
     order = np.argsort(keys, kind="stable")
     if sides.same:
-        in_turn, places = order, np.arange(len(order))
+        by_key, places = order, np.arange(len(order))
     else:
         query_keys = _keys(sides.query, sides.query_lengths, sides.centre, planes, threads)
-        in_turn = np.argsort(query_keys, kind="stable")
-        places = np.searchsorted(keys[order], query_keys[in_turn])
+        by_key = np.argsort(query_keys, kind="stable")
+        places = np.searchsorted(keys[order], query_keys[by_key])
 
     def compare(start: int) -> _Best:
-        rows = in_turn[start : start + _BLOCK]
+        rows = by_key[start : start + _BLOCK]
         segments = np.minimum(places[start : start + _BLOCK], len(order) - 1) // SEGMENT
         bounds = [0, *(np.flatnonzero(np.diff(segments)) + 1).tolist(), len(rows)]
         found = [_Best.none()]
@@ -206,7 +208,7 @@ def _sorted_by_keys(sides: _Sides, least: float, table: int, threads: int) -> tu
             found.append(_compared(sides, rows[first:last], items, least))
         return _Best(*map(np.concatenate, zip(*found, strict=True)))
 
-    return compare, range(0, len(in_turn), _BLOCK)
+    return compare, range(0, len(by_key), _BLOCK)
 
 
 def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], least: float) -> _Best:
@@ -219,8 +221,8 @@ def _compared(sides: _Sides, rows: NDArray[np.int64], items: NDArray[np.int64], 
     hits = values >= least
     if not hits.any():
         return _Best.none()
-    if hits.sum() > _KEPT * len(rows) and len(items) > _KEPT:
-        columns = np.argpartition(-values, _KEPT - 1, axis=1)[:, :_KEPT]
+    if hits.sum() > _PARTNERS * len(rows) and len(items) > _PARTNERS:
+        columns = np.argpartition(-values, _PARTNERS - 1, axis=1)[:, :_PARTNERS]
         most = np.zeros_like(hits)
         np.put_along_axis(most, columns, True, axis=1)
         hits &= most
@@ -235,7 +237,7 @@ def _keys(
 
     def keyed(start: int) -> NDArray[np.uint32]:
         block = slice(start, start + _ROWS)
-        moved = (X[block] / lengths[block, None] - centre).astype(np.float32)
-        return np.packbits(moved @ planes > 0, axis=1).view(">u4").ravel().astype(np.uint32)
+        centred = (X[block] / lengths[block, None] - centre).astype(np.float32)
+        return np.packbits(centred @ planes > 0, axis=1).view(">u4").ravel().astype(np.uint32)
 
     return np.concatenate(list(in_order(keyed, range(0, len(X), _ROWS), threads)))

@@ -14,7 +14,7 @@ SCALES = (0.92, 1.0, 1 / 0.92)
 SHIFTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Shifts in pixels, in each direction."""
 _QUERIES = 64  # per block
-_BLANK = 3.0  # energy of local contrast, by which two blank images are equal; other images have about 2,000
+_BLANK = 3.0  # added to the energy of local contrast (about 2,000), so that two blank images are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +91,9 @@ def correlations(
         queries = local_contrast(query[start : start + _QUERIES])
         found = np.empty(block.shape, dtype=np.float32)
         for i, image in enumerate(queries):
-            own = candidates[place[i]]
-            own[k:] = mirrored(own[k:])
-            found[i] = best_correlation(image, own)
+            matched = candidates[place[i]]
+            matched[k:] = mirrored(matched[k:])
+            found[i] = best_correlation(image, matched)
         return found
 
     found = []
@@ -102,8 +102,8 @@ def correlations(
             found.append(part)
             if done is not None:
                 done(len(part))
-    whole = np.concatenate(found)
-    return whole[:, :k], whole[:, k:]
+    scores = np.concatenate(found)
+    return scores[:, :k], scores[:, k:]
 
 
 def best_correlation(image: NDArray[np.float32], candidates: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -5,7 +5,7 @@ Denzler judged (Do We Train on Test Data? Purging CIFAR of Near-Duplicates, Jour
 https://github.com/cvjena/cifair, commit 4c27642, folder ``meta``). ``TestID`` and ``TrainID`` count from 0 in the
 official order (the training batches 1 to 5 one after the other), ``Distance`` is the distance in the authors' CNN
 features, and ``Judgment`` is 0 for an exact copy, 1 for a near-duplicate and 2 for a very similar image. Pairs within
-the test set and within the training set were not judged, so a split drawn from all images may have further ones.
+the test set and within the training set were not judged, so a split drawn from all images may have further duplicates.
 """
 
 import csv
@@ -29,7 +29,7 @@ from protocol.storage import file_sha256, replacing
 EXACT, NEAR, SIMILAR = range(3)
 """The judgements: an exact copy, a near-duplicate, and a very similar item, which does not count as a duplicate."""
 _CIFAIR = ("testid", "trainid", "judgment")
-_OWN = ("query", "database", "judgement")
+_COLUMNS = ("query", "database", "judgement")
 _TEST = 50_000
 """The row of the first test image in CIFAR-10 and CIFAR-100: `protocol.datasets` puts the training images first."""
 _SIZES = {"train": _TEST, "test": 10_000}
@@ -68,7 +68,7 @@ class KnownPairs:
     limits : str
         A statement of what was not judged, or "".
     n_unlisted : int
-        Number of further judged pairs with an item that is not in the dataset.
+        Number of additional judged pairs with an item that is not in the dataset.
     assumed : str
         The assumed meaning of row numbers, if nothing records it, or "".
     """
@@ -86,8 +86,8 @@ class KnownPairs:
         Returns
         -------
         queries, partners, judgement : ndarray of int64, shape (n,)
-            Item numbers, and the judgement. Each query occurs once, with the partner of its closest pair; among
-            several, with the lowest number.
+            Item numbers, and the judgement. Each query occurs once, with the partner of its closest pair; if
+            there are several, with the lowest of their numbers.
         """
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         judgement = np.concatenate([self.judgement, self.judgement])
@@ -164,7 +164,7 @@ def shipped(name: str, dataset: Dataset, n_listed: int = 0) -> KnownPairs:
 
 
 def about_known_pairs(split: Split, known: KnownPairs) -> str:
-    """Return a sentence about the origin of the pairs and the number of them inside the split."""
+    """Return a sentence about the origin of the pairs and how many of them are inside the split."""
     listed = np.concatenate(list(split.parts.values()))
     n_inside, n_pairs = int(np.isin(known.pairs, listed).all(axis=1).sum()), len(known.pairs) + known.n_unlisted
     assumed = f"{known.assumed}; " if known.assumed else ""
@@ -223,7 +223,7 @@ def write_affected(path: str | Path, places: Iterable[int]) -> None:
 def _of_array(values: Any, dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     name = "known_pairs"
     array = array_from(values, name)
-    if array.ndim != 2 or array.shape[1] != len(_OWN) or array.dtype.kind not in "iuf":
+    if array.ndim != 2 or array.shape[1] != len(_COLUMNS) or array.dtype.kind not in "iuf":
         raise ProtocolError(
             f"{name}: expected row numbers of two items and a judgement, shape (n, 3), got shape {array.shape} of "
             f"{array.dtype}."
@@ -257,11 +257,11 @@ def _of_file(path: Path, dataset: Dataset, *, name: str | None = None, n_listed:
         pairs = np.array([[int(row[0]), int(row[1])] for _, row in rows], dtype=np.int64)
         pairs = _in_range(pairs, dataset, str(path))
     else:
-        places = {str(own): number for number, own in enumerate(dataset.ids)}
+        places = {str(item): number for number, item in enumerate(dataset.ids)}
         pairs = _looked_up([row[:2] for _, row in rows], places)
     listed = (pairs >= 0).all(axis=1)
     if not listed.any() and dataset.ids is not None:
-        first = rows[0][1][0] if columns == _OWN else f"test image {rows[0][1][0]}"
+        first = rows[0][1][0] if columns == _COLUMNS else f"test image {rows[0][1][0]}"
         raise ProtocolError(
             f"{path}: expected pairs of the dataset's items, such as {str(dataset.ids[0])!r}, got none; the first "
             f"pair is that of {first!r}."
@@ -318,7 +318,7 @@ def _official_rows(
                 f"{_SIZE - 1}, got {n_listed - 1}."
             )
         return rows
-    places = {str(own): number for number, own in enumerate(dataset.ids)}
+    places = {str(item): number for number, item in enumerate(dataset.ids)}
     found = []
     for id_of in [_IDS[name]] if name else _IDS.values():
         found.append(_looked_up([[id_of(int(row)) for row in pair] for pair in rows], places))
@@ -336,7 +336,7 @@ def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
     table = _rows(path)
     _, header = next(table, (0, []))
     names = [column.strip().lower() for column in header]
-    columns = next((own for own in (_OWN, _CIFAIR) if set(own) <= set(names)), None)
+    columns = next((known for known in (_COLUMNS, _CIFAIR) if set(known) <= set(names)), None)
     if columns is None:
         raise ProtocolError(f"{path}: expected the columns {_HEADERS}, got {','.join(header)[:80]!r}.")
     places = [names.index(column) for column in columns]
@@ -346,13 +346,13 @@ def _read(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
             continue
         if len(fields) != len(names):
             raise ProtocolError(f"{path}: line {number}: expected {len(names)} fields, got {len(fields)}.")
-        own = [fields[place].strip() for place in places]
-        if own[2] not in ("", "0", "1", "2", "3"):
+        values = [fields[place].strip() for place in places]
+        if values[2] not in ("", "0", "1", "2", "3"):
             raise ProtocolError(
                 f"{path}: line {number}: expected the judgement 0 (exact copy), 1 (near-duplicate), 2 (very "
-                f"similar) or 3 (different), got {own[2][:80]!r}."
+                f"similar) or 3 (different), got {values[2][:80]!r}."
             )
-        rows += [(number, own)] if own[2] not in ("", "3") else []
+        rows += [(number, values)] if values[2] not in ("", "3") else []
     return columns, rows
 
 

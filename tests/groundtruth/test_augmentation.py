@@ -1,4 +1,4 @@
-"""The product of folded vectors differs from the key, in exact arithmetic, by no more than its error bound."""
+"""The product of augmented vectors differs from the key, in exact arithmetic, by no more than its error bound."""
 
 from fractions import Fraction
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.groundtruth._folds import InnerFold, SquaredFold
+from protocol.groundtruth._augmentation import InnerAugmentation, SquaredAugmentation
 
 
 def exact(X):
@@ -26,8 +26,12 @@ def test_the_product_stays_within_the_bound_of_its_error(seed, d, offset, dtype,
     rng = np.random.default_rng(seed)
     X = (offset + 10 ** rng.uniform(-3, 3, (16, 1)) * rng.standard_normal((16, d))).astype(dtype)
     query, database = X[:4], X[4:]
-    fold = SquaredFold(query, database) if distance == "euclidean" else InnerFold(database, unit=distance == "cosine")
-    queries, right = fold.queries(query), fold.items(database, 0)
+    augmentation = (
+        SquaredAugmentation(query, database)
+        if distance == "euclidean"
+        else InnerAugmentation(database, unit=distance == "cosine")
+    )
+    queries, right = augmentation.queries(query), augmentation.items(database, 0)
     for i, a in enumerate(exact(query)):
         # The keys of distances in exact arithmetic, but for a square root; two intervals of 49 bits contain them.
         found = []
@@ -46,13 +50,13 @@ def test_the_product_stays_within_the_bound_of_its_error(seed, d, offset, dtype,
         left = queries.within(bound)
         values = (left.vectors @ right.vectors.T)[i].astype(np.float64)
         assert (values <= high - bound[i]).all()
-        assert (values + left.doubt[i] + right.doubt >= low - bound[i]).all()
+        assert (values + left.uncertainty[i] + right.uncertainty >= low - bound[i]).all()
 
 
 @pytest.mark.parametrize("unit", [False, True])
-def test_the_doubt_is_small(unit):
+def test_the_uncertainty_is_small(unit):
     X = np.random.default_rng(0).standard_normal((100, 64)).astype(np.float32)
-    fold = InnerFold(X, unit=unit)
-    left, right = fold.queries(X).within(np.zeros(100)), fold.items(X, 0)
+    augmentation = InnerAugmentation(X, unit=unit)
+    left, right = augmentation.queries(X).within(np.zeros(100)), augmentation.items(X, 0)
     products = left.vectors @ right.vectors.T
-    assert (left.doubt.max() + right.doubt.max()) < 1e-4 * np.abs(products).max()
+    assert (left.uncertainty.max() + right.uncertainty.max()) < 1e-4 * np.abs(products).max()

@@ -1,18 +1,18 @@
-r"""Fold vectors so that one float32 inner product compares a pair's distance with a bound, with a known error.
+r"""Augment vectors so that one float32 inner product compares a pair's distance with a bound, with a known error.
 
 A *key* represents a distance: it increases with the distance and consists of inner products.
 
 - Euclidean: the squared distance, :math:`|a - b|^2 = \langle (-2a, |a|^2, 1), (b, 1, |b|^2) \rangle`.
 - Cosine and dot: minus the inner product of the query, of length about 1, and the item.
 
-Each query q has a bound :math:`s_q` on its keys. The inner product of a folded query and a folded item is the pair's
-key minus the bound minus an allowance for rounding errors. So it is never positive for a pair within the bound, and
-the key exceeds product + bound by at most the sum of the *doubts* of the query and of the item. Both statements hold
-for the key of the exact vectors and for that of the distance which `protocol.groundtruth._distances` computes in
-float64.
+Each query q has a bound :math:`s_q` on its keys. The inner product of an augmented query and an augmented item is the
+pair's key minus the bound minus an allowance for rounding errors. So it is never positive for a pair within the bound,
+and the key exceeds product + bound by at most the sum of the *uncertainties* of the query and of the item. Both
+statements hold for the key of the exact vectors and for that of the distance that `protocol.groundtruth._distances`
+computes in float64.
 
 Items that float32 can't represent, because they are more than a thousand times larger than the queries and a sample of
-the database, have an infinite doubt.
+the database, have an infinite uncertainty.
 
 The errors
 ----------
@@ -20,11 +20,10 @@ The centre of a sample of the database is subtracted from the items, which makes
 small (for inner products, this shifts all keys of a query equally). Then items are scaled by a power of two, so that
 float32 neither overflows nor underflows. Let :math:`\alpha, \beta` be two such items in exact arithmetic, `a`, `b`
 their float32 values, m = d + 2, u = 2^-24 the unit roundoff, and :math:`\gamma = mu / (1 - mu)`, with mu < 1/15. An
-inner product of m terms
-:math:`\sum x_i y_i`, added in any order, with or without fused operations, is off by at most :math:`\gamma |x||y|`
-(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-126 for each term that
-underflows, even if underflow is flushed to zero. No norm of an item is above 2^32, so the same underflow of an
-item's component changes a key by less than 2^-90 m.
+inner product of m terms :math:`\sum x_i y_i`, added in any order, with or without fused operations, is off by at most
+:math:`\gamma |x||y|` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), and by 2^-126 for
+each term that underflows, even if underflow is flushed to zero. No norm of an item is above 2^32, so the same underflow
+of an item's component changes a key by less than 2^-90 m.
 
 **Euclidean.** Let :math:`A = |a|^2 + |b|^2`. The difference between :math:`|\alpha - \beta|^2 - s` and the product has
 these causes:
@@ -72,15 +71,15 @@ _U = 2.0**-24
 _Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-class Folded(NamedTuple):
-    """Folded vectors (n, d + 2), and the doubt that each adds to the keys of its pairs (n,)."""
+class Augmented(NamedTuple):
+    """Augmented vectors (n, d + 2), and the uncertainty that each adds to the keys of its pairs (n,)."""
 
     vectors: NDArray[np.float32]
-    doubt: NDArray[np.float64]
+    uncertainty: NDArray[np.float64]
 
 
-class FoldedQueries(NamedTuple):
-    """Folded queries without their bounds.
+class AugmentedQueries(NamedTuple):
+    """Augmented queries without their bounds.
 
     Parameters
     ----------
@@ -91,8 +90,8 @@ class FoldedQueries(NamedTuple):
     relative : float
         The allowance for errors caused by a bound, as a fraction of the bound.
     keys : callable
-        ``keys(distances, rows)`` returns intervals, far narrower than any doubt, that contain the keys of distances
-        from these rows of the queries. Equal distances from a row have equal intervals.
+        ``keys(distances, rows)`` returns intervals, far narrower than any uncertainty, that contain the keys of
+        distances from these rows of the queries. Equal distances from a row have equal intervals.
     """
 
     vectors: NDArray[np.float32]
@@ -101,16 +100,16 @@ class FoldedQueries(NamedTuple):
     relative: float
     keys: Callable[[NDArray[np.float64], NDArray[np.integer]], _Interval]
 
-    def within(self, bound: NDArray[np.float64]) -> Folded:
+    def within(self, bound: NDArray[np.float64]) -> Augmented:
         """Return the left side of the product for bounds (n,) with magnitudes up to `FARTHEST`."""
         error = self.error + self.relative * np.abs(bound)
         vectors = self.vectors.copy()
         vectors[:, -2] = self.constant - bound - error
-        return Folded(vectors, 2 * error)
+        return Augmented(vectors, 2 * error)
 
 
-class SquaredFold:
-    """Folds vectors for the Euclidean distance.
+class SquaredAugmentation:
+    """Augments vectors for the Euclidean distance.
 
     Parameters
     ----------
@@ -135,31 +134,31 @@ class SquaredFold:
         key = self.key(distance)
         return key * (1 - 2.0**-49), key * (1 + 2.0**-49)
 
-    def queries(self, X: NDArray) -> FoldedQueries:
-        """Return folded queries without their bounds; `X` must have passed the checks."""
-        folded, squared = self._centred(X)
-        folded[:, :-2] *= -2
-        folded[:, -1] = 1
+    def queries(self, X: NDArray) -> AugmentedQueries:
+        """Return augmented queries without their bounds; `X` must have passed the checks."""
+        augmented, squared = self._centred(X)
+        augmented[:, :-2] *= -2
+        augmented[:, -1] = 1
         error = self._relative * squared + self._absolute
-        return FoldedQueries(folded, squared, error, self._relative, self._keys)
+        return AugmentedQueries(augmented, squared, error, self._relative, self._keys)
 
-    def items(self, X: NDArray, first_row: int) -> Folded:
-        """Return the right side of the product for some items; ProtocolError if one is not finite."""
-        folded, squared = self._centred(X)
+    def items(self, X: NDArray, first_row: int) -> Augmented:
+        """Return the right side of the product for some items; raise ProtocolError if one is not finite."""
+        augmented, squared = self._centred(X)
         error = self._relative * squared
-        folded[:, -2] = 1
-        folded[:, -1] = squared - error
-        return _unlimited(Folded(folded, 2 * error), squared, X, first_row)
+        augmented[:, -2] = 1
+        augmented[:, -1] = squared - error
+        return _unlimited(Augmented(augmented, 2 * error), squared, X, first_row)
 
     def _centred(self, X: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Return the centred and scaled vectors, with two more columns to be filled, and their squared norms."""
-        folded = np.empty((len(X), self._m), dtype=np.float32)
-        centred = self._frame.move(X, folded[:, :-2])
-        return folded, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+        augmented = np.empty((len(X), self._m), dtype=np.float32)
+        centred = self._frame.move(X, augmented[:, :-2])
+        return augmented, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
 
 
-class InnerFold:
-    """Folds vectors for the distances based on an inner product.
+class InnerAugmentation:
+    """Augments vectors for the distances based on an inner product.
 
     Parameters
     ----------
@@ -180,8 +179,8 @@ class InnerFold:
         self._relative, self._absolute = (1.2 * self._m + 6) * _U, self._m * 2.0**-89
         self._float64 = (self._m + 6) * 2.0**-52
 
-    def queries(self, X: NDArray) -> FoldedQueries:
-        """Return folded queries without their bounds; `X` must have passed the checks."""
+    def queries(self, X: NDArray) -> AugmentedQueries:
+        """Return augmented queries without their bounds; `X` must have passed the checks."""
         directions, exponents = balanced(X)
         norms = np.linalg.norm(directions, axis=1)
         if self._unit:
@@ -190,9 +189,9 @@ class InnerFold:
             more = np.frexp(norms)[1]
             directions = np.ldexp(directions, -more[:, None])
             exponents = self._frame.exponent - exponents - more
-        folded = np.empty((len(X), self._m), dtype=np.float32)
-        np.negative(directions, out=folded[:, :-2], casting="same_kind")
-        folded[:, -1] = 1
+        augmented = np.empty((len(X), self._m), dtype=np.float32)
+        np.negative(directions, out=augmented[:, :-2], casting="same_kind")
+        augmented[:, -1] = 1
         constant = directions @ self._frame.centre.astype(np.float64) - self._unit
         underflow = np.ldexp(float(self._m), exponents - 1074)
 
@@ -202,21 +201,21 @@ class InnerFold:
             low, high = (np.clip(parts[0] + parts[1] + side, -FARTHEST, FARTHEST) for side in (-slack, slack))
             return low, high
 
-        return FoldedQueries(folded, np.zeros(len(X)), self._absolute + underflow, self._relative, keys)
+        return AugmentedQueries(augmented, np.zeros(len(X)), self._absolute + underflow, self._relative, keys)
 
-    def items(self, X: NDArray, first_row: int) -> Folded:
+    def items(self, X: NDArray, first_row: int) -> Augmented:
         """Return the right side of the product for some items.
 
         Raises ProtocolError if one is not finite or, for the cosine distance, zero.
         """
-        folded = np.empty((len(X), self._m), dtype=np.float32)
-        centred = self._frame.move(_of_length_one(X, first_row) if self._unit else X, folded[:, :-2])
+        augmented = np.empty((len(X), self._m), dtype=np.float32)
+        centred = self._frame.move(_of_length_one(X, first_row) if self._unit else X, augmented[:, :-2])
         squared = np.vecdot(centred, centred).astype(np.float64)
         norm = 1.04 * np.sqrt(squared)  # the square may be off by 8 % in float32
         error = self._relative * norm + self._float64 * (norm + self._frame.centre_norm) + 3 * _U * self._unit
-        folded[:, -2] = 1
-        folded[:, -1] = -error
-        return _unlimited(Folded(folded, 2 * error), squared, X, first_row)
+        augmented[:, -2] = 1
+        augmented[:, -1] = -error
+        return _unlimited(Augmented(augmented, 2 * error), squared, X, first_row)
 
 
 @dataclass(frozen=True)
@@ -281,15 +280,15 @@ def check_rows(X: NDArray, name: str, first_row: int = 0, *, unit: bool = False)
             raise ProtocolError(f"{name} row {first_row + start + row}: expected {expected}, got {got}.")
 
 
-def _unlimited(folded: Folded, squared: NDArray[np.float64], X: NDArray, first_row: int) -> Folded:
-    """Return folded items in which those too large for float32 count as within every bound, but with infinite doubt."""
+def _unlimited(augmented: Augmented, squared: NDArray[np.float64], X: NDArray, first_row: int) -> Augmented:
+    """Return augmented items; those too large for float32 are within every bound, with infinite uncertainty."""
     large = ~(squared <= _LARGEST_NORM**2)
     if large.any():
         check_rows(X, "database", first_row)
-        folded.vectors[large] = 0
-        folded.vectors[large, -1] = -(2.0**100)
-        folded.doubt[large] = np.inf
-    return folded
+        augmented.vectors[large] = 0
+        augmented.vectors[large, -1] = -(2.0**100)
+        augmented.uncertainty[large] = np.inf
+    return augmented
 
 
 def _of_length_one(X: NDArray, first_row: int) -> NDArray[np.floating]:
