@@ -34,7 +34,7 @@ def test_unsupervised_methods_are_judged_once_all_eight_are_there(verdict):
     rows = of_methods("utilisation", [0.6] * 7 + [0.4])
     assert verdict("S0-09", rows[:-1]).status == NOT_RUN
     found = verdict("S0-09", rows)
-    assert (found.status, found.named(False)) == (PARTLY, [f"{METHODS[-1]}: share of the codes unused"])
+    assert (found.status, found.named(False)) == (PARTLY, [f"{METHODS[-1]}: share of unused codes"])
 
 
 def test_a_network_is_a_substitute_unless_its_name_has_the_epochs_of_the_paper(verdict):

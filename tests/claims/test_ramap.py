@@ -55,7 +55,7 @@ def test_rows_of_extension_codes_can_contradict(verdict):
     assert found.evidence.substitute == "1 hasher on cifar10 gist for LSH on AlexNet features"
     assert verdict("X-06", of_extensions(0.2, 0.25)).named(False) == ["pairs of rows with RAMAP in the wrong order"]
     moved = [{"mean": 0.3}, EXTENDED["different"] | {"mean": 0.32}]
-    assert verdict("X-06", moved).named(False) == ["pairs of rows with another MAP"]
+    assert verdict("X-06", moved).named(False) == ["pairs of rows with different MAP"]
 
 
 def test_other_extensions_and_lengths_are_no_pair(verdict):
@@ -106,4 +106,4 @@ def test_margins_require_every_radius_and_features_are_judged_separately(verdict
 def test_the_radii_where_a_margin_is_not_above_are_shown(tmp_path):
     rows = of_margins("gist", {"precision@r12": {"m_dsh_4": 0.31}})
     (entry,) = claims.judge(claims.Results([rows_of(tmp_path / "summary.csv", rows)]), ["S2-09"])
-    assert entry["ours"].endswith("gist: these radii, by length: 48 bits (12), 64 bits (12)")
+    assert entry["ours"].endswith("gist: these radii, by code length: 48 bits (12), 64 bits (12)")

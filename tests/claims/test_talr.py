@@ -98,14 +98,14 @@ def test_a_classifier_competes_if_it_is_close_to_the_best(verdict):
 
 
 def test_a_growing_slope_and_a_constant_one_are_parts(verdict):
-    cell = {"feature": "vgg_f", "split": "cifar10_s1"}
-    found = verdict("S3-20", by_length("talr_ap", [0.732, 0.789, 0.800, 0.826], LENGTHS, **cell))
+    columns = {"feature": "vgg_f", "split": "cifar10_s1"}
+    found = verdict("S3-20", by_length("talr_ap", [0.732, 0.789, 0.800, 0.826], LENGTHS, **columns))
     assert (found.status, found.named(True), found.named(None)) == (PARTLY, ["alpha 40"], ["alpha without bound"])
 
 
 def test_time_is_judged_by_the_growth_of_the_database(verdict):
     found = verdict("S3-21", seconds(0.1, 0.9, 10.0))
-    assert found.named(False) == ["time for 1,000,000 items, in that for 100,000"]
+    assert found.named(False) == ["time for 1,000,000 items, divided by that for 100,000"]
 
 
 def test_a_wrong_gradient_is_seen(monkeypatch):

@@ -67,4 +67,7 @@ def test_a_proxy_needs_every_method(verdict):
     assert verdict("X-17", [row for row in rows if ", lsh," not in row["statistic"]]).status == NOT_RUN
     swapped = [row | ({"value": 2.5} if "bucket search, lsh" in row["statistic"] else {}) for row in rows]
     found = verdict("X-17", swapped)
-    assert found.evidence.by_reading["as printed"]["mAP, 16 bits: share of pairs of methods in another order"] == 2 / 28
+    assert (
+        found.evidence.by_reading["as printed"]["mAP, 16 bits: share of pairs of methods in a different order"]
+        == 2 / 28
+    )

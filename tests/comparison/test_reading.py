@@ -117,7 +117,7 @@ def test_an_undefined_mean_is_read(experiment, codes):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got none called dataset, feature"),
+        ("x.csv", "a,b\n1,2\n", "expected the columns of a summary.csv, got a table without dataset, feature"),
         ("x.csv", "", "expected a table of scores, got"),
         ("x.json", "[]", "expected the JSON of `protocol evaluate --json`, got TypeError"),
         ("x.json", "{", "expected the JSON of `protocol evaluate --json`, got JSONDecodeError"),

@@ -59,7 +59,7 @@ def test_the_shipped_config_files_are_valid(name, tmp_path, monkeypatch):
             configuration.load(text)
     place(name, tmp_path)
     if lacks_pytorch(text):
-        with pytest.raises(ProtocolError, match="requires PyTorch, which is not installed"):
+        with pytest.raises(ProtocolError, match="torch: expected an installed package"):
             configuration.load(text)
     else:
         assert configuration.load(text).config["experiment"] == name

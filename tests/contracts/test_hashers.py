@@ -339,7 +339,7 @@ def check_supervision(make, kind):
         refused[f"{name} requires affinities: affinities: expected integers >= 0 .* with minimum -2"] = -y
         refused[f"{name} requires affinities: affinities: expected a pair of related rows .*, got none[.]$"] = y * 0
     else:
-        refused[f"{name} requires pairs: pairs: expected one per training row, 300, got 299[.]$"] = y[1:]
+        refused[f"{name} requires pairs: pairs: expected 300, one per training row, got 299[.]$"] = y[1:]
     for message, wrong in refused.items():
         with pytest.raises(ProtocolError, match=message):
             make().fit(TrainingSet(X, wrong), y)

@@ -82,7 +82,7 @@ def test_offset_does_not_matter():
 
 def test_too_few_rows_are_refused():
     with pytest.raises(
-        ProtocolError, match=r"X: DSH expected at least 12 training rows, .* \(8 bits, alpha=1.5\), got only 3"
+        ProtocolError, match=r"X: expected at least 12 training rows for DSH, .* \(8 bits, alpha=1.5\), got 3\."
     ):
         DSH(8).fit(THREE)
 

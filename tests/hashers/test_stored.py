@@ -26,17 +26,19 @@ def run(folder, expected, *, hasher=ITQ):
         fitted.append(n_bits)
         return hasher(n_bits=n_bits, **options)
 
-    kept = reuse.unchanged(paths, expected)
+    earlier = reuse.unchanged(paths, expected)
     for path in paths:
         path.unlink(missing_ok=True)  # as Snakemake does before a job runs again
     blocks = {"query": [X[:5]], "items": [X[:30], X[30:]]}
     checkpoint = "{}.checkpoint".format
-    stored = trained(noted, expected, TrainingSet(X), blocks, kept=kept, checkpoint=lambda n: folder / checkpoint(n))
+    stored = trained(
+        noted, expected, TrainingSet(X), blocks, earlier=earlier, checkpoint=lambda n: folder / checkpoint(n)
+    )
     provenance = storage.provenance(
         "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
     )
     write_stored(*paths, stored, IMAGE, provenance)
-    return sorted(kept), fitted, stored
+    return sorted(earlier), fitted, stored
 
 
 def content(folder):
@@ -54,8 +56,8 @@ def test_a_new_length_is_trained_alone_and_the_files_equal_a_fresh_run(tmp_path)
 
 def test_a_removed_length_is_not_in_the_files(tmp_path):
     run(tmp_path, made_of(4, 8))
-    kept, fitted, stored = run(tmp_path, made_of(8))
-    assert (kept, fitted, list(stored)) == ([8], [], [8])
+    earlier, fitted, stored = run(tmp_path, made_of(8))
+    assert (earlier, fitted, list(stored)) == ([8], [], [8])
     assert sorted(storage.grouped(storage.read(tmp_path / "codes.h5"))) == ["8", "image"]
 
 

@@ -58,7 +58,7 @@ def test_other_options_hold_for_every_point():
 
 
 def test_a_point_that_can_not_be_fitted_is_reported():
-    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: DSH expected at least 396"):
+    with pytest.raises(ProtocolError, match=r"^grid point alpha=99 at 4 bits: X: expected at least 396"):
         search(
             registry.get("hasher", "dsh"),
             points({"alpha": [2, 99]}),

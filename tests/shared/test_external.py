@@ -82,7 +82,7 @@ def test_a_changed_file_is_one_error_until_it_is_as_before(referring, npy):
         with pytest.raises(ProtocolError) as error:
             storage.read(referring)
         assert str(error.value).startswith(f"{npy}: changed since {referring} was made from it (array 'X': expected")
-        assert str(error.value).endswith("Put the former file back, or touch it, and run again.")
+        assert str(error.value).endswith("Restore the earlier file, or touch this one, and run again.")
         npy.write_bytes(before)
         np.testing.assert_array_equal(storage.read(referring)["X"], X.astype(np.float32))
     storage.read_provenance(referring)  # reads no values

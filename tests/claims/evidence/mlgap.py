@@ -24,8 +24,8 @@ NEW = {
 def network(hasher: str, title: str, n_bits: int, **means: float) -> list[Row]:
     """Return a row for each mean of a network on images; ``r1`` in a metric's name is written ``_r1``."""
     dataset, split = DATASETS[title]
-    cell = {"dataset": dataset, "split": split, "feature": "pixels", "hasher": hasher, "n_bits": n_bits, "n_runs": 1}
-    return [cell | {"metric": metric.replace("_r", "@r"), "mean": mean} for metric, mean in means.items()]
+    columns = {"dataset": dataset, "split": split, "feature": "pixels", "hasher": hasher, "n_bits": n_bits, "n_runs": 1}
+    return [columns | {"metric": metric.replace("_r", "@r"), "mean": mean} for metric, mean in means.items()]
 
 
 def table_1(hasher: str, values: Mapping[tuple[str, int], tuple[float, float]], radius: int = 2) -> list[Row]:
@@ -39,7 +39,7 @@ def table_1(hasher: str, values: Mapping[tuple[str, int], tuple[float, float]], 
 
 def off(values: Mapping[tuple[str, int], tuple[float, float]]) -> dict[tuple[str, int], tuple[float, float]]:
     """Return values that are beyond what a training may be off."""
-    return {cell: (mlgap + 0.1, mean + 0.1) for cell, (mlgap, mean) in values.items()}
+    return {case: (mlgap + 0.1, mean + 0.1) for case, (mlgap, mean) in values.items()}
 
 
 def of_methods(metric: str, means: list[float]) -> list[Row]:
