@@ -26,7 +26,7 @@ def loss_head(evaluation: "Evaluation") -> list[str]:
     if nearest.constant_bits:
         verb = "bits has" if nearest.constant_bits == 1 else "bits have"
         codes.append(
-            f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} the same value in the complete database"
+            f"{nearest.constant_bits:,} of the {evaluation.n_bits:,} {verb} the same value in the whole database"
         )
     fewest, most = evaluation.relevant_per_query
     ties = "" if most == nearest.relevant else f"; with ties {fewest:,} to {most:,} items for K = {nearest.relevant:,}"

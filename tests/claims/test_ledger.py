@@ -188,7 +188,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("metric", "numbers"), WRONG, ids=[metric for metric, _ in WRONG])
-def test_a_wrong_metric_is_seen(monkeypatch, metric, numbers):
+def test_a_wrong_metric_is_detected(monkeypatch, metric, numbers):
     right = registry.entry("metric", metric)
 
     def wrong(counts, **options):
@@ -331,7 +331,7 @@ def test_tables_of_other_kinds_are_left_out(tmp_path):
     assert claims.Results.in_folder(tmp_path).rows() == []
 
 
-def test_a_cell_in_two_tables_counts_once(tmp_path):
+def test_a_combination_in_two_tables_counts_once(tmp_path):
     first = rows_of(tmp_path / "a" / "summary.csv", [{"mean": 0.123456789}])
     second = rows_of(tmp_path / "reference" / "b" / "summary.csv", [{"mean": 0.123457}])
     third = rows_of(tmp_path / "c" / "summary.csv", [{"mean": 0.2}])

@@ -72,7 +72,7 @@ def test_rounding_does_not_contradict_the_mean_without_penalty(verdict):
     assert verdict("X-05", rows[1:]).status == NOT_RUN
 
 
-def test_ramap_ours_would_leave_the_interval(monkeypatch):
+def test_a_precision_beyond_rounding_leaves_the_interval(monkeypatch):
     """A precision of 0.1671 in the place of 0.1651 is beyond what rounding explains."""
     monkeypatch.setattr(ramap_claims, "_PRECISIONS", (1896, 1671, 1433, 1261))
     assert "R = 1" in BY_ID["S2-03-LSH"].judge(claims.Results()).named(False)

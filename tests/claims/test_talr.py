@@ -108,7 +108,7 @@ def test_time_is_judged_by_the_growth_of_the_database(verdict):
     assert found.named(False) == ["time for 1,000,000 items, divided by that for 100,000"]
 
 
-def test_a_wrong_gradient_is_seen(monkeypatch):
+def test_a_wrong_gradient_is_detected(monkeypatch):
     def wrong(gain, total, best):
         ranked = ap_s(gain, total, best)
         return ranked._replace(by_total=ranked.by_total / 2)

@@ -35,7 +35,7 @@ def test_means_of_nuswide_are_compared_as_printed(verdict, labels, per_class):
 
 
 @pytest.mark.parametrize(("statistic", "value"), [("bow", 501), ("labels", 1.88), ("dimension", 513)])
-def test_another_dataset_is_seen(verdict, statistic, value):
+def test_another_dataset_is_detected(verdict, statistic, value):
     found = verdict("S4-01", changed(statistic, value))
     assert found.status == PARTLY
     assert found.named(False)

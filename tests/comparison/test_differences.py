@@ -134,7 +134,7 @@ def test_lower_is_better_for_metrics_declared_so(experiment):
     )
     found = compare(*files, margin=0.005)
     (row,) = found.differences_to_frame().to_dict("records")
-    assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # B is the smaller
+    assert (row["reference"], row["method"]) == ("lsh, gist", "itq, gist")  # the values of B are smaller
     assert row["p_no_worse"] == pytest.approx(stats.ttest_1samp(A - B, 0.005, alternative="less").pvalue)
     assert table_of(found)[0].rows[0][-2:] == ["not shown", "not shown"]
 

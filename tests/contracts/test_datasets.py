@@ -1,4 +1,4 @@
-"""What every dataset keeps to, and wrong ones that the contract must reject."""
+"""The guarantees of every dataset, and wrong datasets that the checks must reject."""
 
 import inspect
 import re

@@ -14,7 +14,7 @@ METRICS = ["mAP", "mAP@5[retrieved]", "precision@r3", "AUPRC[area]"]
 
 
 class Tensor:
-    """What a framework's tensor is to numpy."""
+    """A tensor of a framework, as NumPy sees it."""
 
     def __init__(self, array):
         self.array = np.asarray(array)

@@ -21,8 +21,8 @@ EXCLUDED = np.array([9, 2, 4])
 NAMES = {"dataset": "toy", "split": "own", "ground_truth": "labels"}
 
 
-def found(kept=None, **options):
-    rows = np.arange(12) if kept is None else kept
+def found(remaining=None, **options):
+    rows = np.arange(12) if remaining is None else remaining
     given = {"query_labels": OF_QUERY[rows], "database_labels": OF_DATABASE} | options
     return evaluate(given.pop("query", QUERY)[rows], DATABASE, **given)
 
@@ -41,10 +41,12 @@ def test_scores_without_queries_equal_those_of_the_remaining_queries(convention)
 
 
 def test_asymmetric_and_vector_scores_without_queries():
-    kept = np.delete(np.arange(12), EXCLUDED)
+    remaining = np.delete(np.arange(12), EXCLUDED)
     real = QUERY + RNG.normal(size=QUERY.shape)
     options = {"query": real, "ranking": "asymmetric", "metrics": ["mAP", "mAP@5[all]"]}
-    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(found(kept, **options).metrics)
+    assert found(**options, exclude_queries=EXCLUDED).without.metrics == pytest.approx(
+        found(remaining, **options).metrics
+    )
     vectors = RNG.normal(size=(30, 6)), RNG.normal(size=(80, 6))
     options = {"database_vectors": vectors[1], "neighbours": [1, 5], "metrics": ["mAP", "recall_micro@r1"]}
     every = evaluate(query_vectors=vectors[0], exclude_queries=EXCLUDED, **options)

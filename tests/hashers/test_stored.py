@@ -116,7 +116,7 @@ def test_the_second_name_takes_no_space_and_is_not_the_first(tmp_path):
     ]
 
 
-def test_where_there_are_no_links_it_is_a_copy(tmp_path, monkeypatch):
+def test_without_links_the_second_name_is_a_copy(tmp_path, monkeypatch):
     def refused(*_):
         raise OSError("no links here")
 

@@ -1,4 +1,4 @@
-"""The memory that a ground truth of many classes takes: measured in a process of its own."""
+"""The memory that a ground truth of many classes takes: measured in a separate process."""
 
 import subprocess
 import sys

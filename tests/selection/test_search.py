@@ -29,7 +29,7 @@ def mean_precision(model):
         for d in np.unique(distance):
             before, tied = distance < d, distance == d
             n, r = tied.sum(), (relevant & tied).sum()
-            for place in range(1, n + 1):  # the chance that this place is relevant, and what stands before it then
+            for place in range(1, n + 1):  # the chance that this rank is relevant, and the precision there
                 ahead = (relevant & before).sum() + 1 + (place - 1) * (r - 1) / max(n - 1, 1)
                 total += r / n * ahead / (before.sum() + place)
         values.append(total / relevant.sum())

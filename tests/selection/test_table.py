@@ -19,7 +19,7 @@ def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50})
     return path
 
 
-def test_one_row_for_each_point_in_the_order_of_cells_and_grid(tmp_path):
+def test_one_row_for_each_point_in_the_order_of_combinations_and_grid(tmp_path):
     files = [selection(tmp_path / f"{run}.h5", run) for run in (10, 2)]
     write_table(tmp_path / "table.csv", files)
     assert (tmp_path / "table.csv").read_text() == ",".join(COLUMNS) + "\n" + "".join(

@@ -88,7 +88,7 @@ def mutations(content, seed):
 
 @pytest.fixture
 def interrupted():
-    """Interrupt what hangs; a file is read in milliseconds, on a busy machine in a second."""
+    """Interrupt a read that hangs; a file is read in milliseconds, on a busy machine in a second."""
 
     def hung(*_):
         raise TimeoutError("reading hangs")

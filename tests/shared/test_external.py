@@ -58,9 +58,9 @@ def test_values_and_digests_are_those_of_a_copy(tmp_path, stored, values):
 
 
 def test_a_reference_to_a_reference_or_to_an_array_of_a_stage_is_no_copy(tmp_path, referring):
-    with storage.writing(tmp_path / "whole.h5", record()) as file:
+    with storage.writing(tmp_path / "complete.h5", record()) as file:
         file.fill("X", X.shape, np.float64, [X[:3000], X[3000:]], progress=lambda rows: None)
-    for source, expected in ((referring, X.astype(np.float32)), (tmp_path / "whole.h5", X)):
+    for source, expected in ((referring, X.astype(np.float32)), (tmp_path / "complete.h5", X)):
         (tmp_path / "b").mkdir(exist_ok=True)
         with storage.writing(tmp_path / "b" / "b.h5", record()) as file:
             file.refer("X", storage.span(source, "X"))

@@ -6,7 +6,7 @@ from evidence.case import Case, Row
 
 METHODS = ("lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh")
 DATASETS = {"CIFAR-10": ("cifar10", "cifar10_s2"), "CIFAR-100": ("cifar100", "cifar100_mlgap")}
-# mLGAP and mAP by data set and code length, as table 1 prints them.
+# mLGAP and mAP by dataset and code length, as table 1 prints them.
 OLD = {
     ("CIFAR-10", 12): (0.2633, 0.6012),
     ("CIFAR-10", 24): (0.2889, 0.6407),
@@ -38,7 +38,7 @@ def table_1(hasher: str, values: Mapping[tuple[str, int], tuple[float, float]], 
 
 
 def off(values: Mapping[tuple[str, int], tuple[float, float]]) -> dict[tuple[str, int], tuple[float, float]]:
-    """Return values that are beyond what a training may be off."""
+    """Return values outside the tolerance."""
     return {case: (mlgap + 0.1, mean + 0.1) for case, (mlgap, mean) in values.items()}
 
 
@@ -56,7 +56,7 @@ COUNTS = {
 
 
 def counted(more: int) -> list[Row]:
-    """Return the counts of both data sets, each with some more."""
+    """Return the counts of both datasets, each increased by `more`."""
     return [
         {"dataset": dataset, "statistic": name, "value": value + more}
         for dataset, values in COUNTS.items()
