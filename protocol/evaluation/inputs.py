@@ -103,10 +103,10 @@ def codes_from(
         codes.check(packed, n_bits, name)
         return packed, n_bits
     if n_bits is not None and (array.shape[1] != n_bits or bit_order == "big-128"):
-        of_bits = "" if bit_order == "big-128" else f"{n_bits} columns of bits, or "
+        of_bits = "" if bit_order == "big-128" else f"{checks.counted(n_bits, 'column')} of bits, or "
         raise ProtocolError(
-            f"{name}: expected {of_bits}{-(-n_bits // 8)} columns of packed integers, got {array.shape[1]} of "
-            f"{array.dtype}."
+            f"{name}: expected {of_bits}{checks.counted(-(-n_bits // 8), 'column')} of packed integers, got "
+            f"{array.shape[1]} of {array.dtype}."
         )
     return codes.pack(_bits(array, name, n_bits)), array.shape[1]
 

@@ -117,8 +117,8 @@ class DSH(Hasher):
         pairs, distances = _neighbours(centres, self.n_neighbors)
         if len(pairs) < self.n_bits:
             raise ProtocolError(
-                f"n_bits: expected at most {len(pairs)}, the distinct pairs of {n_clusters} neighbouring clusters, got "
-                f"{self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
+                f"n_bits: expected at most {len(pairs)}, the number of distinct pairs of {n_clusters} neighbouring "
+                f"clusters, got {self.n_bits}. Raise alpha={self.alpha} or n_neighbors={self.n_neighbors}."
             )
         one, other = centres[pairs.T]
         normals = one - other

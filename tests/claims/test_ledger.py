@@ -112,7 +112,7 @@ def test_every_expected_value_has_a_number():
         assert all(list(leaves(value)) for value in claim.expected.values()), claim.id
 
 
-def test_the_lists_above_hold_every_claim(without_data):
+def test_the_lists_above_contain_every_claim(without_data):
     assert sorted(without_data) == sorted(number for numbers in WITHOUT_DATA.values() for number in numbers.split())
 
 
@@ -351,6 +351,7 @@ def test_the_table_has_every_claim_once_and_the_totals(without_data):
     for number in without_data:
         assert sum(line.strip().split("  ")[0] == number for line in text.splitlines()) == 1
     assert f"{len(entries)} claims: " in text
+    assert claims.table(entries[:1], width=100).splitlines()[-1] == f"1 claim: 1 {entries[0]['status']}"
     for status, n in render.totals(entries).items():
         assert f"{n} {status}" in " ".join(text.split()) or n == 0
     assert sum(render.totals(entries).values()) == len(entries)
@@ -374,10 +375,10 @@ def test_the_pipeline_writes_the_same(root, tmp_path, reference_tables, with_ref
     spec = importlib.util.spec_from_file_location("claims_script", root / "workflow" / "scripts" / "claims.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    own = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
-    content = own.read_text()
-    with storage.replacing(own, checksum=True) as path:
+    path_of_summary = rows_of(tmp_path / "digits" / "summary.csv", [{"dataset": "digits"}])
+    content = path_of_summary.read_text()
+    with storage.replacing(path_of_summary, checksum=True) as path:
         path.write_text(content)
-    files = SimpleNamespace(summary=own, reference=reference_tables)
+    files = SimpleNamespace(summary=path_of_summary, reference=reference_tables)
     script.main(SimpleNamespace(input=files, output=SimpleNamespace(claims=tmp_path / "claims.json")))
     assert json.loads((tmp_path / "claims.json").read_text()) == list(with_reference_tables.values())

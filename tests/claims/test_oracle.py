@@ -51,19 +51,19 @@ def parts_of(number):
 def test_the_ids_are_those_of_the_list_and_more(oracle):
     listed = [entry["id"] for entry in oracle["claims"]]
     assert len(listed) == len(set(listed)) == oracle["meta"]["n_claims"]
-    own = Counter(claim.id for claim in claims.all_claims())
-    assert set(own.values()) == {1}
-    assert set(listed) <= set(own)
+    registered = Counter(claim.id for claim in claims.all_claims())
+    assert set(registered.values()) == {1}
+    assert set(listed) <= set(registered)
     split = {claim.id for number in listed for claim in parts_of(number)}
-    assert all(number.startswith("X-") for number in set(own) - split)
+    assert all(number.startswith("X-") for number in set(registered) - split)
 
 
 def test_every_printed_number_is_expected(oracle):
     for entry in oracle["claims"]:
-        own = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
+        expected = [number for claim in parts_of(entry["id"]) for number in leaves(claim.expected)]
         for number in set(numbers(entry.get("values"))) - DERIVED.get(entry["id"], set()):
             if entry["id"] not in WORDED:
-                assert any(abs(number - mine) < 1e-9 for mine in own), (entry["id"], number)
+                assert any(abs(number - mine) < 1e-9 for mine in expected), (entry["id"], number)
 
 
 def test_nothing_derived_is_listed_in_vain(oracle):

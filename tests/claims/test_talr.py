@@ -36,10 +36,10 @@ def test_a_score_that_lacks_a_reading_of_ties_is_left_out(verdict):
 
 
 def test_the_paper_s_own_features_go_before_a_substitute(verdict):
-    own = [row | {"feature": "vgg_f"} for row in ties(SHRINKING)]
+    of_vgg = [row | {"feature": "vgg_f"} for row in ties(SHRINKING)]
     off = list(ties({12: 0.05, 24: 0.1}, index=0.3))
-    assert verdict("S3-14", own + off).evidence.substitute == ""
-    assert verdict("S3-14", own + off).named(False) == []
+    assert verdict("S3-14", of_vgg + off).evidence.substitute == ""
+    assert verdict("S3-14", of_vgg + off).named(False) == []
     assert verdict("S3-14", off).evidence.substitute == "GIST for VGG-F and other methods"
 
 
@@ -69,8 +69,8 @@ def test_constant_codes_take_the_place_of_machash(verdict, number, part):
         found = verdict(number, constant(value))
         assert (found.status, found.named(holds)) == (PARTLY, [part])
         assert found.evidence.substitute.startswith("constant codes for MACHash")
-    own = verdict(number, [*constant(0.5), *CASES[number].confirming])
-    assert (own.status, own.evidence.substitute) == (REPLICATED, "")
+    found = verdict(number, [*constant(0.5), *CASES[number].confirming])
+    assert (found.status, found.evidence.substitute) == (REPLICATED, "")
 
 
 def test_a_kind_of_objectives_is_as_good_as_its_best_method(verdict):

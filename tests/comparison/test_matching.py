@@ -109,7 +109,7 @@ def test_a_field_that_is_not_recorded_matches_nothing(experiment, codes, capsys)
     assert "old/summary.csv does not record relevance, n_queries, n_database, empty and ties." in line
 
 
-def test_two_files_that_record_nothing_do_not_match_either(experiment, capsys):
+def test_two_files_that_record_nothing_do_not_match(experiment, capsys):
     line = refused(capsys, experiment("a", old=True), experiment("b", old=True))
     assert "a/summary.csv does not record relevance" in line
     assert "b/summary.csv does not record relevance" in line

@@ -31,8 +31,8 @@ def check_constructor(plugin):
     parameters = inspect.signature(plugin).parameters.values()
     assert all(p.kind is p.KEYWORD_ONLY and p.default is not p.empty for p in parameters), "options: keyword, default"
     default = {p.name: p.default for p in parameters}
-    assert plugin().options == default, "the constructor stores its options, no more"
-    assert vars(plugin()) == default, "the constructor stores its options, no more"
+    assert plugin().options == default, "the constructor only stores its options"
+    assert vars(plugin()) == default, "the constructor only stores its options"
 
 
 def check_others_refused(feature):
@@ -68,8 +68,8 @@ def check_extract(feature):
         assert np.array_equal(alone[1] + rows.start, image[inside])
     if feature.reads == "images":
         for other in (images[..., 0], images[:, :8, :8, 0], images[:, 4:28], images[:, :, :20]):
-            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are described too"
-        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "and flat ones"
+            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are also described"
+        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "constant images are described"
 
 
 class Sliced:
@@ -96,7 +96,7 @@ def check_streams(feature):
     assert len(blocks) > 1, "it yields blocks"
     assert sliced.largest < len(images), "a feature never reads all images at once"
     X = np.concatenate([X for X, _ in blocks])
-    assert np.array_equal(X, whole(feature, images)[0]), "an array is as good"
+    assert np.array_equal(X, whole(feature, images)[0]), "an array gives the same features"
     first = images[:40]
     expected = whole(feature, first)[0]
     feature.block = 7

@@ -117,10 +117,10 @@ def test_errors_are_one_line(tmp_path, monkeypatch, rows, message):
 
 def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     def written(name, **options):
-        own = found(name=name, metrics=["mAP"], **NAMES, **options)
-        write_per_query(tmp_path / f"{name}.csv", own)
-        write_json(tmp_path / f"{name}.json", own, per_query=tmp_path / f"{name}.csv")
-        return tmp_path / f"{name}.json", own
+        evaluation = found(name=name, metrics=["mAP"], **NAMES, **options)
+        write_per_query(tmp_path / f"{name}.csv", evaluation)
+        write_json(tmp_path / f"{name}.json", evaluation, per_query=tmp_path / f"{name}.csv")
+        return tmp_path / f"{name}.json", evaluation
 
     (one, evaluation), (two, _), (three, _) = (
         written("one", exclude_queries=EXCLUDED),
@@ -130,7 +130,7 @@ def test_a_comparison_keeps_scores_without_queries_apart(tmp_path):
     of_json, of_evaluation = read_scores(one), read_scores(evaluation)
     assert [score.protocol for score in of_json] == [score.protocol for score in of_evaluation]
     fields = [dict(zip(PROTOCOL, score.protocol, strict=True)) for score in of_json]
-    assert [(own["n_queries"], own["excluded_queries"]) for own in fields] == [
+    assert [(one["n_queries"], one["excluded_queries"]) for one in fields] == [
         ("12", "none"),
         ("9", evaluation.without.label),
     ]

@@ -193,7 +193,7 @@ def test_the_asymmetric_ranking_finds_more():
     assert found.metrics["neighbours@10"] > plain.metrics["neighbours@10"]
 
 
-def test_json_holds_no_times_unless_the_speed_is_measured():
+def test_json_contains_times_only_if_the_speed_is_measured():
     content = json.loads(evaluate(**VECTORS, neighbours=[10]).to_json())
     assert content["cost"] == {"code_bytes": 2, "rescore_code_bytes": None, "vector_bytes": 64}
     assert content["nearest"]["numbers"] == [10]

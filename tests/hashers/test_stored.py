@@ -35,7 +35,7 @@ def run(folder, expected, *, hasher=ITQ):
         noted, expected, TrainingSet(X), blocks, earlier=earlier, checkpoint=lambda n: folder / checkpoint(n)
     )
     provenance = storage.provenance(
-        "hasher itq", parameters={}, inputs={}, fits={n: own.fit for n, own in stored.items()}
+        "hasher itq", parameters={}, inputs={}, fits={n: result.fit for n, result in stored.items()}
     )
     write_stored(*paths, stored, IMAGE, provenance)
     return sorted(earlier), fitted, stored
@@ -73,12 +73,12 @@ def test_anything_else_that_changed_trains_again(tmp_path, changed):
 
 def test_codes_are_those_of_the_models(tmp_path):
     _, _, stored = run(tmp_path, made_of(4, 8))
-    for n_bits, own in stored.items():
-        model = ITQ.from_arrays(own.model)
-        assert own.fit["made_of"]["seed"] == model.seed == 7 + n_bits
+    for n_bits, result in stored.items():
+        model = ITQ.from_arrays(result.model)
+        assert result.fit["made_of"]["seed"] == model.seed == 7 + n_bits
         for part, rows in (("query", X[:5]), ("items", X)):
             (packed,) = packed_codes({0: model}, [rows]).values()
-            np.testing.assert_array_equal(own.codes[part], packed)
+            np.testing.assert_array_equal(result.codes[part], packed)
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "altered"])

@@ -25,7 +25,7 @@ def test_affinities_of_labels_are_the_levels_that_codes_are_scored_by(y):
 
 
 @pytest.mark.parametrize("kind", [csr_array, coo_array])
-def test_a_sparse_matrix_holds_the_levels(kind):
+def test_a_sparse_matrix_contains_the_levels(kind):
     levels = np.array([[9, 2, 0], [5, 9, 0], [0, 1, 9]])
     found = Affinities(kind(levels), 3)
     np.testing.assert_array_equal(found.levels, [1, 2, 5])  # a row's level to itself is none

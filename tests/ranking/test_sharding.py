@@ -101,7 +101,7 @@ def test_codes_and_labels_in_files(tmp_path):
     np.save(tmp_path / "codes.npy", database)
     np.save(tmp_path / "labels.npy", labels)
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("codes", "labels")]
-    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, own)} for own in (mapped[1], labels))
+    truth, in_memory = ({"t": LabelRelevance(np.arange(N_QUERIES) % 3, either)} for either in (mapped[1], labels))
     found = count_in_shards(query, mapped[0], 16, truth, shard_items=20)
     assert_same(found, count(query, database, 16, in_memory))
     assert ground_truth_sha256(truth["t"]) == ground_truth_sha256(in_memory["t"])

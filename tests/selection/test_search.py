@@ -46,7 +46,7 @@ def test_scores_are_the_metric_of_each_point_at_each_length():
     assert len(set(found[9])) == 3  # a grid whose points differ
 
 
-def test_other_options_hold_for_every_point():
+def test_other_options_apply_to_every_point():
     hasher, seen = registry.get("hasher", "dsh"), []
 
     def spy(**options):

@@ -15,7 +15,7 @@ def selection(path, run, *, hasher="itq", points=({"n_iter": 5}, {"n_iter": 50})
         chosen=dict.fromkeys((8, 16), points[chosen]),
     )
     scores = {8: [1 / 3, float("nan")], 16: [0.25, 0.5]}
-    storage.write(path, {f"{n_bits}/scores": own for n_bits, own in scores.items()}, provenance)
+    storage.write(path, {f"{n_bits}/scores": of_length for n_bits, of_length in scores.items()}, provenance)
     return path
 
 

@@ -343,7 +343,7 @@ def test_heads_are_matrix_products(name):
 
 
 @needs_torch
-def test_the_convolutional_network_sees_images():
+def test_the_convolutional_network_uses_positions_in_images():
     """The class is the position of a bright square: mean pixels carry no information, and neither do shuffled ones."""
     rng = np.random.default_rng(0)
     y = np.arange(48) % 3

@@ -153,7 +153,7 @@ def test_codes_at_the_corners_are_counted_at_integer_distances(objective, gains)
     assert np.isfinite(gradient).all()
 
 
-def test_no_relevant_row_at_all_is_no_gradient():
+def test_without_relevant_rows_the_gradient_is_zero():
     relaxed, levels = drawn(5, 3)
     value, gradient = mean_objective(relaxed, *binary_gains(levels * 0), ap_s)
     assert value == 0
