@@ -248,7 +248,7 @@ _LEVELS = {f"{name} at R = {r}": row[r] for name, row in _TABLE_3.items() for r 
 @PAPER.claim(
     "S2-04",
     place="table 3, precision and recall",
-    statement="8-bit LSH has the printed precision and recall at radius 0 to 3, and so have its same-extension codes.",
+    statement="8-bit LSH has the printed precision and recall at radius 0 to 3, and so do its same-extension codes.",
     expected={"pairs of rows whose precision or recall changes under same extension": 0, **_LEVELS},
     within=dict.fromkeys(_LEVELS, 0.02),
     data=True,
@@ -276,7 +276,7 @@ def precision_and_recall(results: Results) -> Evidence:
 @PAPER.claim(
     "S2-04-ends",
     place="table 3, precision and recall at the largest radii",
-    statement="At radius 8, precision is 0.1 and recall is 1; so they are at radius 9 for codes extended by one bit.",
+    statement="Precision is 0.1 and recall is 1 at radius 8, and at radius 9 for codes extended by one bit.",
     expected={
         "precision at R = 8": 0.1,
         "recall at R = 8": 1.0,

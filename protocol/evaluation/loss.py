@@ -112,7 +112,7 @@ def vector_inputs(
     if made and binarize is not None:
         raise ProtocolError(f"binarize: expected query codes and database codes with it, got {binarize!r} alone.")
     if not made and (hasher is not None or hasher_options is not None):
-        raise ProtocolError("hasher: expected only vectors, from which it computes codes, got codes, too.")
+        raise ProtocolError("hasher: expected vectors without codes, because it computes the codes, got both.")
     chosen = _given(hasher=hasher, options=hasher_options) | {"seed": seed}
     hashing = HashingOptions(n_bits=n_bits, **chosen) if made else None
     second: HashingOptions | None = None

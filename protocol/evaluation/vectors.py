@@ -182,7 +182,7 @@ def nearest_relevance(
 
 
 def of_nearest(metric: str) -> bool:
-    """Return whether a metric is about the nearest items; none of those that "all" stands for is."""
+    """Return whether a metric is about the nearest items; those that "all" stands for are not."""
     return metric != "all" and bool(registry.entry("metric", metric).relevant)
 
 

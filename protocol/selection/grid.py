@@ -98,7 +98,7 @@ def selection_provenance(
         points=list(grid),
         default={option: defaults[option] for option in grid[0]},
         chosen={n_bits: grid[best(of_length)] for n_bits, of_length in sorted(scores.items())},
-        fits={n_bits: {"made_of": inputs_of} for n_bits, inputs_of in made_of.items()},
+        fits={n_bits: {"made_of": origin} for n_bits, origin in made_of.items()},
     )
 
 

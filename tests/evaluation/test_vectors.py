@@ -269,7 +269,7 @@ ZERO[7] = 0
         ({"query_codes": QUERY > 0}, "database codes: expected an array or a file, got none"),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "hasher": "lsh"},
-            "hasher: expected only vectors, from which it computes codes, got codes, too",
+            "hasher: expected vectors without codes, because it computes the codes, got both",
         ),
         (
             {"query_codes": QUERY > 0, "database_codes": DATABASE > 0, "train_vectors": DATABASE},
