@@ -48,7 +48,7 @@ CURVES = f"mLGAP, table 1: {mlgap_curves.N_BITS} bits on images, epoch by epoch"
 M = {"deep_squared": 0, "m_dsh_4": 4, "m_dsh_8": 8, "m_dsh_12": 12}
 RADII = (0, 1, 2, 4, 8, 12)
 TIMED = 3
-PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; it does not say which radius
+PUBLISHED = {  # mLGAP's paper, table 1, CIFAR-10; which does not state the radius
     ("deep_supervised", 12): ("0.6012", "0.2633"),
     ("deep_supervised", 24): ("0.6407", "0.2889"),
     ("buffer_zone", 12): ("0.3008", "0.2796"),
@@ -181,10 +181,10 @@ def _verdicts(per_run: pd.DataFrame) -> str:
             f"their mean is {of.loc['mAP'][list(M)].to_numpy().mean():.4f} (ITQ {of.loc['mAP']['itq'].mean():.4f})."
         )
         for metric, words, sign in (("RAMAP", "RAMAP falls", -1), ("empty", "empty balls grow", 1)):
-            held = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
-            told = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, held, strict=True))
+            counts = [_ordered(of.loc[f"{metric}@r{radius}"], sign) for radius in RADII]
+            shown = ", ".join(f"R = {radius}: {count}" for radius, count in zip(RADII, counts, strict=True))
             lines.append(
-                f"- {n_bits} bits. {words} in the order 0, 4, 8, 12; runs of {n_runs} in which it does: {told}."
+                f"- {n_bits} bits. {words} in the order 0, 4, 8, 12; runs of {n_runs} in which it does: {shown}."
             )
         top = of.loc["precision@r0"]["deep_squared"].mean()
         answered = top / (1 - of.loc["empty@r0"]["deep_squared"].mean())
@@ -194,10 +194,10 @@ def _verdicts(per_run: pd.DataFrame) -> str:
             f"empty balls as 0 and {answered:.4f} over the queries that find something: {reached}."
         )
         higher = {r: of.loc[f"precision@r{r}"].eval("m_dsh_4 > deep_squared").sum() for r in (*range(4), *RADII[3:])}
-        told = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
+        shown = ", ".join(f"R = {radius}: {count}" for radius, count in higher.items())
         lines.append(
             f"- {n_bits} bits. precision of 4-DSH above that of deep squared hashing, in the paper from R = 3 on; "
-            f"runs of {n_runs}: {told}."
+            f"runs of {n_runs}: {shown}."
         )
     return "\n".join(lines)
 
@@ -208,7 +208,7 @@ def _ordered(scores: pd.DataFrame, sign: int) -> int:
 
 
 def _first_hits(feature: str, n_bits: int) -> list[str]:
-    """Return how far a search has to go until it finds anything, and how long an inverted index takes."""
+    """Return the radius at which a search first finds an item, and the time of an inverted index."""
     cells, rows = _of_draw(SQUARED[feature], feature), []
     splits = storage.read(SQUARED[feature] / "splits" / "cifar10_s1" / "run0" / "splits.h5", ["database"])
     for hasher in M:
@@ -242,8 +242,8 @@ def _mlgap(summary: pd.DataFrame) -> list[str]:
             ours = [f"{of.loc[hasher, name]:.4g}" for name in names]
             rows.append([feature, n_bits, hasher, *ours, *PUBLISHED[hasher, n_bits]])
         change = of.loc["buffer_zone"] - of.loc["deep_supervised"]
-        told = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
-        lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {told}.")
+        shown = ", ".join(f"{name} {change[name]:+.4f}" for name in names if name.startswith(("mAP", "mLGAP")))
+        lines.append(f"- {feature}, {n_bits} bits, buffer zone minus deep supervised hashing: {shown}.")
     header = ["feature", "bits", "", *names, "published mAP", "published mLGAP"]
     claim = "The paper: the buffer zone lowers mAP and raises mLGAP."
     return [_table(header, rows), claim, "\n".join(lines)]

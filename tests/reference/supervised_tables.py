@@ -211,7 +211,7 @@ def collected(name: str, results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
     """Return means and standard deviations with the columns of an experiment's ``summary.csv``, for the ledger.
 
-    They are over the runs that all hashers of a split have, so that means can be compared. ITQ is left out: its cells
+    They are over the runs that all hashers of a split have, so that means can be compared. ITQ is left out: its rows
     on the standard split are those of `results/reference/cifar10`, which has 2,000 training images.
     """
     supervised = runs[runs["hasher"] != "itq"]
@@ -231,12 +231,12 @@ def interval(values: pd.Series, errors: pd.Series | None = None) -> float:
 
 
 def with_interval(mean: float, half: float, sign: str = "") -> str:
-    """Return a mean with half of its interval, where it has one."""
+    """Return a mean with half of its interval, if it has one."""
     return f"{mean:{sign}.4f}" + ("" if np.isnan(half) else f" ± {half:.4f}")
 
 
 def table(runs: pd.DataFrame, metric: str, order: list[str]) -> str:
-    """Return the means of a metric with their intervals as markdown, a hasher a row and a code length a column."""
+    """Return the means of a metric with their intervals as Markdown: a row per hasher, a column per code length."""
     own = runs[runs["metric"] == metric]
     lengths = sorted(own["n_bits"].unique())
     lines = [f"| hasher | runs | {' | '.join(f'{n} bits' for n in lengths)} |", "|---" * (2 + len(lengths)) + "|"]
@@ -275,7 +275,7 @@ class Comparison(NamedTuple):
 
 
 def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Comparison | None:
-    """Return the paired differences of two hashers by code length; None where they share no run."""
+    """Return the paired differences of two hashers by code length; None if they share no run."""
     own = runs[(runs["metric"] == metric) & runs["hasher"].isin([above, below])]
     values = own.pivot_table("value", ["n_bits", "run"], "hasher")
     errors = own.pivot_table("error", ["n_bits", "run"], "hasher", dropna=False)
@@ -284,7 +284,7 @@ def compared(runs: pd.DataFrame, metric: str, above: str, below: str) -> Compari
     differences = (values[above] - values[below]).dropna()
     found = {}
     for n_bits, rows in differences.groupby("n_bits"):
-        # The two errors over the same queries, taken as independent: too wide where hashers agree on what is hard.
+        # The errors over the same queries are treated as independent: too wide if hashers agree on which are hard.
         error = np.hypot(*(errors.loc[rows.index, [above, below]].to_numpy()[0])) if errors.size else float("nan")
         found[int(n_bits)] = (float(rows.mean()), interval(rows, pd.Series([error])))
     return Comparison(above, below, found) if found else None
@@ -310,7 +310,7 @@ def ordering(runs: pd.DataFrame, metric: str, pairs: list[tuple[str, str]]) -> s
 
 
 def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
-    """Return whether TALR beats the trivial baseline, in a sentence, and the differences with who else does."""
+    """Return a sentence on whether TALR beats the trivial baseline, and lines on this and on the other hashers."""
     verdicts, lines = [], []
     for code in BASELINES:
         found = compared(runs, "mAP", "talr_ap", code)
@@ -321,7 +321,9 @@ def against_baseline(runs: pd.DataFrame, data: str) -> tuple[str, str]:
             lines.append(found.sentence())
     others = {name: compared(runs, "mAP", name, BASELINES[-1]) for name in sorted(set(runs["hasher"]) - set(BASELINES))}
     names = [
-        f"`{name}`" for name, own in others.items() if own and all(mean > 0 for mean, _ in own.differences.values())
+        f"`{name}`"
+        for name, found in others.items()
+        if found and all(mean > 0 for mean, _ in found.differences.values())
     ]
     lines.append(f"- above `{BASELINES[-1]}` at every length, in the runs of both: {', '.join(names) or 'no hasher'}")
     return f"On {data} `talr_ap` {' and '.join(verdicts)} by mAP.", "\n".join(lines)
@@ -389,7 +391,7 @@ def seconds(searched: pd.DataFrame, order: list[str]) -> str:
 
 
 def write(results: Path, folder: Path = FOLDER) -> None:
-    """Write the tables of all runs that are there, and the page."""
+    """Write the tables of all runs that exist, and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     found = [collected(name, results) for name in EXPERIMENTS.values()]
     runs = pd.concat([scores for scores, _ in found if len(scores)], ignore_index=True)
