@@ -143,8 +143,8 @@ def _add_rare(command: "Parser") -> None:
     """Add the options that only the complete help describes."""
     partitions = command.rare("validation sets and expected sizes")
     for part in _LISTS[3:]:
-        items = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
-        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {items}")
+        title = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {title}")
     partitions.add_argument(
         "--sizes",
         type=_sizes,
@@ -157,24 +157,24 @@ def _add_rare(command: "Parser") -> None:
         help="compare with a protocol, another complete split, or the lists query=F,database=F,...",
     )
 
-    items = command.rare("copies, pairs, groups and doubtful labels")
-    items.add_argument(
+    doubtful = command.rare("copies, pairs, groups and doubtful labels")
+    doubtful.add_argument(
         "--distance", type=_distance, metavar="D", help="largest Euclidean distance between the features of copies (0)"
     )
-    items.add_argument(
+    doubtful.add_argument(
         "--pairs", metavar="F", help="the ids of an item's two modalities, one pair per line, to find separated pairs"
     )
-    items.add_argument(
+    doubtful.add_argument(
         "--groups",
         metavar="F",
         help="groups (video, patient, scene): lines `id,group`, or one group per line; or `auto`",
     )
-    items.add_argument(
+    doubtful.add_argument(
         "--label-issues",
         metavar="F",
         help="doubtful labels: annotators' votes by class (.npy), or a list of doubts (.csv or .json)",
     )
-    items.add_argument(
+    doubtful.add_argument(
         "--label-agreement",
         type=_share,
         metavar="S",
