@@ -286,11 +286,24 @@ def hasher_shape(hashers: Mapping[str, str]) -> Any:
     return alt.Shape("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["shape"])
 
 
-def hasher_dash(hashers: Mapping[str, str]) -> Any:
-    """Return the encoding of hashers by the dashes of lines."""
+def hasher_dash(hashers: Mapping[str, str], *, legend: bool = False) -> Any:
+    """Return the encoding of hashers by the dashes of lines.
+
+    The legend has dashes only in charts without points; in others (`lines_and_points`), they would break the outlines
+    of its symbols.
+    """
     import altair as alt
 
-    return alt.StrokeDash("hasher:N", title=None, scale=hasher_scales(list(hashers.values()), list(hashers))["dash"])
+    scale = hasher_scales(list(hashers.values()), list(hashers))["dash"]
+    return alt.StrokeDash("hasher:N", title=None, scale=scale, legend=alt.Legend() if legend else None)
+
+
+def lines_and_points(*layers: Any) -> Any:
+    """Return layers as one chart whose legend leaves out the dashes of `hasher_dash`."""
+    import altair as alt
+
+    # Vega-Lite ignores `legend=None` for dashes as long as they share a legend with colours and shapes.
+    return alt.layer(*layers).resolve_legend(strokeDash="independent")
 
 
 def tooltips(*columns: str) -> list[Any]:

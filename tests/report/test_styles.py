@@ -1,11 +1,14 @@
 """The styles of hashers: fixed by name, distinct, and distinguishable for colour-blind readers."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
+import vl_convert
 
 from protocol import registry
+from protocol.report.sections import sections
 from protocol.report.styles import _KNOWN, COLOURS, hasher_scales, styles
 
 DEFAULT = ["lsh", "itq", "pcah", "pca_rr", "sh", "sklsh", "sph", "dsh"]
@@ -107,3 +110,18 @@ def test_scales_name_the_hashers_as_the_figure_does():
     assert scales["colour"].to_dict() == {"domain": ["ITQ", "LSH"], "range": [COLOURS[1], COLOURS[0]]}
     assert scales["shape"].to_dict()["range"] == ["square", "circle"]
     assert scales["dash"].to_dict()["range"] == [[1, 0], [1, 0]]
+
+
+def test_only_charts_without_points_have_dashes_in_their_legends(results):
+    figures = {figure.name: figure for part in sections(results) for figure in part.figures}
+    dashed = {
+        name
+        for name, figure in figures.items()
+        if '"strokeDash": "strokeDash"' in json.dumps(compiled(figure)["legends"])
+    }
+    assert dashed == {"bucket-sizes"}
+
+
+def compiled(figure):
+    """Return a figure as a Vega specification."""
+    return {"legends": []} | vl_convert.vegalite_to_vega(figure.static)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from protocol import registry
 from protocol.checks import counted
 from protocol.report.display import middle
-from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH, Figure, number, rows_chart
+from protocol.report.figure import COLUMN_WIDTH, PAGE_WIDTH, Figure, lines_and_points, number, rows_chart
 from protocol.report.paper.chosen import Chosen, at
 from protocol.report.paper.files import file_name
 from protocol.report.styles import hasher_scales
@@ -68,7 +68,7 @@ def _by_length(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
         y=alt.Y("low:Q", title=title), y2="high:Q", strokeDash=alt.Undefined
     )
     points = base.mark_point(filled=True, opacity=1).encode(y=y, **_styled(chosen, hashers, "shape"))
-    return alt.layer(bars, base.mark_line().encode(y=y), points).properties(width="container", height=_HEIGHT)
+    return lines_and_points(bars, base.mark_line().encode(y=y), points).properties(width="container", height=_HEIGHT)
 
 
 def _by_hasher(chosen: Chosen, hashers: Sequence[str], title: str) -> Any:
@@ -107,7 +107,7 @@ def _top(chosen: Chosen, place: Mapping[str, str], side: str) -> Figure | None:
         f"{title} with {n_bits} bits",
         f"{title} on {chosen.where(place)}, {n_bits} bits: means over the queries and the runs. Ties count with their "
         "expected value.",
-        alt.layer(lines, marks).properties(width="container", height=_HEIGHT),
+        lines_and_points(lines, marks).properties(width="container", height=_HEIGHT),
         _named(chosen, rows),
         inches=COLUMN_WIDTH,
     )
@@ -194,7 +194,7 @@ def _curve_chart(chosen: Chosen, hashers: Sequence[str], *, inches: float = COLU
     points = base.mark_point(filled=True, opacity=1, size=10).encode(**shapes)
     level = alt.Y("mean(chance):Q", title="Precision")
     chance = chart.mark_rule(strokeDash=[1, 2], color="black").encode(y=level)
-    return alt.layer(chance, lines, points)
+    return lines_and_points(chance, lines, points)
 
 
 def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
@@ -241,14 +241,17 @@ def _named(chosen: Chosen, rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _styled(chosen: Chosen, hashers: Sequence[str], channel: str, *, inches: float = COLUMN_WIDTH) -> dict[str, Any]:
-    """Return the encoding of the hashers by colour and by one more channel; all have one legend."""
+    """Return the encoding of hashers by colour and by shape or dash.
+
+    Colour and shape share a legend, which leaves out the dashes (`lines_and_points`).
+    """
     import altair as alt
 
     names = chosen.names(hashers)
     scales, legend = hasher_scales(hashers, names), alt.Legend(columns=_legend_columns(names, inches))
     other = {
         "shape": alt.Shape("hasher:N", title=None, scale=scales["shape"], legend=legend),
-        "strokeDash": alt.StrokeDash("hasher:N", title=None, scale=scales["dash"], legend=legend),
+        "strokeDash": alt.StrokeDash("hasher:N", title=None, scale=scales["dash"], legend=None),
     }
     return {"color": alt.Color("hasher:N", title=None, scale=scales["colour"], legend=legend), channel: other[channel]}
 

@@ -27,13 +27,7 @@ _CONFIG = {
     | {"gridColor": "#dddddd", "gridWidth": _LINE, "domainWidth": _LINE, "tickWidth": _LINE}
     | {"tickSize": 3, "titlePadding": 4, "labelPadding": 2, "labelLimit": 200, "labelFlush": False},
     "legend": _TYPE
-    | {
-        "orient": "bottom",
-        "columns": 4,
-        "labelLimit": 220,
-        "symbolSize": 40,
-        "symbolStrokeWidth": 0,
-    }  # dashes are for lines
+    | {"orient": "bottom", "columns": 4, "labelLimit": 220, "symbolSize": 40, "symbolStrokeWidth": 0}
     | {"rowPadding": 1, "columnPadding": 8, "offset": 4, "padding": 0},
     "header": {"labelFontSize": _TITLE, "titleFontSize": _TITLE, "labelPadding": 3},
     "line": {"strokeWidth": 1.2},

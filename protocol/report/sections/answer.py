@@ -16,6 +16,7 @@ from protocol.report.figure import (
     hasher_colour,
     hasher_dash,
     hasher_shape,
+    lines_and_points,
     listed,
     rows_chart,
     spread,
@@ -170,7 +171,7 @@ def _chart(results: Results) -> Any:
         tooltip=tooltips("hasher:N", "n_bits:O", "mean:Q", "std:Q"),
     )
     lower = [name for name in results.config["metrics"] if registry.entry("metric", name).better == "lower"]
-    layers = alt.layer(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
+    layers = lines_and_points(bars, base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)), points)
     return layers.properties(width="container", height=210, usermeta={"lower": lower})
 
 

@@ -12,6 +12,7 @@ from protocol.report.figure import (
     hasher_colour,
     hasher_dash,
     hasher_shape,
+    lines_and_points,
     number,
     rows_chart,
     tooltips,
@@ -97,7 +98,7 @@ def _pr_curve(results: Results, chance: "pd.DataFrame") -> Figure:
         shape=hasher_shape(results.hashers), tooltip=tooltips("hasher:N", "radius:O", "precision:Q", "recall:Q")
     )
     chart = _sized(
-        alt.layer(
+        lines_and_points(
             base.mark_line().encode(order="radius:Q", strokeDash=hasher_dash(results.hashers)),
             points,
             *_chance_line(data),
@@ -155,7 +156,7 @@ def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chan
         tooltip=tooltips("hasher:N", f"{x}:{'O' if x == 'n_bits' else 'Q'}", f"{y}:Q"),
     )
     return _sized(
-        alt.layer(
+        lines_and_points(
             base.mark_line().encode(strokeDash=hasher_dash(results.hashers)),
             points,
             *(_chance_line(data) if chance else []),

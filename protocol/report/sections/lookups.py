@@ -6,7 +6,16 @@ import altair as alt
 
 from protocol.checks import counted
 from protocol.report.display import BALL, LOOKUP_QUERIES
-from protocol.report.figure import Figure, Section, hasher_colour, hasher_dash, hasher_shape, rows_chart, tooltips
+from protocol.report.figure import (
+    Figure,
+    Section,
+    hasher_colour,
+    hasher_dash,
+    hasher_shape,
+    lines_and_points,
+    rows_chart,
+    tooltips,
+)
 from protocol.report.results import Results
 
 _FEW = alt.Axis(tickCount=4, format="~g")
@@ -69,7 +78,7 @@ def _sizes(results: Results) -> Figure:
             x=alt.X("rank:Q", title="bucket, in order of size (log scale)", scale=_LOG, axis=_COUNTS),
             y=alt.Y("items:Q", title="items in the bucket (log scale)", scale=_LOG, axis=_COUNTS),
             color=hasher_colour(results.hashers),
-            strokeDash=hasher_dash(results.hashers),
+            strokeDash=hasher_dash(results.hashers, legend=True),
             tooltip=tooltips("hasher:N", "rank:Q", "items:Q", "n_buckets:Q"),
         )
         .properties(width="container", height=230)
@@ -104,6 +113,6 @@ def _base(results: Results) -> alt.Chart:
 
 def _lines(results: Results, base: alt.Chart) -> Any:
     points = base.mark_point(filled=True, size=45, opacity=1).encode(shape=hasher_shape(results.hashers))
-    return alt.layer(base.mark_line().encode(strokeDash=hasher_dash(results.hashers)), points).properties(
+    return lines_and_points(base.mark_line().encode(strokeDash=hasher_dash(results.hashers)), points).properties(
         width="container", height=230
     )

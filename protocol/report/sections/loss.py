@@ -16,6 +16,7 @@ from protocol.report.figure import (
     hasher_colour,
     hasher_dash,
     hasher_shape,
+    lines_and_points,
     listed,
     rows_chart,
     tooltips,
@@ -291,4 +292,4 @@ def _chart(results: Results, *, intervals: bool) -> Any:
         base.mark_line().encode(y=y, strokeDash=hasher_dash(results.hashers)),
         points,
     ]
-    return alt.layer(*layers).properties(width="container", height=300)
+    return lines_and_points(*layers).properties(width="container", height=300)

@@ -125,3 +125,10 @@ def test_every_figure_has_its_data_and_latex_with_a_caption(files):
     assert "mAP@100 by code length on CIFAR-10, GIST; relevance: class labels; standard split" in text
     assert rf"\includegraphics[width=\textwidth]{{{NAMES[-2]}}}" in files[f"{NAMES[-2]}.tex"].decode()
     assert files[f"{NAMES[0]}.csv"].decode().splitlines()[0] == "hasher,n_bits,mean,std,n_runs,low,high"
+
+
+def test_the_outlines_of_legend_symbols_have_no_dashes(files):
+    for name, svg in of_kind(files, "svg").items():
+        symbols = re.findall(rb'role-legend-symbol"[^>]*><path[^>]*>', svg)
+        assert bool(symbols) != name.startswith("conventions"), name
+        assert not any(b"stroke-dasharray" in symbol for symbol in symbols), name
