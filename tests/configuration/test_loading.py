@@ -555,5 +555,5 @@ def test_modalities_that_do_not_fit_are_refused(changes, message):
 
 def test_a_pipe_is_not_a_config_file(tmp_path):
     os.mkfifo(tmp_path / "a.yaml")
-    with pytest.raises(ProtocolError, match=r"a\.yaml: expected a config file, got no regular file\."):
+    with pytest.raises(ProtocolError, match=r"a\.yaml: expected a config file, got a non-regular file\."):
         yaml_files.read(tmp_path / "a.yaml")
