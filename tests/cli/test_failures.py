@@ -97,8 +97,8 @@ def test_an_interruption_ends_with_one_line_and_status_130(tmp_path, delay):
     labels = [f"--{side}-labels={tmp_path / 'labels.npy'}" for side in ("query", "database")]
     # A shell's background jobs ignore the signal, and so would their children.
     code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); print(flush=True); "
-        "from protocol.cli import main; raise SystemExit(main())"
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from protocol.cli import main; print(flush=True); raise SystemExit(main())"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "evaluate", *codes, *labels, "--metric", "all", "--spread"],
