@@ -104,7 +104,8 @@ def about(run: Run, *, n_runs: int, given: Collection[str], sizes: Collection[st
         "doubtful-label (needs label issues)": "label_issues" not in given,
         "selection-on-test (needs a training log)": "training_log" not in given,
         "unused-items (needs ids or labels of the whole dataset, and all partitions)": not complete,
-        "not-reproducible (needs a seed, and the dataset of the draw)": run.seed is None or dataset.n_items is None,
+        "not-reproducible (needs a seed, and the dataset that was divided)": run.seed is None
+        or dataset.n_items is None,
         "runs-not-independent (needs other runs of a declared protocol)": n_runs == 1 or not run.protocol.balanced,
         "leaks in fitted models, mixed-libraries (need the pipeline's target audit)": True,
     }

@@ -22,7 +22,7 @@ from protocol.formats.text import lines
 AUTO = "auto"
 """The value of ``--groups`` that derives groups from file names."""
 
-STRADDLED = (
+CHECKED_PAIRS = (
     ("query", "train", "error"),
     ("query", "database", "warning"),
     ("query", "validation_query", "warning"),
@@ -66,14 +66,14 @@ class Groups:
 
 
 def audit_groups(split: Split, groups: Groups) -> list[Finding]:
-    """Return a finding for each pair of partitions between which groups are divided; see `STRADDLED`.
+    """Return a finding for each pair of partitions between which groups are divided; see `CHECKED_PAIRS`.
 
     Items that are in both partitions do not count, because they are a separate finding; nor do training items in the
     database. Guessed groups cause warnings at most. ``count`` is the number of divided groups; ``items`` lists
     them with their numbers of items in both partitions.
     """
     made = []
-    for a, b, severity in STRADDLED:
+    for a, b, severity in CHECKED_PAIRS:
         in_a, in_b = (_sizes(groups, split[part]) for part in (a, b))
         alone = (in_a == 1) & (in_b == 1) & (_sizes(groups, split.shared(a, b)) == 1)
         apart = (in_a == 0) | (in_b == 0) | alone

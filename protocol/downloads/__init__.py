@@ -2,6 +2,6 @@
 
 from protocol.downloads._credentials import redacted
 from protocol.downloads._fetch import File, Place, check_recorded, fetch, require_local
-from protocol.downloads._transfer import Patience
+from protocol.downloads._transfer import RetryPolicy
 
-__all__ = ["File", "Patience", "Place", "check_recorded", "fetch", "redacted", "require_local"]
+__all__ = ["File", "Place", "RetryPolicy", "check_recorded", "fetch", "redacted", "require_local"]

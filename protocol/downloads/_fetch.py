@@ -12,7 +12,7 @@ from protocol.checksums import checksum_path, verified
 from protocol.downloads._credentials import redacted
 from protocol.downloads._part import finish, locked
 from protocol.downloads._recorded import record, recorded
-from protocol.downloads._transfer import Patience, RefusedError, clear, origin_path, transfer
+from protocol.downloads._transfer import RefusedError, RetryPolicy, clear, origin_path, transfer
 from protocol.storage import explained, file_sha256, replacing
 
 
@@ -94,7 +94,7 @@ class Place:
         return [source for source in mirror + official if not (self.offline and "://" in source)]
 
 
-def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[str, Any]:  # noqa: B008 - frozen
+def fetch(file: File, place: Place, *, retry_policy: RetryPolicy = RetryPolicy()) -> dict[str, Any]:  # noqa: B008 - frozen
     """Download and verify a file unless it exists already, and return its provenance.
 
     An interrupted download (``<file>.part``) is resumed. If no checksum is known, the checksum of the first download is
@@ -104,7 +104,7 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
     ----------
     file : File
     place : Place
-    patience : Patience
+    retry_policy : RetryPolicy
 
     Returns
     -------
@@ -129,7 +129,7 @@ def fetch(file: File, place: Place, *, patience: Patience = Patience()) -> dict[
                 part.unlink()
                 source, found = _stored_provenance(file, place).get("source"), expected
             else:
-                source, found = _first_good(file, place, handle, expected, patience)
+                source, found = _first_good(file, place, handle, expected, retry_policy)
                 if place.sha256(file) is None:
                     record(place.lock, place.key(file), sha256=found, size=os.fstat(handle.fileno()).st_size)
                 finish(handle, target)
@@ -167,13 +167,15 @@ def _stored_provenance(file: File, place: Place) -> dict[str, Any]:
     return json.loads(verified(record_path)) if finished else {}
 
 
-def _first_good(file: File, place: Place, part: IO[bytes], expected: str | None, patience: Patience) -> tuple[str, str]:
+def _first_good(
+    file: File, place: Place, part: IO[bytes], expected: str | None, retry_policy: RetryPolicy
+) -> tuple[str, str]:
     """Download into `part` from the first source that delivers the expected bytes; return source and checksum."""
     size = file.size if place.sha256(file) == file.sha256 else None
     tried = []
     for source in place.sources(file):
         try:
-            return source, _from(source, _shown(source, file), part, expected, size, patience)
+            return source, _from(source, _shown(source, file), part, expected, size, retry_policy)
         except RefusedError as error:
             tried.append(f"{_shown(source, file)}: {error}")
     hint = ""
@@ -188,12 +190,14 @@ def _first_good(file: File, place: Place, part: IO[bytes], expected: str | None,
     raise ProtocolError(f"{file.name}: {outcome}. {_instruction(file, place)}{hint}")
 
 
-def _from(source: str, shown: str, part: IO[bytes], expected: str | None, size: int | None, patience: Patience) -> str:
+def _from(
+    source: str, shown: str, part: IO[bytes], expected: str | None, size: int | None, retry_policy: RetryPolicy
+) -> str:
     """Fetch from one source and return the checksum; raise RefusedError if the bytes are not the expected ones."""
     url = source if "://" in source else Path(source).resolve().as_uri()
     origin = shown if "://" in source else url
     for _ in range(2):
-        joined = transfer(url, part, origin=origin, checked=expected is not None, size=size, patience=patience)
+        joined = transfer(url, part, origin=origin, checked=expected is not None, size=size, retry_policy=retry_policy)
         found, n_bytes = file_sha256(part.name), os.fstat(part.fileno()).st_size
         if expected in (None, found) and size in (None, n_bytes):
             return found

@@ -40,7 +40,7 @@ class _BrokenError(Exception):
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """Timeouts, in seconds, and the number of retries for each source.
 
     Parameters
@@ -75,7 +75,9 @@ def clear(part: IO[bytes]) -> None:
     origin_path(Path(part.name)).unlink(missing_ok=True)
 
 
-def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, patience: Patience) -> bool:
+def transfer(
+    url: str, part: IO[bytes], *, origin: str, checked: bool, size: int | None, retry_policy: RetryPolicy
+) -> bool:
     """Download `url` into `part`, and resume if `part` has content of the same origin.
 
     Parameters
@@ -90,7 +92,7 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
         the same version, and a response whose end can't be distinguished from a lost connection is refused.
     size : int or None
         The size of the file in bytes, if known.
-    patience : Patience
+    retry_policy : RetryPolicy
 
     Returns
     -------
@@ -108,15 +110,15 @@ def transfer(url: str, part: IO[bytes], *, origin: str, checked: bool, size: int
     while True:
         response = _Response(url, part, origin=origin, checked=checked, size=size)
         try:
-            response.receive(patience)
+            response.receive(retry_policy)
         except _BrokenError as error:
             n_bytes = os.fstat(part.fileno()).st_size
             failures = 1 if n_bytes > furthest else failures + 1
             furthest = max(furthest, n_bytes)
-            if failures >= patience.attempts:
+            if failures >= retry_policy.attempts:
                 raise RefusedError(f"{error} (the last of {failures} attempts, at {n_bytes:,} bytes)") from error
-            pause = max(error.pause, patience.pause * 2 ** (failures - 1))
-            patience.sleep(min(pause, patience.longest_pause))
+            pause = max(error.pause, retry_policy.pause * 2 ** (failures - 1))
+            retry_policy.sleep(min(pause, retry_policy.longest_pause))
         else:
             return response.offset > 0
 
@@ -143,14 +145,14 @@ class _Response:
         version = origin["etag"] or origin["modified"]
         return origin if origin["url"] == self._name and (version or self._checked) else {}
 
-    def receive(self, patience: Patience) -> None:
+    def receive(self, retry_policy: RetryPolicy) -> None:
         """Request the missing bytes, and append them."""
         import pycurl
 
         if self.offset and self.offset == self._origin["size"]:
             return
         with contextlib.closing(pycurl.Curl()) as curl:
-            self._prepare(curl, patience)
+            self._prepare(curl, retry_policy)
             try:
                 curl.perform()
                 if self._bar is None:  # a response without a body
@@ -162,7 +164,7 @@ class _Response:
                 if self._bar is not None:
                     self._bar.close()
 
-    def _prepare(self, curl: "pycurl.Curl", patience: Patience) -> None:
+    def _prepare(self, curl: "pycurl.Curl", retry_policy: RetryPolicy) -> None:
         import pycurl
 
         options = {
@@ -173,10 +175,10 @@ class _Response:
             pycurl.OPT_FILETIME: True,  # requests the modification time from FTP servers
             pycurl.USERAGENT: "hashing-protocol",
             pycurl.NOSIGNAL: True,
-            pycurl.CONNECTTIMEOUT: patience.connect,
-            pycurl.FTP_RESPONSE_TIMEOUT: patience.stall,
+            pycurl.CONNECTTIMEOUT: retry_policy.connect,
+            pycurl.FTP_RESPONSE_TIMEOUT: retry_policy.stall,
             pycurl.LOW_SPEED_LIMIT: 1,
-            pycurl.LOW_SPEED_TIME: patience.stall,
+            pycurl.LOW_SPEED_TIME: retry_policy.stall,
             pycurl.BUFFERSIZE: _BLOCK_BYTES,
             pycurl.HEADERFUNCTION: self._header,
             pycurl.WRITEFUNCTION: self._write,

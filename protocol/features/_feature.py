@@ -45,7 +45,7 @@ class Feature(ABC):
     images_per_job: ClassVar[int | None] = 25_000
     """Maximum number of images per job of the pipeline; None for all, if they are only copied."""
     unchanged: ClassVar[bool] = False
-    """Whether `extract` yields the rows of the array that `reads` names unchanged."""
+    """Whether `extract` yields unchanged rows of the array that `reads` names."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"

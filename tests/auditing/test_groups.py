@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import protocol as hp
 from protocol.auditing import Dataset, Split
-from protocol.auditing.groups import STRADDLED, Groups, audit_groups, groups_from, guessed_groups
+from protocol.auditing.groups import CHECKED_PAIRS, Groups, audit_groups, groups_from, guessed_groups
 from protocol.checks import ProtocolError
 from protocol.cli import main
 from protocol.splits import PARTITIONS
@@ -84,7 +84,7 @@ def test_validation_partitions_are_compared_with_the_others():
     ]
 
 
-def slow_straddling(parts, codes, a, b):
+def slow_divided(parts, codes, a, b):
     """Return the groups that two partitions divide, by loops."""
     found = []
     for group in range(max(codes) + 1):
@@ -105,8 +105,8 @@ def test_the_findings_match_naive_loops(data):
     groups = Groups(np.array(codes), [str(code) for code in range(5)], "x")
     split = Split({part: np.array(own, dtype=np.int64) for part, own in parts.items()}, Dataset())
     made = iter(audit_groups(split, groups))
-    for a, b, severity in STRADDLED:
-        expected = slow_straddling(parts, codes, a, b)
+    for a, b, severity in CHECKED_PAIRS:
+        expected = slow_divided(parts, codes, a, b)
         if expected:
             one = next(made)
             assert (one.severity, one.count) == (severity, len(expected))

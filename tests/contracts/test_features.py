@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol import checks, registry
 from protocol.checks import ProtocolError
@@ -55,7 +55,7 @@ def check_others_refused(feature):
 def check_extract(feature):
     images, done = taken(feature), []
     before = images.copy()
-    X, image = whole(feature, images, done.append)
+    X, image = extract_all(feature, images, done.append)
     assert np.array_equal(images, before), "images are not changed"
     assert sum(done) == len(images), "progress counts every image once"
     assert image.dtype == np.int64
@@ -63,13 +63,15 @@ def check_extract(feature):
     assert set(image) <= set(range(len(images)))
     assert (np.diff(image) >= 0).all(), "items keep the images' order"
     for rows in (slice(0, 1), slice(3, 37)):
-        alone, inside = whole(feature, images[rows]), (image >= rows.start) & (image < rows.stop)
+        alone, inside = extract_all(feature, images[rows]), (image >= rows.start) & (image < rows.stop)
         assert np.array_equal(alone[0], X[inside]), "an image's values don't depend on the others"
         assert np.array_equal(alone[1] + rows.start, image[inside])
     if feature.reads == "images":
         for other in (images[..., 0], images[:, :8, :8, 0], images[:, 4:28], images[:, :, :20]):
-            assert len(whole(feature, other)[0]), "grey, small, wide and tall images are also described"
-        assert np.isfinite(whole(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), "constant images are described"
+            assert len(extract_all(feature, other)[0]), "grey, small, wide and tall images are also described"
+        assert np.isfinite(extract_all(feature, np.full((1, 32, 32), 77, np.uint8))[0]).all(), (
+            "constant images are described"
+        )
 
 
 class Sliced:
@@ -96,15 +98,15 @@ def check_streams(feature):
     assert len(blocks) > 1, "it yields blocks"
     assert sliced.largest < len(images), "a feature never reads all images at once"
     X = np.concatenate([X for X, _ in blocks])
-    assert np.array_equal(X, whole(feature, images)[0]), "an array gives the same features"
+    assert np.array_equal(X, extract_all(feature, images)[0]), "an array gives the same features"
     first = images[:40]
-    expected = whole(feature, first)[0]
+    expected = extract_all(feature, first)[0]
     feature.block = 7
-    assert np.array_equal(whole(feature, first)[0], expected), "other blocks give the same bytes"
+    assert np.array_equal(extract_all(feature, first)[0], expected), "other blocks give the same bytes"
 
 
 def check_vectors(feature):
-    raw = whole(feature, taken(feature))[0]
+    raw = extract_all(feature, taken(feature))[0]
     model, again = feature.fit(raw, 7), feature.fit(raw, 7)
     assert model.keys() == again.keys()
     assert all(np.array_equal(model[name], again[name]) for name in model), "the same seed gives the same model"

@@ -5,7 +5,7 @@ import json
 import pytest
 from loopback import CONTENT, FtpServer, WebServer, digest, running
 
-from protocol.downloads import File, Patience, Place
+from protocol.downloads import File, Place, RetryPolicy
 
 
 @pytest.fixture
@@ -34,9 +34,9 @@ def pauses():
 
 
 @pytest.fixture
-def patience(pauses):
+def retry_policy(pauses):
     """Short timeouts, and pauses that are only recorded."""
-    return Patience(stall=1, connect=1, sleep=pauses.append)
+    return RetryPolicy(stall=1, connect=1, sleep=pauses.append)
 
 
 @pytest.fixture

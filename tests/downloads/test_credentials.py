@@ -24,28 +24,28 @@ def path_on(server, address, key="set/data.bin"):
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_a_download_from_a_mirror_writes_no_credentials(server, official, tmp_path, patience, address, caplog):
+def test_a_download_from_a_mirror_writes_no_credentials(server, official, tmp_path, retry_policy, address, caplog):
     caplog.set_level(logging.DEBUG)
     mirror = address.format(secret=SECRET, host=server.address.removeprefix("http://"))
     server.answers[path_on(server, address)] = [Answer(drop=50_000), Answer()]
     place = Place("set", tmp_path / "downloads", mirror=mirror)
-    provenance = fetch(official(sha256=None, size=None), place, patience=patience)
+    provenance = fetch(official(sha256=None, size=None), place, retry_policy=retry_policy)
     assert place.path(official(sha256=None)).read_bytes() == CONTENT
     assert provenance["source"] == redacted(f"{mirror}/set/data.bin")
-    assert fetch(official(sha256=None, size=None), place, patience=patience)["source"] == provenance["source"]
+    assert fetch(official(sha256=None, size=None), place, retry_policy=retry_policy)["source"] == provenance["source"]
     assert SECRET not in str(provenance) + caplog.text
     assert files_with(SECRET, tmp_path) == []
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_interrupted_download_is_resumed_and_names_no_credentials(server, official, tmp_path, patience, address):
+def test_an_interrupted_download_is_resumed_and_names_no_credentials(server, official, tmp_path, retry_policy, address):
     mirror = address.format(secret=SECRET, host=server.address.removeprefix("http://"))
     server.answers[path_on(server, address)] = [Answer(drop=50_000)]
     place = Place("set", tmp_path / "downloads", mirror=mirror)
     for answers in ([Answer(drop=50_000)] * 9, [Answer(content=OTHER)], [Answer(status=404)]):
         server.answers[path_on(server, address)] = answers
         with pytest.raises(ProtocolError) as error:
-            fetch(official(), place, patience=patience)
+            fetch(official(), place, retry_policy=retry_policy)
         assert SECRET not in str(error.value)
         assert "***" in str(error.value)
         assert files_with(SECRET, tmp_path) == []
@@ -76,10 +76,10 @@ def test_redacted(url, shown):
 @pytest.mark.parametrize(
     "mirror", [f"http://me:{SECRET}/x@127.0.0.1:1/files", f"http://me:{SECRET}@no-such-host.invalid", f"x://{SECRET}@h"]
 )
-def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(official, tmp_path, patience, mirror):
+def test_an_address_that_can_not_be_used_is_refused_without_its_credentials(official, tmp_path, retry_policy, mirror):
     place = Place("set", tmp_path / "downloads", mirror=mirror)
     with pytest.raises(ProtocolError) as error:
-        fetch(official(), place, patience=patience)
+        fetch(official(), place, retry_policy=retry_policy)
     assert SECRET not in str(error.value)
     assert files_with(SECRET, tmp_path) == []
 

@@ -24,10 +24,10 @@ from protocol.downloads import Place, fetch
 HALF = len(CONTENT) // 2
 
 
-def fails(file, place, patience, message):
+def fails(file, place, retry_policy, message):
     """Return the error message; no file may have the final name."""
     with pytest.raises(ProtocolError, match=message) as caught:
-        fetch(file, place, patience=patience)
+        fetch(file, place, retry_policy=retry_policy)
     assert "\n" not in str(caught.value)
     assert not place.path(file).exists()
     return str(caught.value)
@@ -39,28 +39,30 @@ def left(place, file):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_connection_that_drops_at_random_bytes(server, official, place, patience, seed, ranges):
+def test_a_connection_that_drops_at_random_bytes(server, official, place, retry_policy, seed, ranges):
     rng = random.Random(seed)  # noqa: S311 - not for secrets
     drops = sorted(rng.randrange(len(CONTENT)) for _ in range(6))  # more than the attempts without progress
     broken = [Answer(drop=drop, reset=rng.random() < 0.5, ranges=ranges) for drop in drops]
     file = official(server.gives(*broken, Answer(ranges=ranges)))
-    assert fetch(file, place, patience=patience)["sha256"] == digest(CONTENT)
+    assert fetch(file, place, retry_policy=retry_policy)["sha256"] == digest(CONTENT)
     assert place.path(file).read_bytes() == CONTENT
     assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
-def test_the_rest_is_requested_from_the_byte_of_the_interruption(server, official, place, patience):
-    fetch(official(server.gives(Answer(drop=HALF), Answer())), place, patience=patience)
+def test_the_rest_is_requested_from_the_byte_of_the_interruption(server, official, place, retry_policy):
+    fetch(official(server.gives(Answer(drop=HALF), Answer())), place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-"]
     assert server.requests[1][1]["If-Range"] == '"one"'
 
 
-def test_a_connection_that_always_drops_is_abandoned_after_a_few_attempts(server, official, place, patience, pauses):
+def test_a_connection_that_always_drops_is_abandoned_after_a_few_attempts(
+    server, official, place, retry_policy, pauses
+):
     file = official(server.gives(Answer(drop=HALF)))
     fails(
         file,
         place,
-        patience,
+        retry_policy,
         rf"no source delivered the file: .*/data.bin: .*the last of 4 attempts, at {HALF:,} bytes",
     )
     assert server.ranges() == [None, *[f"bytes={HALF}-"] * 3]
@@ -68,24 +70,24 @@ def test_a_connection_that_always_drops_is_abandoned_after_a_few_attempts(server
     assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
 
 
-def test_truncated_with_the_full_length_announced(server, official, place, patience):
+def test_truncated_with_the_full_length_announced(server, official, place, retry_policy):
     cut = Answer(CONTENT[:HALF], length=len(CONTENT))
-    fails(official(server.gives(cut)), place, patience, "no source delivered the file: .*the last of 4 attempts")
+    fails(official(server.gives(cut)), place, retry_policy, "no source delivered the file: .*the last of 4 attempts")
 
 
-def test_truncated_with_its_own_length_announced(server, official, place, patience):
+def test_truncated_with_its_own_length_announced(server, official, place, retry_policy):
     file = official(server.gives(Answer(CONTENT[:HALF])))
     message = (
         f"expected {len(CONTENT):,} bytes and sha256 {digest(CONTENT)}, "
         rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)"
     )
-    fails(file, place, patience, message)
+    fails(file, place, retry_policy, message)
     assert len(server.requests) == 1
 
 
-def test_a_wrong_file(server, official, place, patience):
+def test_a_wrong_file(server, official, place, retry_policy):
     file = official(server.gives(Answer(OTHER)))
-    message = fails(file, place, patience, f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}")
+    message = fails(file, place, retry_policy, f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}")
     assert message.startswith(
         f"data.bin: no source delivered the file: {server.address}/data.bin: expected 200,000 bytes and"
     )
@@ -96,11 +98,11 @@ def test_a_wrong_file(server, official, place, patience):
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_a_missing_file_is_not_requested_again(server, official, place, patience, pauses, status):
+def test_a_missing_file_is_not_requested_again(server, official, place, retry_policy, pauses, status):
     fails(
         official(server.gives(Answer(status=status))),
         place,
-        patience,
+        retry_policy,
         f"/data.bin: HTTP status {status}. To add it by hand",
     )
     assert len(server.requests) == 1
@@ -108,134 +110,138 @@ def test_a_missing_file_is_not_requested_again(server, official, place, patience
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_busy_then_success(server, official, place, patience, pauses, status):
-    fetch(official(server.gives(Answer(status=status), Answer(status=status), Answer())), place, patience=patience)
+def test_busy_then_success(server, official, place, retry_policy, pauses, status):
+    fetch(
+        official(server.gives(Answer(status=status), Answer(status=status), Answer())), place, retry_policy=retry_policy
+    )
     assert pauses == [1, 2]
 
 
-def test_retry_after_is_followed_within_limits(server, official, place, patience, pauses):
+def test_retry_after_is_followed_within_limits(server, official, place, retry_policy, pauses):
     busy = [Answer(status=503, headers={"Retry-After": seconds}) for seconds in ("7", "3600")]
-    fetch(official(server.gives(*busy, Answer())), place, patience=patience)
+    fetch(official(server.gives(*busy, Answer())), place, retry_policy=retry_policy)
     assert pauses == [7, 30]
 
 
-def test_always_busy(server, official, place, patience):
-    fails(official(server.gives(Answer(status=503))), place, patience, r"HTTP status 503 \(the last of 4 attempts")
+def test_always_busy(server, official, place, retry_policy):
+    fails(official(server.gives(Answer(status=503))), place, retry_policy, r"HTTP status 503 \(the last of 4 attempts")
 
 
-def test_no_length_announced(server, official, place, patience):
+def test_no_length_announced(server, official, place, retry_policy):
     file = official(server.gives(Answer(length=None)))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
 
 
-def test_truncated_with_no_length_announced(server, official, place, patience):
+def test_truncated_with_no_length_announced(server, official, place, retry_policy):
     file = official(server.gives(Answer(length=None, drop=HALF), Answer()))
-    fails(file, place, patience, rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
+    fails(file, place, retry_policy, rf"got sha256 {digest(CONTENT[:HALF])} \({HALF:,} bytes\)")
 
 
-def test_a_response_that_could_be_truncated_unnoticed_is_refused(server, official, place, patience):
+def test_a_response_that_could_be_truncated_unnoticed_is_refused(server, official, place, retry_policy):
     file = official(server.gives(Answer(length=None)), sha256=None, size=None)
     fails(
         file,
         place,
-        patience,
+        retry_policy,
         "the server does not send the size of the file, and neither its size nor its checksum is known",
     )
     assert not place.lock.exists()
 
 
-def test_a_server_without_ranges_sends_the_complete_file_and_nothing_is_appended(server, official, place, patience):
+def test_a_server_without_ranges_sends_the_complete_file_and_nothing_is_appended(server, official, place, retry_policy):
     file = official(server.gives(Answer(drop=HALF, ranges=False), Answer(ranges=False)))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-"]
 
 
-def test_the_file_changes_on_the_server_between_two_requests(server, official, place, patience):
+def test_the_file_changes_on_the_server_between_two_requests(server, official, place, retry_policy):
     file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"')))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert len(server.requests) == 2
 
 
-def test_the_file_changes_and_the_server_does_not_understand_if_range(server, official, place, patience):
+def test_the_file_changes_and_the_server_does_not_understand_if_range(server, official, place, retry_policy):
     file = official(server.gives(Answer(OTHER, drop=HALF, etag='"old"'), Answer(etag='"new"', if_range=False)))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
 
 
-def test_the_file_changes_and_the_server_does_not_report_it(server, official, place, patience):
+def test_the_file_changes_and_the_server_does_not_report_it(server, official, place, retry_policy):
     """The joined file is wrong although each half is right; the checksum reveals it, and the file is fetched again."""
     file = official(server.gives(Answer(OTHER, drop=HALF), Answer()))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
 
 
-def test_a_file_that_keeps_changing_is_abandoned(server, official, place, patience):
+def test_a_file_that_keeps_changing_is_abandoned(server, official, place, retry_policy):
     answers = [Answer(OTHER, drop=HALF), Answer(), Answer(OTHER, drop=HALF), Answer()]
     fails(
         official(server.gives(*answers)),
         place,
-        patience,
+        retry_policy,
         f"expected .*, got sha256 {digest(OTHER[:HALF] + CONTENT[HALF:])}",
     )
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"weak"'])
 def test_without_a_checksum_nothing_is_appended_that_the_server_does_not_confirm(
-    server, official, place, patience, etag
+    server, official, place, retry_policy, etag
 ):
     file = official(server.gives(Answer(OTHER, drop=HALF, etag=etag), Answer(etag=etag)), sha256=None)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, None]
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_a_response_with_another_range_than_requested(server, official, place, patience):
+def test_a_response_with_another_range_than_requested(server, official, place, retry_policy):
     wrong = Answer(status=206, ranges=False, headers={"Content-Range": "bytes 5-199999/200000"})
     file = official(server.gives(Answer(drop=HALF), wrong, Answer()), sha256=None, size=None)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_a_part_longer_than_the_file(server, official, place, patience):
+def test_a_part_longer_than_the_file(server, official, place, retry_policy):
     file = official(
         server.gives(Answer(drop=HALF, length=300_000, content=OTHER), Answer(CONTENT[: HALF // 2]), Answer())
     )
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={HALF}-", None]
 
 
-def test_a_redirect(server, official, place, patience):
+def test_a_redirect(server, official, place, retry_policy):
     server.gives(Answer(), path="/elsewhere")
     file = official(server.gives(Answer(b"moved", status=302, headers={"Location": "/elsewhere"})))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
 
 
-def test_a_redirect_loop(server, official, place, patience, pauses):
+def test_a_redirect_loop(server, official, place, retry_policy, pauses):
     loop = server.gives(Answer(b"", status=302, headers={"Location": "/data.bin"}))
-    fails(official(loop), place, patience, r"/data.bin: Maximum \(10\) redirects followed")
+    fails(official(loop), place, retry_policy, r"/data.bin: Maximum \(10\) redirects followed")
     assert pauses == []
 
 
-def test_a_redirect_to_a_local_file_is_refused(server, official, place, patience, tmp_path):
+def test_a_redirect_to_a_local_file_is_refused(server, official, place, retry_policy, tmp_path):
     (tmp_path / "secret").write_bytes(CONTENT)
     file = official(server.gives(Answer(b"", status=302, headers={"Location": f"file://{tmp_path}/secret"})))
-    fails(file, place, patience, 'Protocol "file" is disabled')
+    fails(file, place, retry_policy, 'Protocol "file" is disabled')
 
 
 @pytest.mark.parametrize("stall", [0, HALF], ids=["before the first byte", "in the middle"])
-def test_an_endless_stall(server, official, place, patience, stall):
+def test_an_endless_stall(server, official, place, retry_policy, stall):
     file = official(server.gives(Answer(stall=stall), Answer()))
-    fails(file, place, dataclasses.replace(patience, attempts=1), "Operation too slow.*last 1 seconds")
-    fetch(file, place, patience=patience)
+    fails(file, place, dataclasses.replace(retry_policy, attempts=1), "Operation too slow.*last 1 seconds")
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={stall}-" if stall else None]
 
 
 @pytest.mark.parametrize("size", [len(CONTENT), None], ids=["size known", "size announced"])
-def test_too_little_space(server, official, place, patience, monkeypatch, size):
+def test_too_little_space(server, official, place, retry_policy, monkeypatch, size):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**6, 10**6 - 1000, 1000))
     file = official(server.gives(Answer()), size=size)
-    fails(file, place, patience, f"not enough disk space in {place.folder}.*: expected 200,000 free bytes, got 1,000")
+    fails(
+        file, place, retry_policy, f"not enough disk space in {place.folder}.*: expected 200,000 free bytes, got 1,000"
+    )
     assert left(place, file) == []
 
 
@@ -248,46 +254,49 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_disk_that_fills_up_during_the_transfer(server, official, place, patience, small_files):
+def test_a_disk_that_fills_up_during_the_transfer(server, official, place, retry_policy, small_files):
     file = official(server.gives(Answer()))
-    fails(file, place, patience, "data.bin: can't be written: the file-size limit is reached")
+    fails(file, place, retry_policy, "data.bin: can't be written: the file-size limit is reached")
 
 
-def test_a_download_resumes_when_a_full_disk_has_space_again(server, official, place, patience, request):
+def test_a_download_resumes_when_a_full_disk_has_space_again(server, official, place, retry_policy, request):
     file = official(server.gives(Answer()))
     request.getfixturevalue("small_files")
     with pytest.raises(ProtocolError):
-        fetch(file, place, patience=patience)
+        fetch(file, place, retry_policy=retry_policy)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges()[1] is not None
 
 
-def test_a_dead_first_source(server, official, place, patience, pauses):
+def test_a_dead_first_source(server, official, place, retry_policy, pauses):
     file = official("http://127.0.0.1:9/data.bin", server.gives(Answer()))
-    assert fetch(file, place, patience=patience)["source"] == f"{server.address}/data.bin"
+    assert fetch(file, place, retry_policy=retry_policy)["source"] == f"{server.address}/data.bin"
     assert pauses == []
 
 
-def test_a_source_does_not_append_to_the_part_of_another(server, official, place, patience):
+def test_a_source_does_not_append_to_the_part_of_another(server, official, place, retry_policy):
     first = server.gives(Answer(OTHER, drop=HALF), path="/first")
     file = official(first, server.gives(Answer()))
-    fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
+    fetch(file, place, retry_policy=dataclasses.replace(retry_policy, attempts=1))
     assert place.path(file).read_bytes() == CONTENT
     assert [path for path, _ in server.requests] == ["/first", "/data.bin"]
     assert server.ranges() == [None, None]
 
 
-def test_all_sources_are_listed_if_none_works(server, official, place, patience):
+def test_all_sources_are_listed_if_none_works(server, official, place, retry_policy):
     missing, wrong = server.gives(Answer(status=404), path="/a"), server.gives(Answer(OTHER), path="/b")
     fails(
-        official(missing, wrong), place, patience, f"/a: HTTP status 404; .*/b: expected .*, got sha256 {digest(OTHER)}"
+        official(missing, wrong),
+        place,
+        retry_policy,
+        f"/a: HTTP status 404; .*/b: expected .*, got sha256 {digest(OTHER)}",
     )
 
 
-def test_an_unknown_host(official, place, patience, pauses):
+def test_an_unknown_host(official, place, retry_policy, pauses):
     unknown = f"http://{'x' * 64}.invalid/data.bin"  # longer than names may be, so no server is contacted
-    fails(official(unknown), place, patience, "Could not resolve host")
+    fails(official(unknown), place, retry_policy, "Could not resolve host")
     assert pauses == []
 
 
@@ -316,7 +325,7 @@ def wait_for(condition):
     raise AssertionError("waited in vain")
 
 
-def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, official, place, patience):
+def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, official, place, retry_policy):
     url = server.gives(Answer(stall=HALF), Answer())
     file = official(url)
     part = place.path(file).with_name("data.bin.part")
@@ -327,38 +336,40 @@ def test_a_killed_download_leaves_its_part_and_the_next_run_resumes(server, offi
     assert left(place, file) == ["data.bin.part", "data.bin.part.json"]
     fetched = part.stat().st_size
     assert part.read_bytes() == CONTENT[:fetched]
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None, f"bytes={fetched}-"]
 
 
-def test_killed_between_the_last_byte_and_the_rename(server, official, place, patience):
+def test_killed_between_the_last_byte_and_the_rename(server, official, place, retry_policy):
     file = official(server.gives(Answer(drop=HALF), Answer()))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     part = place.path(file).with_name("data.bin.part")
     place.path(file).rename(part)
     origin = {"url": file.urls[0], "etag": '"one"', "modified": "", "size": len(CONTENT)}
     part.with_name("data.bin.part.json").write_text(json.dumps(origin))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert len(server.requests) == 2
 
 
-def test_a_part_without_a_readable_origin_is_not_resumed(server, official, place, patience):
+def test_a_part_without_a_readable_origin_is_not_resumed(server, official, place, retry_policy):
     file = official(server.gives(Answer()))
     part = place.path(file).with_name("data.bin.part")
     part.parent.mkdir(parents=True)
     part.write_bytes(OTHER[:HALF])
     part.with_name("data.bin.part.json").write_text('{"url": ')
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert server.ranges() == [None]
 
 
-def test_two_processes_fetch_the_same_file_once(server, official, place, patience):
+def test_two_processes_fetch_the_same_file_once(server, official, place, retry_policy):
     url = server.gives(Answer(stall=HALF), Answer())
     file = official(url)
     part = place.path(file).with_name("data.bin.part")
     with fetching(url, place) as first:
         wait_for(lambda: part.exists() and part.stat().st_size > HALF // 2)
-        others = [threading.Thread(target=fetch, args=(file, place), kwargs={"patience": patience}) for _ in range(3)]
+        others = [
+            threading.Thread(target=fetch, args=(file, place), kwargs={"retry_policy": retry_policy}) for _ in range(3)
+        ]
         for other in others:
             other.start()
         time.sleep(0.2)
@@ -371,40 +382,40 @@ def test_two_processes_fetch_the_same_file_once(server, official, place, patienc
     assert left(place, file) == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
-def test_a_proxy_from_the_environment_is_used(server, official, place, patience, monkeypatch):
+def test_a_proxy_from_the_environment_is_used(server, official, place, retry_policy, monkeypatch):
     url = "http://behind.invalid/data.bin"
     server.answers[url] = [Answer()]  # requests to a proxy contain the complete address
     monkeypatch.setenv("http_proxy", server.address)
-    fetch(official(url), place, patience=patience)
+    fetch(official(url), place, retry_policy=retry_policy)
     assert [path for path, _ in server.requests] == [url]
 
 
-def test_ftp_resumes(ftp, official, place, patience):
+def test_ftp_resumes(ftp, official, place, retry_policy):
     ftp.drops = [HALF]
     file = official(ftp.url, sha256=None)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
     assert f"REST {HALF}" in ftp.commands
 
 
-def test_ftp_restarts_when_the_file_was_modified(ftp, official, place, patience):
+def test_ftp_restarts_when_the_file_was_modified(ftp, official, place, retry_policy):
     ftp.drops, ftp.content = [HALF], OTHER
     file = official(ftp.url, sha256=None)
     with pytest.raises(ProtocolError, match="of 1 attempts"):
-        fetch(file, place, patience=dataclasses.replace(patience, attempts=1))
+        fetch(file, place, retry_policy=dataclasses.replace(retry_policy, attempts=1))
     ftp.content, ftp.modified = CONTENT, "20210102030405"
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_offline_touches_no_network(server, official, tmp_path, patience):
+def test_offline_touches_no_network(server, official, tmp_path, retry_policy):
     file = official(server.gives(Answer()))
     for mirror, put in ((None, "FOLDER/set/data.bin in"), (server.address, "FOLDER/set/data.bin in")):
         place = Place("set", tmp_path / "downloads", mirror=mirror, offline=True)
         fails(
             file,
             place,
-            patience,
+            retry_policy,
             f"data.bin: there is no source to download it from. To add it by hand: get it from .*, and put it at {put}",
         )
     assert server.requests == []

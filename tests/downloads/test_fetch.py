@@ -30,9 +30,9 @@ def mirrored(place, tmp_path):
     return make
 
 
-def test_the_first_official_source_that_has_the_file(server, official, place, patience):
+def test_the_first_official_source_that_has_the_file(server, official, place, retry_policy):
     file = official(server.gives(Answer(status=404), path="/missing"), server.gives(Answer()))
-    assert fetch(file, place, patience=patience) == {
+    assert fetch(file, place, retry_policy=retry_policy) == {
         "file": "data.bin",
         "source": f"{server.address}/data.bin",
         "sha256": digest(CONTENT),
@@ -43,11 +43,11 @@ def test_the_first_official_source_that_has_the_file(server, official, place, pa
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_an_existing_file_is_not_downloaded_again(server, official, place, patience):
+def test_an_existing_file_is_not_downloaded_again(server, official, place, retry_policy):
     file = official(server.gives(Answer()))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     before = place.path(file).stat()
-    assert fetch(file, place, patience=patience)["source"] == file.urls[0]
+    assert fetch(file, place, retry_policy=retry_policy)["source"] == file.urls[0]
     after = place.path(file).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert len(server.requests) == 1
@@ -55,65 +55,65 @@ def test_an_existing_file_is_not_downloaded_again(server, official, place, patie
     assert left == ["data.bin", "data.bin.json", "data.bin.json.sha256"]
 
 
-def test_a_damaged_file_under_the_final_name_is_replaced(server, official, place, patience):
+def test_a_damaged_file_under_the_final_name_is_replaced(server, official, place, retry_policy):
     file = official(server.gives(Answer()))
     place.path(file).parent.mkdir(parents=True)
     place.path(file).write_bytes(OTHER)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == CONTENT
 
 
-def test_an_empty_file(server, place, patience):
+def test_an_empty_file(server, place, retry_policy):
     file = File("data.bin", (server.gives(Answer(b"")),), digest(b""), 0)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == b""
 
 
-def test_a_mirror_folder_comes_first(server, official, mirrored, patience):
+def test_a_mirror_folder_comes_first(server, official, mirrored, retry_policy):
     place, file = mirrored(CONTENT), official(server.gives(Answer()))
-    fetched = fetch(file, place, patience=patience)
+    fetched = fetch(file, place, retry_policy=retry_policy)
     assert fetched["source"] == f"{place.mirror}/set/data.bin"
     assert fetched["note"] is None
     assert server.requests == []
 
 
-def test_a_mirror_url_comes_first(server, official, place, patience):
+def test_a_mirror_url_comes_first(server, official, place, retry_policy):
     server.gives(Answer(), path="/mirror/set/data.bin")
     place = dataclasses.replace(place, mirror=f"{server.address}/mirror/")
-    assert fetch(official("http://127.0.0.1:9/x"), place, patience=patience)["note"] is None
+    assert fetch(official("http://127.0.0.1:9/x"), place, retry_policy=retry_policy)["note"] is None
 
 
-def test_the_official_source_is_used_if_the_mirror_lacks_the_file(server, official, mirrored, patience):
+def test_the_official_source_is_used_if_the_mirror_lacks_the_file(server, official, mirrored, retry_policy):
     file = official(server.gives(Answer()))
-    assert fetch(file, mirrored(None), patience=patience)["source"] == file.urls[0]
+    assert fetch(file, mirrored(None), retry_policy=retry_policy)["source"] == file.urls[0]
 
 
-def test_the_official_source_is_used_if_the_mirror_is_wrong(server, official, mirrored, patience):
+def test_the_official_source_is_used_if_the_mirror_is_wrong(server, official, mirrored, retry_policy):
     file = official(server.gives(Answer()))
-    assert fetch(file, mirrored(OTHER), patience=patience)["source"] == file.urls[0]
+    assert fetch(file, mirrored(OTHER), retry_policy=retry_policy)["source"] == file.urls[0]
 
 
-def test_a_wrong_mirror_alone_is_an_error_with_both_checksums(official, mirrored, patience):
+def test_a_wrong_mirror_alone_is_an_error_with_both_checksums(official, mirrored, retry_policy):
     place = mirrored(OTHER)
     with pytest.raises(ProtocolError, match=f"and sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
-        fetch(official(), place, patience=patience)
+        fetch(official(), place, retry_policy=retry_policy)
     assert str(caught.value).endswith(
         f"put it at {place.mirror}/set/data.bin. If the mirror's file is not meant to be the official one, give its "
         "sha256 as mirror_sha256."
     )
 
 
-def test_other_bytes_from_a_mirror_are_accepted_with_their_checksum_and_noted(official, mirrored, patience):
+def test_other_bytes_from_a_mirror_are_accepted_with_their_checksum_and_noted(official, mirrored, retry_policy):
     place = mirrored(OTHER, mirror_sha256={"data.bin": digest(OTHER)})
-    fetched = fetch(official("http://127.0.0.1:9/x", size=7), place, patience=patience)
+    fetched = fetch(official("http://127.0.0.1:9/x", size=7), place, retry_policy=retry_policy)
     note = f"data.bin is not the official file: it was downloaded from a mirror, and its sha256 is {digest(OTHER)}"
     assert fetched["note"] == note
     assert place.path(official()) == place.folder / "set" / digest(OTHER) / "data.bin"
-    assert fetch(official(), place, patience=patience)["note"] == note
+    assert fetch(official(), place, retry_policy=retry_policy)["note"] == note
 
 
 def test_files_other_than_the_official_ones_are_never_requested_from_the_official_source(
-    server, official, place, patience
+    server, official, place, retry_policy
 ):
     place = dataclasses.replace(place, mirror_sha256={"data.bin": digest(OTHER)})
     with pytest.raises(
@@ -121,11 +121,11 @@ def test_files_other_than_the_official_ones_are_never_requested_from_the_officia
         match=r"no source to download it from. To add it by hand: find the file with the checksum given by "
         rf"mirror_sha256 \(sha256 {digest(OTHER)}\)",
     ):
-        fetch(official(server.gives(Answer())), place, patience=patience)
+        fetch(official(server.gives(Answer())), place, retry_policy=retry_policy)
     assert server.requests == []
 
 
-def test_the_part_of_a_mirror_file_is_resumed(official, mirrored, patience):
+def test_the_part_of_a_mirror_file_is_resumed(official, mirrored, retry_policy):
     place, file = mirrored(CONTENT), official()
     source = f"{place.mirror}/set/data.bin"
     part = place.path(file).with_name("data.bin.part")
@@ -133,20 +133,20 @@ def test_the_part_of_a_mirror_file_is_resumed(official, mirrored, patience):
     part.write_bytes(CONTENT[:1000])
     origin = {"url": Path(source).as_uri(), "etag": "", "modified": "", "size": len(CONTENT)}
     part.with_name("data.bin.part.json").write_text(json.dumps(origin))
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
 
 
-def test_the_error_for_files_without_a_source_explains_how_to_get_them_and_where_to_put_them(place, patience):
+def test_the_error_for_files_without_a_source_explains_how_to_get_them_and_where_to_put_them(place, retry_policy):
     file = File("lists.zip", (), None, None, by_hand="ask the authors for lists.zip")
     with pytest.raises(ProtocolError) as caught:
-        fetch(file, place, patience=patience)
+        fetch(file, place, retry_policy=retry_policy)
     assert str(caught.value) == (
         "lists.zip: there is no source to download it from. To add it by hand: ask the authors for lists.zip, and put "
         "it at FOLDER/set/lists.zip in a folder of your choice and run with --config mirror=FOLDER."
     )
 
 
-def test_offline_every_missing_file_is_named_at_once(server, official, mirrored, patience):
+def test_offline_every_missing_file_is_named_at_once(server, official, mirrored, retry_policy):
     place = mirrored(CONTENT, offline=True)
     lists = File("lists.zip", (), None, None, by_hand="ask the authors")
     names = File("names.txt", ("http://127.0.0.1:9/names.txt",), None, 80)
@@ -160,53 +160,53 @@ def test_offline_every_missing_file_is_named_at_once(server, official, mirrored,
     )
     require_local([official()], place)
     require_local([official(), lists], dataclasses.replace(place, offline=False))
-    fetch(official(server.gives(Answer())), place, patience=patience)
+    fetch(official(server.gives(Answer())), place, retry_policy=retry_policy)
     assert server.requests == []
 
 
-def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, official, place, patience):
+def test_the_first_download_of_a_file_without_a_checksum_is_recorded(server, official, place, retry_policy):
     file = official(server.gives(Answer()), sha256=None, size=None)
-    assert fetch(file, place, patience=patience)["note"] is None
+    assert fetch(file, place, retry_policy=retry_policy)["note"] is None
     assert place.path(file) == place.folder / "set" / "recorded" / "data.bin"
     assert place.lock == place.folder.parent / "downloads.lock"
     assert place.lock.read_text() == f'{{"file": "set/data.bin", "sha256": "{digest(CONTENT)}", "size": 200000}}\n'
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert len(server.requests) == 1
 
 
-def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored, patience):
-    assert fetch(official(sha256=None), mirrored(CONTENT), patience=patience)["note"] == (
+def test_a_file_without_a_checksum_from_a_mirror_is_noted(official, mirrored, retry_policy):
+    assert fetch(official(sha256=None), mirrored(CONTENT), retry_policy=retry_policy)["note"] == (
         "data.bin has no official checksum and was not downloaded from an official source; "
         f"its sha256 is {digest(CONTENT)}"
     )
 
 
-def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted(server, official, place, patience):
+def test_a_later_change_is_refused_with_both_checksums_until_the_line_is_deleted(server, official, place, retry_policy):
     file = official(server.gives(Answer(), Answer(OTHER)), sha256=None)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     place.path(file).unlink()
     with pytest.raises(ProtocolError, match=f"sha256 {digest(CONTENT)}, got sha256 {digest(OTHER)}") as caught:
-        fetch(file, place, patience=patience)
+        fetch(file, place, retry_policy=retry_policy)
     assert str(caught.value).endswith(
         "The expected checksum was recorded at the first download; to accept the new file, delete the line of "
         f"set/data.bin in {place.lock}."
     )
     assert not place.path(file).exists()
     place.lock.write_text("")
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     assert place.path(file).read_bytes() == OTHER
 
 
-def test_a_file_added_by_hand_is_accepted_if_its_checksum_is_right(official, place, patience):
+def test_a_file_added_by_hand_is_accepted_if_its_checksum_is_right(official, place, retry_policy):
     file = official()
     place.path(file).parent.mkdir(parents=True)
     place.path(file).write_bytes(CONTENT)
-    assert fetch(file, place, patience=patience)["source"] is None
+    assert fetch(file, place, retry_policy=retry_policy)["source"] is None
 
 
-def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, official, place, patience):
+def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, official, place, retry_policy):
     file = official(server.gives(Answer()), sha256=None)
-    fetch(file, place, patience=patience)
+    fetch(file, place, retry_policy=retry_policy)
     check_recorded([file], place)
     ours = place.lock.read_text()
     place.lock.write_text(ours.replace(digest(CONTENT), digest(OTHER)))
@@ -217,10 +217,10 @@ def test_an_existing_file_is_checked_against_a_lock_file_from_elsewhere(server, 
     place.lock.write_text(ours)
 
 
-def test_without_a_checksum_the_size_is_still_checked(server, official, place, patience):
+def test_without_a_checksum_the_size_is_still_checked(server, official, place, retry_policy):
     file = official(server.gives(Answer()), sha256=None, size=80)
     with pytest.raises(ProtocolError, match=r"expected 80 bytes, got sha256 \w+ \(200,000 bytes\)"):
-        fetch(file, place, patience=patience)
+        fetch(file, place, retry_policy=retry_policy)
     assert not place.lock.exists()
 
 
@@ -250,31 +250,31 @@ def test_jobs_that_record_at_the_same_time_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["<<<<<<< HEAD", "[]", '{"file": "set/data.bin"}'])
-def test_a_lock_file_that_can_not_be_read_names_the_line(official, place, patience, line):
+def test_a_lock_file_that_can_not_be_read_names_the_line(official, place, retry_policy, line):
     place.lock.write_text(f'{{"file": "a", "sha256": "b", "size": 1}}\n{line}\n')
     with pytest.raises(ProtocolError, match=r"downloads\.lock: line 2: expected .*\. Restore the line, or delete it"):
-        fetch(official(sha256=None), place, patience=patience)
+        fetch(official(sha256=None), place, retry_policy=retry_policy)
     place.lock.unlink()
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_shows_size_and_speed_on_a_terminal_only(server, official, place, patience, monkeypatch, terminal):
+def test_progress_shows_size_and_speed_on_a_terminal_only(server, official, place, retry_policy, monkeypatch, terminal):
     shown = io.StringIO()
     shown.isatty = lambda: terminal
     monkeypatch.setattr(sys, "stderr", shown)
-    fetch(official(server.gives(Answer())), place, patience=patience)
+    fetch(official(server.gives(Answer())), place, retry_policy=retry_policy)
     assert ("data.bin: 100%" in shown.getvalue()) is terminal
     assert ("200k/200k" in shown.getvalue() and "B/s" in shown.getvalue()) is terminal
 
 
 def test_a_certificate_bundle_named_by_the_environment_is_used(
-    server, official, place, patience, monkeypatch, tmp_path
+    server, official, place, retry_policy, monkeypatch, tmp_path
 ):
     for name in ("CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     with pytest.raises(ProtocolError, match=r"none\.pem"):
-        fetch(official(server.address.replace("http", "https")), place, patience=patience)
+        fetch(official(server.address.replace("http", "https")), place, retry_policy=retry_policy)
 
 
 def test_a_process_that_downloads_nothing_loads_no_library():

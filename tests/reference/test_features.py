@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from blocks import whole
+from blocks import extract_all
 
 from protocol.features.bow import BagOfWords
 from protocol.features.dense_sift import DenseSift
@@ -106,7 +106,7 @@ def test_gist_is_the_published_formula(pictures, name):
     size, border, grid = gist.image_size, gist.border, gist.grid
     numbers = [gist.orientations] * gist.scales if isinstance(gist.orientations, int) else gist.orientations
     filters = [gabor(size + 2 * border, s, o, n) for s, n in enumerate(numbers) for o in range(n)]
-    fast = whole(gist, pictures)[0]
+    fast = extract_all(gist, pictures)[0]
     for vector, picture in zip(fast, pictures, strict=True):
         squares = [resized(channel, size) for channel in channels_of(picture, gist.colour)]
         slow = np.concatenate([slow_gist(square, filters, border, grid) for square in squares])
@@ -139,7 +139,7 @@ def slow_descriptor(grey, x0, y0, patch):
 
 @pytest.mark.parametrize(("grid", "patch", "image_size"), [(3, 16, 32), (2, 20, 24), (1, 32, 40), (2, 7, 32)])
 def test_dense_sift_is_lowe_s_descriptor_of_every_patch(pictures, grid, patch, image_size):
-    fast = whole(DenseSift(grid=grid, patch=patch, image_size=image_size), pictures)[0].reshape(-1, grid**2, 128)
+    fast = extract_all(DenseSift(grid=grid, patch=patch, image_size=image_size), pictures)[0].reshape(-1, grid**2, 128)
     centres = [patch / 2 - 0.5 + step * (image_size - patch) / max(grid - 1, 1) for step in range(grid)]
     centres = centres if grid > 1 else [(image_size - 1) / 2]
     for descriptors, picture in zip(fast, pictures, strict=True):
@@ -163,7 +163,7 @@ def agreement_with_opencv(images, smoothing):
     grey = np.stack([grey_square(image, size) for image in images])
     theirs = np.stack([cv2.SIFT_create().compute(image, points)[1] for image in grey])
     smooth = grey if not smoothing else np.stack([cv2.GaussianBlur(image, (0, 0), smoothing) for image in grey])
-    ours = whole(DenseSift(grid=5, patch=patch, image_size=size), smooth)[0]
+    ours = extract_all(DenseSift(grid=5, patch=patch, image_size=size), smooth)[0]
     return np.corrcoef(ours.ravel(), theirs.ravel())[0, 1]
 
 
@@ -211,7 +211,7 @@ def test_sift_of_a_complete_image_is_opencv_s(pictures):
 
     grey = grey_square(pictures[5], 64)
     _, expected = cv2.SIFT_create().compute(grey, [cv2.KeyPoint(32, 32, 64 / 6, 0)])
-    np.testing.assert_array_equal(whole(Sift(), pictures)[0][5], expected[0])
+    np.testing.assert_array_equal(extract_all(Sift(), pictures)[0][5], expected[0])
 
 
 def test_local_sift_is_opencv_s_keypoint_by_keypoint(pictures):
@@ -224,6 +224,6 @@ def test_local_sift_is_opencv_s_keypoint_by_keypoint(pictures):
             expected.append(descriptor)
             owner.append(number)
     assert len(expected) > 20
-    X, image = whole(Sift(items="local"), pictures)
+    X, image = extract_all(Sift(items="local"), pictures)
     np.testing.assert_array_equal(X, expected)
     assert image.tolist() == owner
