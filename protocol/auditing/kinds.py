@@ -74,7 +74,7 @@ KINDS = (
     Kind(
         "train-in-database",
         "An item of the training set is also in the database.",
-        "The hasher was trained on items that are ranked in the test, so the database is not unseen data.",
+        "The hasher was trained on database items that are ranked at test time, so the database is not unseen data.",
         "Inherent in the standard protocol, whose training set is drawn from the database "
         f"({_STANDARD}; He et al. 2018, section 5.1); removed by the improved one ({_IMPROVED}).",
         "Remove the training set from the database, as in the protocol `improved`, or state that it is included.",
@@ -82,7 +82,7 @@ KINDS = (
     Kind(
         "validation-in-database",
         "An item of a validation partition is also in the database.",
-        "Options chosen with the {part} partition were chosen with items that are ranked in the test.",
+        "Options chosen with the {part} partition were chosen with database items that are ranked at test time.",
         f"Inherent in the standard protocol ({_STANDARD}); removed by the improved one ({_IMPROVED}).",
         "Remove the validation partitions from the database, or state that they are included.",
     ),
