@@ -192,4 +192,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     with open("v.csv") as file:
         assert [row["ranking"] for row in csv.DictReader(file)] == ["asymmetric"] * 12
     assert main([*command, "--pr-curves", "c.csv"]) == 2
-    assert "--pr-curves: expected --ranking hamming, since curves need a radius, got asymmetric." in capsys.readouterr().err
+    message = "--pr-curves: expected --ranking hamming, since curves need a radius, got asymmetric."
+    assert message in capsys.readouterr().err

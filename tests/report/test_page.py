@@ -197,7 +197,7 @@ def finished(results, request):
     )
 
 
-def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(finished, results):
+def test_finished_codes_are_one_more_method_and_the_page_identifies_them(finished, results):
     assert list(finished.hashers) == ["lsh", "mine"]
     assert "2 hashers" in experiment_line(finished)
     statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
@@ -212,7 +212,7 @@ def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(fin
     )
     assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
     (compared,) = of(finished, "splits-compared").figures
-    assert "of lsh, " in compared.shows
+    assert ", for lsh. " in compared.shows
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
     assert "made outside this pipeline" in page(finished)
 
