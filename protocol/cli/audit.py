@@ -110,8 +110,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         help="complete splits, one per run (.h5, .npz or .csv)",
     )
     for part in _LISTS[:3]:
-        items = {"query": "queries", "database": "database items", "train": "training items"}[part]
-        command.add_argument(f"--{part}", metavar="F", help=f"list of the {items}")
+        contents = {"query": "queries", "database": "database items", "train": "training items"}[part]
+        command.add_argument(f"--{part}", metavar="F", help=f"list of the {contents}")
     command.add_argument("--labels", metavar="F", help="class labels of all items, by row number")
     command.add_argument("--ids", metavar="F", help="ids of all items, by row number, one per line")
     command.add_argument("--features", metavar="F", help="features of all items, by row number, to find copies")
@@ -143,8 +143,8 @@ def _add_rare(command: "Parser") -> None:
     """Add the options that only the complete help describes."""
     partitions = command.rare("validation sets and expected sizes")
     for part in _LISTS[3:]:
-        items = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
-        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {items}")
+        contents = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {contents}")
     partitions.add_argument(
         "--sizes",
         type=_sizes,
