@@ -39,7 +39,9 @@ def _plans(results: Results) -> list[str]:
     plans = {name: f"{counted(rows['hasher'].nunique(), 'hasher')}, {_runs(rows['n_runs'])}" for name, rows in groups}
     if len(set(plans.values())) == 1:
         return []
-    return [f"The features have different parts of the experiment: {'; '.join(f'{n}: {p}' for n, p in plans.items())}."]
+    return [
+        f"The features differ in their numbers of hashers and runs: {'; '.join(f'{n}: {p}' for n, p in plans.items())}."
+    ]
 
 
 def _runs(n_runs: Any) -> str:
