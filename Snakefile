@@ -1,8 +1,9 @@
-# The targets. `snakemake` runs the default experiment, on handwritten digits, up to its report.
-# Another experiment: snakemake --configfile workflow/config/cifar10.yaml
+# The pipeline. `snakemake` runs the default experiment, on handwritten digits, up to its report.
+# To run another experiment: snakemake --configfile workflow/config/cifar10.yaml
 from snakemake.utils import min_version
 
-min_version("9.21.1")  # the first that supports path variables with every storage
+# The first version that supports path variables with every storage.
+min_version("9.21.1")
 
 
 report: "workflow/report/workflow.rst"
@@ -40,9 +41,9 @@ include: "workflow/rules/leak.smk"
 
 
 onstart:
-    # To limit the jobs per second, Snakemake checks all ready jobs every second, once for each finished job. A single
-    # machine does not need the limit, which costs up to a third of a core (Snakemake 9.27). A test checks that the
-    # attribute exists in Snakemake.
+    # To limit the number of jobs per second, Snakemake checks all ready jobs every second, once for each finished job.
+    # A single machine does not need the limit, which takes up to a third of a core (Snakemake 9.27). A test checks that
+    # Snakemake still has this attribute.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
 

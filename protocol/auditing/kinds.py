@@ -98,7 +98,7 @@ KINDS = (
         "duplicate-id",
         "An id occurs more than once in a partition.",
         "An item that occurs twice in the {part} partition counts twice in every mean or ranking.",
-        "Not discussed in the papers, whose partitions are sets.",
+        "Not discussed; their partitions are sets.",
         "Keep only the first entry of each id.",
     ),
     Kind(
@@ -106,28 +106,28 @@ KINDS = (
         "Two lists contain ids that differ only in their form.",
         "These ids of {a} and {b} are alike except for case, folders, extension, leading zeros, quotes, blanks or "
         "Unicode normalisation, so an overlap may be hidden.",
-        "Not discussed in the papers; published lists of the same dataset contain paths of different machines.",
+        "Not discussed; published lists of the same dataset contain paths of different machines.",
         "Write the ids of all lists in the same form, and repeat the audit.",
     ),
     Kind(
         "label-conflict",
         "An id has different labels in two lists, or in a list and the dataset.",
         "Whether such an item is relevant depends on which of its label vectors is used.",
-        "Not discussed in the papers.",
+        "Not discussed.",
         "Correct the labels at their source, and write all lists again from that source.",
     ),
     Kind(
         "near-duplicate",
         "An item has a copy under another id in a partition that must be disjoint.",
         "Items of {a} have a copy in {b} ({alike}), so the partitions overlap although their ids are disjoint.",
-        "Not discussed in the papers, which use the datasets unchanged.",
+        "Not discussed; they use the datasets unchanged.",
         "Exclude the affected queries (`protocol evaluate --exclude-queries`), or remove their copies.",
     ),
     Kind(
         "known-near-duplicate",
         "A test query has a near-duplicate in the database or training set, according to a list of judged pairs.",
         "According to {source}, {judged} in the {part} ({exact}){similar}{limits}.",
-        "Not discussed in the papers; ciFAIR replaces duplicates in the test sets of CIFAR (Barz and Denzler 2020).",
+        "Not discussed; ciFAIR replaces duplicates in the test sets of CIFAR (Barz and Denzler 2020).",
         "Also report every metric without these queries (`--write-affected`, then `evaluate --exclude-queries`).",
     ),
     Kind(
@@ -135,7 +135,7 @@ KINDS = (
         "The two modalities of an item are in different partitions.",
         "One half of each of these pairs is in a partition that lacks the other half, so part of an item is in a "
         "partition that must not contain it.",
-        "Not discussed in the papers, which divide pairs of image and text, not single images and texts (Moran "
+        "Not discussed; they divide pairs of image and text, not single images and texts (Moran "
         "2016, thesis section 3.2.2).",
         "Divide the items, and keep both modalities of an item in the same partitions.",
     ),
@@ -152,7 +152,7 @@ KINDS = (
         "doubtful-label",
         "A test query has a label that other annotators doubt.",
         "These queries have a doubtful label ({why}), so the wrong items may count as relevant.",
-        "Not discussed in the papers on hashing; human labels of CIFAR-10's test images are published (Peterson et al. "
+        "Not discussed; human labels of CIFAR-10's test images are published (Peterson et al. "
         "2019), as are errors in its test labels (Northcutt et al. 2021).",
         "Report the metric with and without these queries (`--write-affected` writes their positions).",
     ),
@@ -239,7 +239,7 @@ KINDS = (
         "split-difference",
         "The split differs from the split or protocol with which it was compared.",
         "{what}.",
-        "Not discussed in the papers; results are comparable only if their splits are known to be the same.",
+        "Not discussed; results are comparable only if their splits are known to be the same.",
         "Use the same lists for both, or name the split with every result.",
     ),
     Kind(
@@ -247,7 +247,7 @@ KINDS = (
         "Files of one experiment were made with different versions of a library.",
         "These files were made with {versions} of {library}, so a difference between results may come from the "
         "library.",
-        "Not discussed in the papers, which name no versions.",
+        "Not discussed; they name no versions.",
         "Create all files again with the installed version (`snakemake --forceall`).",
     ),
 )

@@ -110,8 +110,8 @@ def add(commands: "argparse._SubParsersAction[Parser]") -> None:
         help="complete splits, one per run (.h5, .npz or .csv)",
     )
     for part in _LISTS[:3]:
-        items = {"query": "queries", "database": "database items", "train": "training items"}[part]
-        command.add_argument(f"--{part}", metavar="F", help=f"list of the {items}")
+        contents = {"query": "queries", "database": "database items", "train": "training items"}[part]
+        command.add_argument(f"--{part}", metavar="F", help=f"list of the {contents}")
     command.add_argument("--labels", metavar="F", help="class labels of all items, by row number")
     command.add_argument("--ids", metavar="F", help="ids of all items, by row number, one per line")
     command.add_argument("--features", metavar="F", help="features of all items, by row number, to find copies")
@@ -143,8 +143,8 @@ def _add_rare(command: "Parser") -> None:
     """Add the options that only the complete help describes."""
     partitions = command.rare("validation sets and expected sizes")
     for part in _LISTS[3:]:
-        title = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
-        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {title}")
+        contents = {"validation_query": "validation queries", "validation_database": "validation database"}[part]
+        partitions.add_argument(f"--{part.replace('_', '-')}", metavar="F", help=f"list of the {contents}")
     partitions.add_argument(
         "--sizes",
         type=_sizes,
@@ -157,24 +157,24 @@ def _add_rare(command: "Parser") -> None:
         help="compare with a protocol, another complete split, or the lists query=F,database=F,...",
     )
 
-    doubtful = command.rare("copies, pairs, groups and doubtful labels")
-    doubtful.add_argument(
+    items = command.rare("copies, pairs, groups and doubtful labels")
+    items.add_argument(
         "--distance", type=_distance, metavar="D", help="largest Euclidean distance between the features of copies (0)"
     )
-    doubtful.add_argument(
+    items.add_argument(
         "--pairs", metavar="F", help="the ids of an item's two modalities, one pair per line, to find separated pairs"
     )
-    doubtful.add_argument(
+    items.add_argument(
         "--groups",
         metavar="F",
         help="groups (video, patient, scene): lines `id,group`, or one group per line; or `auto`",
     )
-    doubtful.add_argument(
+    items.add_argument(
         "--label-issues",
         metavar="F",
         help="doubtful labels: annotators' votes by class (.npy), or a list of doubts (.csv or .json)",
     )
-    doubtful.add_argument(
+    items.add_argument(
         "--label-agreement",
         type=_share,
         metavar="S",

@@ -120,14 +120,14 @@ def test_the_smallest_factor_that_reaches_the_target(results):
     assert made.tables[0].header[-1] == "c for 95%, K = 5"
     assert [row[-1] for row in made.tables[0].rows] == ["more than 4", "4"]
     assert made.figures[0].shows == (
-        "To find 95% of the 5 nearest neighbours, rescoring takes c = 4 with itq; more than 4 with lsh (gist, standard "
+        "To find 95% of the 5 nearest neighbours, rescoring needs c = 4 with itq; more than 4 with lsh (gist, standard "
         "split, 8 bits)."
     )
 
 
 def test_published_losses_are_marked_as_other_data(results):
     table = loss.section(results).tables[-1]
-    assert "not comparable with ours number for number" in table.caption
+    assert "not directly comparable with ours" in table.caption
     assert table.rows == [["A page", "made", "its own", "sign", "neighbours@10", "32", "32", "2.0", "0.5000"]]
 
 

@@ -120,8 +120,8 @@ def test_the_answer_tells_code_lengths_runs_and_hashers_apart(results, bare):
 def test_the_answer_counts_the_other_places(results):
     values = {("lsh", 4): 0.3, ("itq", 4): 0.2, ("lsh", 8): 0.4, ("itq", 8): 0.5}
     assert of(scored(results, values), "answer").text[1] == (
-        "This is with gist, class_label, standard split. In the other 6 combinations of ground truth, split and code "
-        "length, itq is best in 3, lsh in 3."
+        "This result is for gist, class_label, standard split. In the other 6 combinations of ground truth, split and "
+        "code length, itq is best in 3, lsh in 3."
     )
 
 
@@ -168,10 +168,11 @@ def uneven(results):
 
 
 def test_features_of_other_hashers_and_runs_are_told_apart(results, uneven):
-    assert "The features differ in their part of the experiment: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs." in (
-        of(uneven, "partitions").text
+    assert (
+        "The features differ in their numbers of hashers and runs: gist: 2 hashers, 10 runs; bow: 1 hasher, 3 runs."
+        in (of(uneven, "partitions").text)
     )
-    assert not any("differ in their part" in text for text in of(results, "partitions").text)
+    assert not any("differ in their numbers" in text for text in of(results, "partitions").text)
     assert "over 3 to 10 runs. Bold" in of(uneven, "answer").tables[1].caption
     assert "gist and bow · 2 hashers · 4 to 8 bits · 10 queries · database of 60 · 3 to 10 runs" in experiment_line(
         uneven
@@ -197,7 +198,7 @@ def finished(results, request):
     )
 
 
-def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(finished, results):
+def test_finished_codes_are_one_more_method_and_the_page_identifies_them(finished, results):
     assert list(finished.hashers) == ["lsh", "mine"]
     assert "2 hashers" in experiment_line(finished)
     statement = "The codes of mine were made outside this pipeline. The audit can't check how they were learned."
@@ -212,7 +213,7 @@ def test_finished_codes_are_one_more_method_and_the_page_tells_that_they_are(fin
     )
     assert "queries: q{run}.npy; database: d{run}.npy" in hashers.rows[1]
     (compared,) = of(finished, "splits-compared").figures
-    assert "of lsh, " in compared.shows
+    assert ", for lsh. " in compared.shows
     assert "the same order" in compared.shows  # of lsh alone, as mine has one split
     assert "made outside this pipeline" in page(finished)
 
@@ -230,8 +231,8 @@ def test_the_databases_of_two_splits_are_compared_and_the_leak_study_is_named(re
     standard = improved | {"database": np.concatenate([improved["train"], improved["database"]])}
     told = dataclasses.replace(results, splits={"standard": standard, "improved": improved})
     (said,) = of(told, "splits-compared").text
-    assert f"standard ranks {n_outside + n_trained:,} items, {n_trained:,} of them training items; " in said
-    assert f"improved ranks {n_outside:,} items, 0 of them training items (run 0)." in said
+    assert f"standard ranks {n_outside + n_trained:,} items, including {n_trained:,} training items; " in said
+    assert f"improved ranks {n_outside:,} items, including 0 training items (run 0)." in said
     assert "differ in size and composition" in said
     assert "not the effect of training items alone" in said
 
@@ -325,9 +326,9 @@ def test_claims_that_do_not_hold_come_first_and_open(results):
     ]
     made = dataclasses.replace(results, claims=claims)
     said = (
-        "3 claims: 1 refuted, 1 proved, 1 not run. They are judged on this experiment's scores, and otherwise on the "
+        "3 claims: 1 refuted, 1 proved, 1 not run. They were checked against this experiment's scores where these "
+        "suffice, and otherwise against the stored reference results."
     )
-    said += "stored reference results."
     assert of(made, "claims").text == [said]
     html = page(made)
     places = [

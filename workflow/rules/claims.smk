@@ -1,4 +1,4 @@
-# The files are listed because a folder in git can't be; a test compares the list with the folder.
+# Files have to be listed, since the workflow may be read from git; a test compares the list with the folder.
 REFERENCE_TABLES = (
     "results/reference/cifar10/extensions.csv",
     "results/reference/cifar10/runs.csv",

@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.io import sourcecache_entry
 
-# The folder of the project, also if another workflow imports this one; an address if it is imported from git.
+# The folder of the project, even if another workflow imports this one; a URL if it is imported from git.
 CHECKOUT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
 # Every job imports the package of this checkout, even if another one is installed. Without a checkout, it imports the
 # installed package.
@@ -18,7 +18,7 @@ if (CHECKOUT / "protocol").is_dir():
     sys.path.insert(0, str(CHECKOUT))
     before = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ.update(PYTHONPATH=os.pathsep.join([str(CHECKOUT), *before]))
-# One thread in every linear-algebra call: with several threads, the last bits of a sum may differ.
+# Linear algebra uses one thread, since with several threads the last bits of a sum may differ.
 for variable in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
     os.environ[f"{variable}_THREADS"] = "1"
 
@@ -88,7 +88,7 @@ def each(pattern, **only):
     return list(dict.fromkeys(files))
 
 
-# A file of results may refer to another one only where jobs find that at the same place, which a bucket is not.
+# A file of results may refer to another one only if every job finds that file at the same path, unlike in a bucket.
 BY_REFERENCE = workflow.storage_settings.default_storage_provider is None
 
 
@@ -103,7 +103,7 @@ def source(path):
 
 
 def checksums(*files):
-    """Return the checksum files of CSV, JSON and text files. A rule that reads such a file declares its checksum."""
+    """Return the checksum files of CSV, JSON and text files, which rules that read such files declare as inputs."""
     return [f"{file}.sha256" for file in files]
 
 
@@ -256,12 +256,12 @@ def split_options(wildcards):
 
 
 def drawn_by(wildcards):
-    """Return the protocol that makes a draw."""
+    """Return the split protocol that makes a draw."""
     return drawing_split(wildcards.draw)
 
 
 def draw_lists(wildcards):
-    """Return the user's lists for a draw. A draw that reads lists is not shared between protocols."""
+    """Return the files in which the user lists the items of a draw; only protocols that share no draw read lists."""
     is_listed = registry.get("split", drawn_by(wildcards)).listed
     return lists_of(drawn_by(wildcards)) if is_listed else []
 
@@ -350,7 +350,7 @@ def searched(pattern):
     return [file for name in SEARCHED for file in each(pattern, hasher=name)]
 
 
-# All searches, and their table; empty if no hasher has a grid.
+# The files of all selections, and their table; empty if no hasher has a grid.
 SELECTIONS = searched(SELECTION)
 SELECTION_TABLE = ["<results>/selection.csv"] if SELECTIONS else []
 
@@ -370,7 +370,7 @@ def hasher_grid(wildcards):
 def model_seeds(wildcards):
     """Return a seed for each code length, which does not depend on the other lengths.
 
-    Options are left out, so that a chosen model is the one that was scored.
+    They do not depend on the options, so that the selected model is the one that was scored.
     """
     parts = CONFIG["seed"], DATASET, wildcards.feature, wildcards.hasher
     lengths = plan(wildcards).n_bits
@@ -410,7 +410,7 @@ def selection_of(wildcards):
 
 
 def selection_criterion(wildcards):
-    """Return the criterion of selection. Its ground truth is the feature's first unless the config file names one."""
+    """Return the criterion of selection, by default with the first ground truth of the feature."""
     name = CONFIG["selection"]["ground_truth"] or plan(wildcards).ground_truths[0]
     return CONFIG["selection"] | {"ground_truth": name, "empty": CONFIG["empty"]}
 
@@ -572,7 +572,7 @@ def extended_hasher(wildcards):
 
 # The report
 
-# The tables from which the figures are drawn besides the summary, by feature and split.
+# The tables, in addition to the summary, from which the figures are drawn, by feature and split.
 DISPLAYED = [
     "<results>/{feature}/display/{split}/radii.csv",
     "<results>/{feature}/display/{split}/curves.csv",
@@ -625,8 +625,7 @@ def leak_seed(wildcards):
 def leak_model_seeds(wildcards):
     """Return a seed for each side, by training size and code length.
 
-    With one seed for both sides, a hasher that learns nothing would make the same model twice, and be a control of
-    nothing: its leak would be zero, whatever is wrong.
+    With one seed for both sides, a control would produce the same model twice, and its leak would always be zero.
     """
     parts = CONFIG["seed"], DATASET, wildcards.feature, wildcards.hasher
     run, seeds = int(wildcards.run), {}
@@ -638,7 +637,7 @@ def leak_model_seeds(wildcards):
     return seeds
 
 
-# The plug-ins that a job uses, by their use: their kind, and a function that returns their name or a list of names.
+# By purpose, the kind of the plug-ins that a job uses, and a function that returns their name or a list of names.
 PLUGINS = {
     "extraction": ("feature", extracted_plugin),
     "feature": ("feature", feature_plugin),

@@ -18,7 +18,7 @@ rule download:
     threads: 1
     params:
         dataset=DATASET,
-        # Part of the key of Snakemake's cache, which does not contain the wildcards.
+        # Snakemake's cache key contains the parameters, but not the wildcards.
         sha256="{sha256}",
     message:
         "download: {wildcards.file}"

@@ -1,5 +1,5 @@
-# Every metric without the queries that have a (near-)duplicate in the database or the training set. These rules exist
-# only for datasets of which judged pairs are shipped.
+# Every metric without the queries that have a near-duplicate in the database or the training set. These rules exist
+# only for datasets for which the project contains judged pairs.
 rule score_without:
     """Compute every metric of one hasher, as `score` does, without the queries that have a judged near-duplicate."""
     input:

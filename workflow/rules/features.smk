@@ -27,7 +27,7 @@ rule feature_part:
         "../scripts/feature_part.py"
 
 
-# No benchmark: Snakemake writes none if the file is in its cache (`--cache`).
+# The rule has no benchmark, since Snakemake writes none if the file is in its cache (`--cache`).
 rule feature:
     """Extract one feature from all images, or join the parts for a large dataset."""
     input:

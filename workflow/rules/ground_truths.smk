@@ -38,8 +38,8 @@ rule ground_truths:
     localrule: True
 
 
-# The seed is that of the ground truth by which codes are scored, so that the radii are the same. The job that trains a
-# hasher reads no label of any other item.
+# The seed is that of the ground truth with which codes are scored, so that the radii are the same. The job that trains
+# a hasher reads no labels of other items.
 rule supervision:
     """Build the ground truth among the training rows that supervised hashers learn from."""
     input:

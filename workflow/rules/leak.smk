@@ -1,5 +1,5 @@
-# The leak study: by how much training on the database raises the scores. Each run has two databases. A hasher is
-# trained inside each of them, and ranks both.
+# The leak study measures how much training on the database raises the scores. Each run has two databases. A hasher is
+# trained on items of each of them, and ranks both.
 rule leak_split:
     """Draw queries and two equal databases, with the training sets inside each."""
     input:

@@ -72,8 +72,8 @@ rule selections:
     localrule: True
 
 
-# The job keeps a copy of its previous output, and reuses the models in it that would not change: a new code length is
-# trained alone.
+# The job reuses models of its previous output that would not change, so that after a code length is added, only that
+# length is trained.
 rule model:
     """Train one hasher on the training set of one run, at every code length, and encode the queries and all items."""
     input:

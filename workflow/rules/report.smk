@@ -1,4 +1,4 @@
-# Only the report of a reproduction compares with the papers.
+# Only the report of a reproduction contains comparisons with the papers.
 if CONFIG["reproduction"]:
     PUBLISHED = [source("workflow/published/cifar10_gist.csv")]
     PUBLISHED_LOSSES = [source("workflow/published/quantisation.csv")]
@@ -66,7 +66,7 @@ REPORTED = {
     "times": TIMED,
     "checksums": checksums(*TABLES),
 }
-# Where files come from and how jobs are divided make no result, and the choice for a paper is not that of the page.
+# The results do not depend on the source of files or the number of shards, nor the page on the choice for a paper.
 REPORTED_CONFIG = {
     key: value
     for key, value in CONFIG.items()
@@ -98,7 +98,7 @@ rule display:
         buckets="<results>/{feature}/display/{split}/buckets.csv",
         histogram="<results>/{feature}/display/{split}/histogram.csv",
         retrieved="<results>/{feature}/display/{split}/retrieved.csv",
-        # Times differ from one run of the project to the next, so they stand with the benchmarks.
+        # Times differ from run to run, so they are stored with the benchmarks.
         lookups="<benchmarks>/{feature}/display/{split}/lookups.csv",
         checksums=checksums(*DISPLAYED),
     log:

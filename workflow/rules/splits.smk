@@ -1,4 +1,4 @@
-# Protocols that differ only in their database share a draw, so that everything is learned once for all of them.
+# Protocols that differ only in their database share a draw, so that each hasher is trained once for all of them.
 rule draw:
     """Draw queries, validation partitions and training set of one run."""
     input:

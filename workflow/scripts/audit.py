@@ -24,8 +24,8 @@ def main(job):
         own, drawn = learned[record["digest"]], next(iter(splits[record["inputs"]["draw"]].values()))
         with prepared(feature, steps, path, fitted) as items:
             findings[fitted] = auditing.audit_fit(record, items.raw(drawn["train"]))
-            wanted = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
-            vectors = {part: items.vectors(part, drawn[part]) for part in wanted if len(drawn[part])}
+            required = (*auditing.LEARNING, *auditing.TEST) if own else ("train",)
+            vectors = {part: items.vectors(part, drawn[part]) for part in required if len(drawn[part])}
             queries = items.per_item(drawn["query"], dataset.ids)
             y = None if dataset.y is None else items.per_item(drawn["train"], dataset.y)
         findings[truth] = auditing.audit_fit(storage.read_provenance(truth), vectors["train"])

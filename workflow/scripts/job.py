@@ -1,4 +1,4 @@
-"""The frame in which every script runs: it logs to a file and to the terminal, and prints an error as one line."""
+"""The function that runs every script: it logs to a file and the terminal, and prints errors as one line."""
 
 import logging
 import resource

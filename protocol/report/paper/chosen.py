@@ -1,4 +1,4 @@
-"""The results that a paper shows: what the key `paper` of the configuration chooses of an experiment."""
+"""The results that a paper shows, as the key `paper` of the configuration selects them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class Chosen:
         return [self.name("hasher", hasher) for hasher in hashers]
 
     def where(self, place: Mapping[str, str]) -> str:
-        """Return a place in words, as it stands in a caption; it may lack a ground truth."""
+        """Return a place in words for a caption; the place may lack a ground truth."""
         dataset, feature = self.name("dataset", self.config["dataset"]), self.name("feature", place["feature"])
         truth = f"; relevance: {self.name('ground_truth', place['ground_truth'])}" if "ground_truth" in place else ""
         return f"{dataset}, {feature}{truth}; {self.name('split', place['split'])} split"
@@ -82,7 +82,7 @@ class Chosen:
         return table.assign(order=table["hasher"].map(self.hashers.index)).sort_values(["order", "n_bits"])
 
     def definition(self, metric: str) -> str:
-        """Return how a metric treats ties, what it divides by, and how an undefined value counts, as sentences."""
+        """Return a sentence on the ties, the denominator and the undefined values of a metric."""
         record = registry.entry("metric", metric)
         empty = "counts as 0" if self.config["empty"] == "zero" else "leaves its query out"
         return f"Ties: {_lower(record.ties)}; denominator: {_lower(record.denominator)}; an undefined value {empty}."
@@ -102,7 +102,7 @@ def at(table: "pd.DataFrame", **values: Any) -> "pd.DataFrame":
 
 
 def read_chosen(scores: str | Path, displays: Sequence[str | Path], config: Mapping[str, Any]) -> Chosen:
-    """Return what a paper shows of an experiment's results; every file is verified before it is read.
+    """Return the results that a paper shows; every file is verified before it is read.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def _curve_rows(chosen: Chosen, place: Mapping[str, str]) -> "pd.DataFrame":
     """Return precision and recall at every radius of the chosen code lengths, and the precision of a random ranking.
 
     A ball of the largest radius is the whole database, so its precision is that of a random ranking. The smallest balls
-    are left out: where the queries of a run find no item, precision is 0/0, and what few pairs there are say little.
+    are left out: if the queries of a run find no item, precision is 0/0, and a few pairs are no reliable estimate.
     """
     radii = at(chosen.radii, extension="none", **place)
     radii = radii[radii["n_bits"].isin(chosen.config["paper"]["n_bits"])]
@@ -198,7 +198,7 @@ def _curve_chart(chosen: Chosen, hashers: Sequence[str], *, inches: float = COLU
 
 
 def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
-    """Return what the named conventions make of the codes of the best hasher, as wide as a column."""
+    """Return the values under the named conventions for the codes of the best hasher, as wide as a column."""
     import altair as alt
 
     rows = at(chosen.conventions, **place).dropna(subset="value")
@@ -221,7 +221,7 @@ def _conventions(chosen: Chosen, place: Mapping[str, str]) -> Figure | None:
     bars = base.mark_bar(height=0.7 * _ROW, color="#777777")
     return Figure(
         file_name("conventions", *place.values()),
-        "One set of codes, everything that is called mAP",
+        "The same codes under every convention for mAP",
         f"The {best['n_bits']}-bit codes of {name} (run 0) on {chosen.where(place)}, scored as tools and papers score "
         f"mAP: from {number(rows['value'].min())} to {number(rows['value'].max())}.",
         alt.layer(bars, text).properties(width="container", height=alt.Step(_ROW)),

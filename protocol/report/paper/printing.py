@@ -1,4 +1,4 @@
-"""Figures as they are printed: of an exact width, black on white, in type that a journal accepts."""
+"""Figures for print: with an exact width, black on white, and in fonts and sizes that journals accept."""
 
 import math
 import re
@@ -77,7 +77,7 @@ def _panels(figure: Figure) -> int:
 
 
 def _inked(value: Any) -> Any:
-    """Return a specification in black where it has the colour of the text around it."""
+    """Return a specification with black in place of the colour of the surrounding text."""
     if isinstance(value, Mapping):
         return {key: _inked(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -91,7 +91,7 @@ def _width(svg: bytes) -> float:
 
 
 def _in_inches(svg: bytes) -> bytes:
-    """Return an SVG whose size is in inches, so that a program that places it on a page takes it as it is meant."""
+    """Return an SVG with its size in inches, so that other programs place it at the right size."""
     size = re.compile(rb'(<svg[^>]*?) width="([0-9.]+)" height="([0-9.]+)"')
 
     def inches(found: re.Match[bytes]) -> bytes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MARK = "†"
-"""What follows a best value whose lead over the second is significant."""
+"""The mark of best values whose lead over the second best is significant."""
 
 
 class _Column(NamedTuple):
@@ -123,7 +123,7 @@ def _is_significant(column: _Column, better: str) -> bool | None:
 
 
 def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pairs: int) -> str:
-    """Return what the mark means, or why there is none."""
+    """Return a sentence on the meaning of the mark, or on the reason why there is none."""
     if all(own is None for own in significant):
         return "Too few runs to test the best value's lead."
     test = f"{CONFIDENCE:.0%} interval of the paired difference over the runs, Student's t"
@@ -136,7 +136,7 @@ def _tested(significant: Sequence[bool | None], marked: Collection[Any], *, n_pa
 def _caption(
     chosen: Chosen, metric: str, place: dict[str, str], blocks: Mapping[str, list[_Column]], tested: str
 ) -> str:
-    """Return what the numbers are, how the best are marked, and the conventions of the metric."""
+    """Return the caption: the numbers, the marks of the best values, and the conventions of the metric."""
     where = chosen.where(place | ({"ground_truth": next(iter(blocks))} if len(blocks) == 1 else {}))
     rows = [chosen.summary(metric, place | {"ground_truth": truth}) for truth in blocks]
     n_runs = between([int(n) for own in rows for n in own["n_runs"]])

@@ -1,7 +1,7 @@
 """Figures and tables of the papers, drawn from our results: a function for each, named as in its paper.
 
-A function takes `Evidence` and returns `Drawn`: figures and tables of what is there, and what is missing, in words.
-Anything that `protocol.report.display` and the summary tables lack has to be added there first.
+A function takes `Evidence` and returns `Drawn`: the figures and tables that the results allow, and the missing results.
+Values that are in neither `protocol.report.display` nor the summary tables have to be added there first.
 """
 
 from collections.abc import Callable, Mapping

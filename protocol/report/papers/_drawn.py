@@ -1,4 +1,4 @@
-"""What a figure or table of a paper is returned as, and what its functions share."""
+"""The result type of the functions that draw figures and tables of papers, and helpers that they share."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLACE = ("experiment", "dataset", "feature", "ground_truth", "split")
-"""The columns that say where a value comes from."""
+"""The columns that identify the source of a value."""
 
 PRINTED = "printed"
-"""The source of a number that a paper prints."""
+"""The text in the column `source` for numbers that a paper prints."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Drawn:
         One for each place and code length.
     tables : sequence of Table
     missing : str
-        What the paper's figure shows that the results lack, as a phrase; "" if nothing.
+        The results that the paper's figure shows and that are missing, as a phrase; "" if none is missing.
     """
 
     figures: Sequence[Figure] = ()
@@ -38,7 +38,7 @@ class Drawn:
 
 
 def printed_name(hasher: str, plugin: str) -> str:
-    """Return a hasher's name as papers print it; what a configuration adds to the name of the hasher follows.
+    """Return a hasher's name as papers print it, followed by what a configuration adds to the name.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def where(place: dict[str, Any]) -> str:
 
 
 def substitute(place: dict[str, Any], **paper: str) -> str:
-    """Return what of a place is a substitute for the paper's, as a sentence, or ""; `paper` has the paper's values.
+    """Return a sentence on the values of a place that substitute for the paper's values `paper`, or "".
 
     Examples
     --------
@@ -119,13 +119,13 @@ def sentences(*parts: str) -> str:
 
 
 def chosen_lengths(found: Iterable[int], paper: Sequence[int]) -> list[int]:
-    """Return the paper's code lengths that were found, or all that were found if none of the paper's was."""
+    """Return the code lengths of the paper that were found, or if there are none, all that were found."""
     there = sorted(set(map(int, found)))
     return [n_bits for n_bits in there if n_bits in paper] or there
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return what sorts names with numbers in them by the numbers.
+    """Return a sort key that compares the numbers in names as numbers.
 
     Examples
     --------
@@ -135,10 +135,10 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part or 0), text) for text, part in re.findall(r"(\D*)(\d*)", name)]
 
 
-def lacking(wanted: Iterable[Any], found: Iterable[Any]) -> list[str]:
+def lacking(expected: Iterable[Any], found: Iterable[Any]) -> list[str]:
     """Return those of the expected values that were not found, as text."""
     there = set(found)
-    return [str(value) for value in wanted if value not in there]
+    return [str(value) for value in expected if value not in there]
 
 
 def cell(value: float | None, digits: int) -> str:

@@ -36,7 +36,7 @@ _RADII_STORED = {
 _HISTOGRAM_STORED = {"dataset", "feature", "split", "hasher", "n_bits", "code", "items"}
 _FILLED = {"extension": "none", "extension_bits": 0, "std": float("nan"), "n_bits": 0, "variant": ""}
 _FILLED |= dict.fromkeys(PLACE, "")
-"""What a column holds where a stored table lacks it."""
+"""The values of columns that a stored table lacks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class Evidence:
     radii, histogram : DataFrame
         The tables of `protocol.report.display` of these names.
     alpha : DataFrame
-        Scores of the hashers of TALR by ``alpha``, what it is at first, and ``growth``, what it was multiplied by at
+        Scores of the hashers of TALR by ``alpha``, its first value, and ``growth``, the factor by which it grew until
         the end.
     printed : mapping of str to mapping
-        Numbers that the papers print: by claim, what it expects.
+        Numbers that the papers print: the expected values of each claim.
     """
 
     summary: "pd.DataFrame"
@@ -84,7 +84,7 @@ class Evidence:
     def in_folder(cls, folder: str | Path, printed: Mapping[str, Mapping[str, Any]]) -> Self:
         """Return the rows of every experiment in a folder of results, and of the tables in its ``reference/``.
 
-        The folder may also be that of one experiment. Tables of other columns are left out.
+        The folder may also be that of one experiment. Tables with other columns are left out.
 
         Raises
         ------
@@ -130,7 +130,7 @@ def having(table: "pd.DataFrame", **columns: Any) -> "pd.DataFrame":
 
 
 def _named(table: "pd.DataFrame", columns: Iterable[str], uses: Mapping[str, str] | None = None) -> "pd.DataFrame":
-    """Return a table with the names of the methods and with these columns, in order; `_FILLED` has those it lacks."""
+    """Return a table with the methods' names and these columns, in order; `_FILLED` provides missing columns."""
     uses = uses or {}
     plugins = {name: uses.get(name) or plugin_of(name) for name in table["hasher"].unique()}
     methods = {name: printed_name(name, plugin) for name, plugin in plugins.items()}
@@ -204,9 +204,9 @@ def _options(experiment: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _with_slope(summary: "pd.DataFrame", options: Mapping[str, Mapping[str, Any]]) -> "pd.DataFrame":
-    """Return the scores of the hashers whose options give the slope of tanh and its growth, with both.
+    """Return the scores of the hashers with the options ``alpha``, the slope of tanh, and ``growth``, with both.
 
-    Other hashers have an option alpha of another meaning, without a growth.
+    In other hashers, an option alpha has another meaning, and there is no growth.
     """
     sloped = {hasher: own for hasher, own in options.items() if {"alpha", "growth"} <= set(own)}
     own = having(summary, hasher=[*sloped], extension="none")

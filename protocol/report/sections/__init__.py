@@ -1,4 +1,4 @@
-"""The sections of the report, a file for each."""
+"""The sections of the report, one file for each."""
 
 from protocol.report.figure import Section
 from protocol.report.naming import named
@@ -43,13 +43,13 @@ ORDER = (
     meanings,
     provenance,
 )
-_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # which need the names of the config file
+_AS_CONFIGURED = (figures_of_papers, published, claims, provenance)  # these sections use the names of the config file
 
 __all__ = ["ORDER", "experiment_line", "sections"]
 
 
 def sections(results: Results) -> list[Section]:
-    """Return the sections that concern the experiment, in the order of the page."""
+    """Return the sections that apply to the experiment, in the order of the page."""
     shown = named(results)
     made = (module.section(results if module in _AS_CONFIGURED else shown) for module in ORDER)
     return [section for section in made if section is not None]

@@ -33,7 +33,7 @@ _WORDS = {"feature": "feature", "ground_truth": "ground truth", "split": "split"
 
 
 def section(results: Results) -> Section:
-    """Return the answer, every metric by code length, and tables of the main metric."""
+    """Return the answer, a figure of every metric by code length, and tables of the main metric."""
     rows = results.at(results.plain, metric=results.metric)
     text = [*sentences(results), *_without_relevant(results), *_finished(results)]
     tables = [_main_table(results)]
@@ -44,7 +44,7 @@ def section(results: Results) -> Section:
 
 
 def experiment_line(results: Results) -> str:
-    """Return what was run, in one line."""
+    """Return a one-line summary of what was run."""
     results = named(results)
     plain = results.plain
     classes = f" in {len(results.class_names)} classes" if results.class_names else ""
@@ -63,7 +63,7 @@ def experiment_line(results: Results) -> str:
 
 
 def sentences(results: Results) -> list[str]:
-    """Return which hasher is best at the place that stands for all, by how much, and how often it is best elsewhere."""
+    """Return in words which hasher is best at the main place, by how much, and how often it is best elsewhere."""
     leads = _leads(results)
     here = {n_bits: own for (*place, n_bits), own in leads.items() if place == list(results.place.values())}
     if not here:
@@ -73,7 +73,7 @@ def sentences(results: Results) -> list[str]:
 
 
 def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
-    """Return the best hasher by feature, ground truth, split and code length, where a score is defined."""
+    """Return the best hasher by feature, ground truth, split and code length, if any score is defined."""
     scores = results.ordered(results.at(results.run_scores, metric=results.metric))
     better = registry.entry("metric", results.metric).better
     groups = scores.groupby([*PLACE, "n_bits"], sort=False)
@@ -84,7 +84,7 @@ def _leads(results: Results) -> dict[tuple[Any, ...], Lead]:
 
 
 def _answer(metric: str, leads: dict[int, Lead], chosen: int) -> str:
-    """Return which hasher is best at each code length, and by how much at one of them."""
+    """Return in words which hasher is best at each code length, and by how much at one of them."""
     lengths: dict[str, list[str]] = {}
     for n_bits in sorted(leads):
         lengths.setdefault(leads[n_bits].best, []).append(str(n_bits))
@@ -101,7 +101,7 @@ def _answer(metric: str, leads: dict[int, Lead], chosen: int) -> str:
 
 
 def _difference(own: Lead) -> str:
-    """Return the difference from the second best, with its interval where there are several runs."""
+    """Return the difference from the second best, with its interval if there are several runs."""
     if own.n_runs < 2:
         return f"{own.difference:+.3f} over {own.second} (one run, so there is no interval)"
     paired = f"{own.difference:+.3f} [{own.low:.3f}, {own.high:.3f}] over {own.second} (paired over {own.n_runs} runs)"
@@ -113,7 +113,7 @@ def _runs(own: Lead) -> str:
 
 
 def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) -> list[str]:
-    """Return how often the same hasher is best at the other places; nothing where there is no other."""
+    """Return a sentence on how often the same hasher is best at other places, if there are any."""
     place = tuple(results.place.values())
     others = {key: own for key, own in leads.items() if key[:3] != place}
     if not others or all(own.second is None for own in others.values()):
@@ -123,11 +123,11 @@ def _elsewhere(results: Results, leads: dict[tuple[Any, ...], Lead], best: str) 
     rest = [f"{hasher} in {n}" for hasher, n in wins.most_common() if hasher != best]
     n_wins = "all of them" if not rest else f"{wins[best]}, {', '.join(rest)}"
     others_words = f"In the other {counted(len(others), 'combination')} of {listed(varies)}"
-    return [f"This is with {results.where(n_bits=False)}. {others_words}, {best} is best in {n_wins}."]
+    return [f"This result is for {results.where(n_bits=False)}. {others_words}, {best} is best in {n_wins}."]
 
 
 def _without_relevant(results: Results) -> list[str]:
-    """Return how many queries have no relevant item, where there are any at the place that stands for all."""
+    """Return a sentence on the queries at the main place without relevant items, if there are any."""
     n_queries = len(results.splits[results.place["split"]]["query"])
     share = results.at(results.table["curves"], **results.place, metric="without_relevant")["value"].max()
     if not share > 0:
@@ -176,24 +176,24 @@ def _chart(results: Results) -> Any:
 
 
 def _main_table(results: Results) -> Table:
-    """Return the table of the place that stands for all; on the page it follows the figure."""
+    """Return the table of the main place, which on the page follows the choices in the figure."""
     rows = results.at(results.plain, metric=results.metric, **results.place)
     lead_note = (
-        f" Brackets above: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for all pairs "
-        "of hashers at this code length (Bonferroni)."
+        f" Brackets in the result: {CONFIDENCE:.0%} interval of the paired difference (Student's t), corrected for "
+        "all pairs of hashers at this code length (Bonferroni)."
         if results.n_runs > 1 and len(rows) > rows["n_bits"].nunique()
         else ""
     )
     place = ", ".join([results.place["feature"], results.place["ground_truth"], f"{results.place['split']} split"])
-    caption = f"{results.metric} ({place}), {_over(rows['n_runs'])}. Bold: the best of a code length.{lead_note}"
+    caption = f"{results.metric} ({place}), {_over(rows['n_runs'])}. Bold: the best at each code length.{lead_note}"
     return _cells("answer-table", caption, results, rows, n_labels=1)
 
 
 def _table(results: Results, truth: str, split: str, rows: "pd.DataFrame") -> Table:
     features = list(dict.fromkeys(rows["feature"]))
     several = len(features) > 1
-    place, column = (truth, "feature and length") if several else (f"{features[0]}, {truth}", "length")
-    caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}. Bold: the best of each {column}."
+    place, column = (truth, "feature and code length") if several else (f"{features[0]}, {truth}", "code length")
+    caption = f"{results.metric}: {place}, {split} split; {_over(rows['n_runs'])}. Bold: the best for each {column}."
     return _cells(_name(results, truth, split), caption, results, rows, n_labels=1 + several)
 
 
@@ -204,7 +204,7 @@ def _name(results: Results, truth: str, split: str) -> str:
 
 
 def _cells(name: str, caption: str, results: Results, rows: "pd.DataFrame", *, n_labels: int) -> Table:
-    """Return a table with a row of each hasher, or feature and hasher, and a column of each code length."""
+    """Return a table with a row per hasher, or feature and hasher, and a column per code length."""
     lengths = sorted(rows["n_bits"].unique())
     lower = registry.entry("metric", results.metric).better == "lower"
     best = rows.groupby(["feature", "n_bits"])["mean"].transform("min" if lower else "max")

@@ -10,7 +10,7 @@ _OPEN = ("refuted", "not replicated")
 
 
 def section(results: Results) -> Section | None:
-    """Return the claims by status, those that do not hold first and open; None where none was checked."""
+    """Return the claims by status, with those that do not hold first and unfolded; None if none was checked."""
     if not results.claims:
         return None
     by_status: dict[str, list[Mapping[str, Any]]] = {status: [] for status in _OPEN}
@@ -18,8 +18,8 @@ def section(results: Results) -> Section | None:
         by_status.setdefault(claim["status"], []).append(claim)
     totals = ", ".join(f"{len(claims)} {status}" for status, claims in by_status.items() if claims)
     text = (
-        f"{len(results.claims)} claims: {totals}. They are judged on this experiment's scores, and otherwise on the "
-        "stored reference results."
+        f"{len(results.claims)} claims: {totals}. They were checked against this experiment's scores where these "
+        "suffice, and otherwise against the stored reference results."
     )
     return Section(
         "claims",

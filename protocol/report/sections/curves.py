@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _AT = 100
-"""N of the sentence about precision."""
+"""The N that the sentence about precision quotes, or the nearest one."""
 _CELL = [*PLACE, "n_bits", "hasher"]
 
 
 def section(results: Results) -> Section:
-    """Return the four figures, each with the chance level where there is one."""
+    """Return the four figures, all but recall with the level of chance."""
     curves, chance = results.table["curves"], _chance(results)
     text = (
         f"Means over {between(curves['n_runs'])} run{'s' if max(curves['n_runs']) > 1 else ''}. Ties are never broken: "
         "precision and recall of the top N are expectations over the orders of tied items, and a Hamming ball contains "
-        "all items at a distance or none. The dashed line is chance: the precision of a random order."
+        "either all items at a distance or none. The dashed line is chance, the precision of a random order."
     )
     figures = [_precision(results, chance), _recall(results), _pr_curve(results, chance), *_in_ball(results, chance)]
     return Section("curves", "Precision and recall", [text], figures)
 
 
 def _chance(results: Results) -> "pd.DataFrame":
-    """Return the precision of a random order: that of the ball which contains the whole database."""
+    """Return the precision of a random order, which is that of the ball that contains the whole database."""
     radii = results.at(results.table["radii"], extension="none", metric="precision_micro")
     whole = radii[radii["radius"] == radii["n_bits"]]
     return whole[[*_CELL, "value"]].rename(columns={"value": "chance"})
@@ -122,7 +122,7 @@ def _pr_shows(results: Results, rows: "pd.DataFrame") -> str:
 
 
 def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
-    """Return precision within the ball by code length; nothing where all codes are shorter than the radius."""
+    """Return the figure of precision within the ball by code length; none if all codes are shorter than the radius."""
     rows = results.at(results.table["curves"], metric="precision_in_ball")
     here = results.at(rows, **results.place).reset_index(drop=True)
     if here.empty:
@@ -139,7 +139,7 @@ def _in_ball(results: Results, chance: "pd.DataFrame") -> list[Figure]:
 
 
 def _lines(results: Results, x: str, y: str, x_title: str, y_title: str, *, chance: bool) -> Any:
-    """Return a line of each hasher, and the chance level."""
+    """Return a chart with a line per hasher, and the level of chance if `chance` is true."""
     along = (
         alt.X("n_bits:O", title=x_title, axis=alt.Axis(labelAngle=0))
         if x == "n_bits"

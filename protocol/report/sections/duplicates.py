@@ -10,7 +10,7 @@ _TITLE = "Without the queries that have a near-duplicate"
 
 
 def section(results: Results) -> Section | None:
-    """Return the largest change of a score and every change of a rank; None where no judged pair concerns it."""
+    """Return the largest changes of scores and all changes of ranks; None if no judged pairs are known."""
     if results.duplicates is None:
         return None
     table = results.ordered(results.duplicates)
@@ -21,9 +21,9 @@ def section(results: Results) -> Section | None:
     rows = [[*key, *_row(of_place)] for key, of_place in groups]
     header = [*(name.replace("_", " ") for name in PLACE), "queries left out", "largest change", "of", "ranks changed"]
     caption = (
-        f"{results.metric}, mean over the runs, without the queries that have a judged near-duplicate in the database "
-        "or the training set, minus that of all queries: the largest change among hashers and code lengths. A rank is "
-        "the place of a hasher at one code length."
+        f"The largest change of {results.metric} (mean over the runs) among hashers and code lengths: the value "
+        "without the queries that have a judged near-duplicate in the database or the training set, minus the value "
+        "of all queries. Ranks compare the hashers at one code length."
     )
     return Section(
         "duplicates",
@@ -44,13 +44,13 @@ def _row(own: Any) -> list[str]:
 
 
 def _largest(own: Any) -> Any:
-    """Return the row of the largest change, None where no change is defined."""
+    """Return the row with the largest change; None if no change is defined."""
     sizes = own["difference"].abs()
     return None if sizes.isna().all() else own.loc[sizes.idxmax()]
 
 
 def _changed(table: Any) -> Any:
-    """Return the rows whose rank is another without these queries."""
+    """Return the rows whose rank changes without these queries."""
     ranks = table[["rank_all", "rank_without"]].dropna()
     return table.loc[ranks.index[ranks["rank_all"] != ranks["rank_without"]]]
 
@@ -74,8 +74,8 @@ def _answer(metric: str, own: Any) -> str:
         else f"{counted(n_moves, 'rank')} of {len(own):,} change{'s' if n_moves == 1 else ''}"
     )
     return (
-        "Some queries have a near-duplicate in the database or in the training set, by pairs that people judged (the "
-        f"audit's findings known-near-duplicate). Without them, {metric} changes by at most "
+        "Some queries have a near-duplicate in the database or in the training set, according to pairs that people "
+        f"judged (findings known-near-duplicate of the audit). Without them, {metric} changes by at most "
         f"{number(abs(largest['difference']))} ({largest['hasher']}, {largest['n_bits']} bits; {place}: from "
         f"{number(largest['all_queries'])} to {number(largest['without'])}), and {ranks}."
     )

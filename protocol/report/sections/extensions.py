@@ -1,4 +1,4 @@
-"""LSH and its extension codes: RAMAP's tables 2 and 3, and the identities of its section 4.1."""
+"""LSH and its extension codes: tables 2 and 3 of RAMAP, and the identities of its section 4.1."""
 
 from typing import Any
 
@@ -30,9 +30,9 @@ def section(results: Results) -> Section | None:
     here = results.at(rows, **results.place)
     where = f"{hasher}, {results.where(n_bits=False)}, {n_bits} bits before extension; mean over {_runs(here)}"
     text = (
-        "“same” appends s bits that are equal in all codes, “different” s bits in which queries and database differ. "
-        "Neither changes a ranking, so mAP is the same, but “different” moves every item s bits away from the query, "
-        "which RAMAP measures. Curves that coincide are drawn as one."
+        "“same” appends s bits that are equal in all codes, “different” appends s bits in which queries and database "
+        "differ. Neither changes a ranking, so mAP is the same, but “different” moves every item s bits away from the "
+        "query, which RAMAP measures. Curves that coincide are drawn as one."
     )
     tables = [_cut_table(here, where), _radius_table(here, where), _identities(results)]
     return Section("extensions", "Redundant bits", [text], [figure], tables)
@@ -40,8 +40,8 @@ def section(results: Results) -> Section | None:
 
 def _rows(results: Results) -> Any:
     table = results.table["radii"]
-    wanted = table["metric"].isin(["RAMAP", "precision", "recall"]) | table["metric"].str.startswith("mAP@")
-    rows = table[wanted]
+    is_shown = table["metric"].isin(["RAMAP", "precision", "recall"]) | table["metric"].str.startswith("mAP@")
+    rows = table[is_shown]
     s = rows["extension_bits"].map(lambda bits: f" +{bits}" if bits else "")
     rows = rows.assign(codes=rows["extension"].map(_NAMES) + s, rank=rows["extension"].map(list(_NAMES).index))
     rows = rows.sort_values(["rank", "extension_bits"], kind="stable")
@@ -107,8 +107,8 @@ def _cut_table(here: Any, where: str) -> Table:
     header = ["metric", "codes", *(f"{cutoff.get(radius, ABSENT)} / {radius}" for radius in radii)]
     rows = _by_codes("mAP@K", cut, radii) + _by_codes("RAMAP@R", here[here["metric"] == "RAMAP"], radii)
     caption = (
-        f"mAP of the top K and RAMAP at radius R, one column per K / R ({where}). mAP: ties expected, denominator "
-        "the relevant items among the top K. RAMAP: no ties; an empty ball counts as configured."
+        f"mAP of the top K and RAMAP at radius R, with a column for each K / R ({where}). mAP is expected over "
+        "ties, and divided by the number of relevant items among the top K. RAMAP has no ties."
     )
     return Table("ramap-table-2", caption, header, rows, n_labels=2)
 
@@ -143,7 +143,7 @@ def _identities(results: Results) -> Table:
         for check in check_identities(results.summary)
     ]
     caption = (
-        "The statements of RAMAP section 4.1 c, d, f on extension codes, checked on every combination; a violation "
-        "is a difference beyond 2e-9."
+        "The statements of RAMAP (section 4.1 c, d, f) on extension codes, checked on every combination; differences "
+        "above 2e-9 are violations."
     )
     return Table("identities", caption, ["statement", "pairs of values", "violations", "largest"], rows)

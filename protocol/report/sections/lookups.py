@@ -26,14 +26,15 @@ def section(results: Results) -> Section:
     """Return the share of empty balls, the bucket sizes, and the time of an inverted index."""
     text = (
         "A lookup in a hash table probes every code within a Hamming radius of the query's code. A small radius often "
-        "finds nothing; a large one needs many probes. Few large buckets make a lookup return much of the database."
+        "finds nothing; a large one needs many probes. If items share few large buckets, a lookup returns much of the "
+        "database."
     )
     figures = [_empty(results), _sizes(results), _times(results)]
     return Section("lookups", "Hash-table lookup", [text], figures)
 
 
 def _place(results: Results) -> dict[str, Any]:
-    """Return the place that stands for all without the ground truth, on which no ball and no bucket depends."""
+    """Return the main place without its ground truth, on which neither balls nor buckets depend."""
     return {column: value for column, value in results.place.items() if column != "ground_truth"}
 
 
@@ -68,7 +69,7 @@ def _sizes(results: Results) -> Figure:
     fullest = here.loc[here["items"].idxmax()]
     shows = (
         f"{most['hasher']} spreads the database over {most['n_buckets']:,} buckets, {least['hasher']} over "
-        f"{least['n_buckets']:,}; the largest bucket, of {fullest['hasher']}, holds {fullest['items']:,} items "
+        f"{least['n_buckets']:,}; the largest bucket, of {fullest['hasher']}, contains {fullest['items']:,} items "
         f"({place['feature']}, {place['split']} split, {results.n_bits} bits, run 0)."
     )
     chart = (
@@ -96,7 +97,7 @@ def _times(results: Results) -> Figure:
         f"From radius 0 to {last} the ball grows from 1 to {mean.loc[last, 'codes']:,.0f} codes, and the mean time of "
         f"a query from {mean.loc[0, 'milliseconds']:.2g} to {mean.loc[last, 'milliseconds']:.2g} ms "
         f"({place['feature']}, {place['split']} split, {results.n_bits} bits; run 0, at most {LOOKUP_QUERIES} "
-        "queries). These times depend on the machine; they are not results."
+        "queries). These times depend on the machine and are not results."
     )
     base = _base(results).encode(
         y=alt.Y("milliseconds:Q", title="ms per query (log scale)", scale=_LOG, axis=_FEW),

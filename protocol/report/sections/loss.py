@@ -1,4 +1,4 @@
-"""The loss of binary codes against the vectors they were made from, with nearest neighbours as the ground truth."""
+"""The loss of binary codes compared with the original vectors, whose nearest neighbours are the ground truth."""
 
 import math
 import re
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 TARGET = 0.95
 """The share of the true nearest neighbours that rescoring should reach."""
-_TITLE = "Loss of binary codes against the vectors"
+_TITLE = "Loss of binary codes compared with the vectors"
 _CONTEXT = (
-    "The published losses in the last table are of other data, so they can't be compared with these number for number."
+    "The published losses in the last table are for other data, so the numbers can't be compared directly with these."
 )
 _GROUP = [*PLACE, "n_bits", "hasher", "k", "c"]
 _FLOAT_BYTES = 4
@@ -39,7 +39,7 @@ _INTERVAL = f"{CONFIDENCE:.0%} interval"
 
 
 def section(results: Results) -> Section | None:
-    """Return the loss by hasher and size, and what rescoring recovers; None without such a truth and its metrics."""
+    """Return the loss by hasher and size, and the gain of rescoring; None without such a ground truth and metrics."""
     runs = shares(results)
     if runs.empty:
         return None
@@ -73,7 +73,7 @@ def shares(results: Results) -> "pd.DataFrame":
 
 
 def _factor(metric: str, k: int) -> float:
-    """Return the factor of rescoring that a metric stands for, NaN for one that stands for none.
+    """Return the factor of rescoring to which a metric corresponds; NaN for other metrics.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _factor(metric: str, k: int) -> float:
 
 
 def with_intervals(runs: "pd.DataFrame") -> "pd.DataFrame":
-    """Return mean, interval and number of runs of each share; without an interval where there is one run."""
+    """Return the mean, interval and number of runs of each share; the interval is NaN for a single run."""
     means = runs.groupby(_GROUP, sort=False)["value"].agg(mean="mean", std="std", n_runs="size").reset_index()
     half = half_width(means["std"], means["n_runs"])
     return means.assign(low=means["mean"] - half, high=means["mean"] + half)
@@ -116,7 +116,7 @@ def equal_bytes(runs: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
-    """Return the feature, ground truth and split that stand for all, and the longest code there."""
+    """Return the main feature, ground truth and split, and the longest code length there."""
     first = means.iloc[0]
     at = results.at(means, **results.place)
     place = results.place if len(at) else {column: first[column] for column in PLACE}
@@ -124,25 +124,25 @@ def _place(results: Results, means: "pd.DataFrame") -> dict[str, Any]:
 
 
 def n_bytes(n_bits: int) -> int:
-    """Return the bytes that a code of an item takes."""
+    """Return the number of bytes of a code."""
     return -(-n_bits // 8)
 
 
 def answer(best: "pd.DataFrame", place: Mapping[str, Any]) -> str:
-    """Return in words which hasher loses least at each size, of one feature, ground truth and split."""
+    """Return in words which hasher loses least at each size, for one feature, ground truth and split."""
     here = Results.at(best, **{column: place[column] for column in PLACE}).sort_values("n_bits", ascending=False)
     rows, k, n_runs = list(here.itertuples()), int(here["k"].iloc[0]), int(here["n_runs"].max())
     found = [f"{row.share:.1%} with {_size(row)} by {row.best}" for row in rows]
-    says = (
+    sentence = (
         f"Of the {k:,} nearest neighbours by the vectors, the best codes find {listed(found)} ({place['feature']}, "
         f"{place['split']} split, mean over {counted(n_runs, 'run')})."
     )
     if n_runs < 2 or rows[0].second is None:
-        return says
+        return sentence
     clear = [_size(row) for row in rows if row.low > 0]
     if not clear:
-        return f"{says} The runs don't tell the two best hashers apart at any size."
-    return f"{says} The best hasher is clearly better than the second with {listed(clear)}."
+        return f"{sentence} The runs don't tell the two best hashers apart at any size."
+    return f"{sentence} The best hasher is clearly better than the second with {listed(clear)}."
 
 
 def _size(row: Any) -> str:
@@ -156,7 +156,7 @@ def _intervals(means: "pd.DataFrame") -> str:
 
 
 def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[tuple[str, pd.DataFrame]]":
-    """Return the rows of each feature, of the split that stands for all where the feature has it, else of its first."""
+    """Yield the rows of each feature, for the main split if the feature has it, or else for its first split."""
     for feature, own in means.groupby("feature", sort=False):
         splits = list(dict.fromkeys(own["split"]))
         split = place["split"] if place["split"] in splits else splits[0]
@@ -164,7 +164,7 @@ def _of_features(means: "pd.DataFrame", place: Mapping[str, Any]) -> "Iterator[t
 
 
 def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
-    """Return the loss on one feature: a row of each hasher and code length, a column of each K."""
+    """Return the loss on one feature: a row per hasher and code length, a column per K."""
     feature, split = means["feature"].iloc[0], means["split"].iloc[0]
     k = dict(zip(means["ground_truth"], means["k"], strict=True))
     of_curve = place["ground_truth"] if place["ground_truth"] in k else next(iter(k))
@@ -185,8 +185,8 @@ def _table(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
     header = [*labels, *(f"K = {own:,}" for own in k.values())]
     header += [f"c for {TARGET:.0%}, K = {k[of_curve]:,}"] if most > 1 else []
     caption = (
-        f"Share of the K nearest neighbours that the codes find: {feature}, {split} split; the best of each code "
-        "length bold. Of float32: the size of a code relative to the vector."
+        f"Share of the K nearest neighbours that the codes find: {feature}, {split} split. Bold: the best at each code "
+        "length. Of float32: the size of a code relative to the vector."
     )
     if most > 1:
         caption += f" Last column: the smallest measured c with which rescoring finds {TARGET:.0%} of them."
@@ -212,7 +212,7 @@ def _smallest(curve: "pd.DataFrame") -> str:
 
 
 def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str, Any]) -> Table:
-    """Return the best hasher of each size with its paired difference from the second, where `_of_features` is."""
+    """Return the best hasher at each size, and its paired difference from the second best."""
     shown = {(feature, own["split"].iloc[0]) for feature, own in _of_features(means, place)}
     rows = [
         [
@@ -233,7 +233,7 @@ def _equal_bytes(best: "pd.DataFrame", means: "pd.DataFrame", place: Mapping[str
     header = ["feature", "split", "K", "bits", "bytes per item", "loses least", "its share", "second", "difference"]
     caption = (
         "Which hasher loses least at equal bytes: its share of the K nearest neighbours, and the paired difference "
-        "over the runs from the second best. The intervals hold for all pairs of hashers at a code length together "
+        "over the runs from the second best. The intervals are corrected for all pairs of hashers at a code length "
         "(Bonferroni), since the two were chosen by their means."
     )
     return Table("loss-equal-bytes", caption, [*header, _INTERVAL], rows, n_labels=2)
@@ -247,7 +247,7 @@ def _published(losses: "pd.DataFrame") -> Table:
         for row in losses.itertuples()
     ]
     header = [*words, "dimensions", "bits", "c", "value"]
-    caption = "Published losses of binary codes, on other data; not comparable with ours number for number."
+    caption = "Published losses of binary codes on other data, which are not directly comparable with ours."
     return Table("loss-published", caption, header, rows, n_labels=len(words))
 
 
@@ -264,7 +264,7 @@ def _figure(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -
 
 
 def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) -> str:
-    """Return which factor each hasher takes to the target, in words."""
+    """Return in words the factor with which each hasher reaches the target."""
     here = results.at(means, **place)
     k, most = int(here["k"].iloc[0]), int(here["c"].max())
     where = f"{place['feature']}, {place['split']} split, {place['n_bits']} bits"
@@ -275,7 +275,7 @@ def _shows(results: Results, means: "pd.DataFrame", place: Mapping[str, Any]) ->
         reached = own[own["mean"] >= TARGET]["c"]
         by_factor.setdefault(math.inf if reached.empty else int(reached.min()), []).append(hasher)
     parts = [f"{f'more than {most}' if math.isinf(c) else c} with {listed(by_factor[c])}" for c in sorted(by_factor)]
-    return f"To find {TARGET:.0%} of the {k:,} nearest neighbours, rescoring takes c = {'; '.join(parts)} ({where})."
+    return f"To find {TARGET:.0%} of the {k:,} nearest neighbours, rescoring needs c = {'; '.join(parts)} ({where})."
 
 
 def _chart(results: Results, *, intervals: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Definitions: metrics, conventions, and every plug-in that was used."""
+"""Definitions of the metrics, the conventions and all plug-ins that the experiment uses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -70,7 +70,7 @@ def _finished(results: Results) -> dict[str, dict[str, str]]:
 
 
 def _plugin(results: Results, kind: str, name: str) -> str:
-    """Return the plug-in that a name of the experiment stands for."""
+    """Return the plug-in behind a name in the experiment."""
     if kind == "feature":
         return str(results.config["features"][name].get("use", name))
     return str(results.config.get(f"{kind}_uses", {}).get(name, name))
@@ -80,8 +80,8 @@ def _options(results: Results, kind: str, name: str) -> dict[str, Any]:
     if kind == "feature":
         own = results.config["features"][name]
         steps = own["preprocessing"]
-        of = steps if isinstance(steps, Mapping) else {"": steps}
-        texts = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in of.items()]
+        by_side = steps if isinstance(steps, Mapping) else {"": steps}
+        texts = [f"{side} {' '.join(names) or 'none'}".strip() for side, names in by_side.items()]
         return own["options"] | {"preprocessing": "; ".join(texts)}
     grid = results.config.get(f"{kind}_grids", {}).get(name, {})
     searched = {option: f"chosen from {', '.join(map(str, values))}" for option, values in grid.items()}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def section(results: Results) -> Section | None:
-    """Return the selected options, how often and with which gain; None where nothing was searched."""
+    """Return the selected options, how often each was selected, and the gain; None if no options were selected."""
     if results.selection is None:
         return None
     found = choices(results.selection)
@@ -71,9 +71,9 @@ def choices(selection: "pd.DataFrame") -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        The cell (``feature``, ``draw``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``, ``metric``);
-        ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and mean scores
-        over the runs: ``best``, and ``default``, NaN where the grid lacks the default.
+        The combination (``feature``, ``draw``, ``hasher``, ``n_bits``) and the criterion (``ground_truth``,
+        ``metric``); ``chosen``: pairs of options and the number of runs that chose them, the most frequent first; and
+        mean scores over the runs: ``best``, and ``default``, which is NaN if the grid lacks the default.
     """
     cell = ["feature", "draw", "hasher", "n_bits", "ground_truth", "metric"]
     rows = []

@@ -27,25 +27,29 @@ def section(results: Results) -> Section:
 
 
 def _official(results: Results) -> list[str]:
-    """Return the sizes of the dataset's official parts, where it has any."""
+    """Return a sentence on the sizes of the dataset's official parts, if it has any."""
     parts = grouped(results.items).get("partitions", {})
     sizes = ", ".join(f"{name} {len(rows):,}" for name, rows in parts.items())
     return [f"Official parts of the data set: {sizes}."] if parts else []
 
 
 def _plans(results: Results) -> list[str]:
-    """Return the number of hashers and runs of each feature, where they differ."""
+    """Return a sentence on the number of hashers and runs of each feature, if they differ."""
     groups = results.plain.groupby("feature", sort=False)
-    plans = {
-        name: f"{counted(rows['hasher'].nunique(), 'hasher')}, {between(rows['n_runs'])} runs" for name, rows in groups
-    }
+    plans = {name: f"{counted(rows['hasher'].nunique(), 'hasher')}, {_runs(rows['n_runs'])}" for name, rows in groups}
     if len(set(plans.values())) == 1:
         return []
-    return [f"The features differ in their part of the experiment: {'; '.join(f'{n}: {p}' for n, p in plans.items())}."]
+    return [
+        f"The features differ in their numbers of hashers and runs: {'; '.join(f'{n}: {p}' for n, p in plans.items())}."
+    ]
+
+
+def _runs(n_runs: Any) -> str:
+    return f"{between(n_runs)} run{'s' if max(n_runs) > 1 else ''}"
 
 
 def _validation(results: Results) -> list[str]:
-    """Return the purpose of the validation partitions, where there are any."""
+    """Return a sentence on the validation partitions, if there are any."""
     sizes = [
         sum(len(rows) for name, rows in parts.items() if "validation" in name) for parts in results.splits.values()
     ]
@@ -67,8 +71,8 @@ def _classes(results: Results) -> list[str]:
     for name, parts in results.splits.items():
         counts = counts_of(parts, results.items["labels"])
         n_classes = len(counts.pop("class"))
-        held = ", ".join(f"{WORDS[part]} {between(own)}" for part, own in counts.items())
-        texts.setdefault(f"Items of each of the {n_classes} classes: {held}", []).append(name)
+        sizes = ", ".join(f"{WORDS[part]} {between(own)}" for part, own in counts.items())
+        texts.setdefault(f"Items of each of the {n_classes} classes: {sizes}", []).append(name)
     return [f"{text} ({listed(names)} split{'s' if len(names) > 1 else ''})." for text, names in texts.items()]
 
 
@@ -93,7 +97,7 @@ def _audited(found: Any) -> str:
 
 
 def _findings(found: Any) -> list[Table]:
-    """Return the findings, those of a kind in one row; nothing where there are none."""
+    """Return a table with a row for each kind of finding; none if there are no findings."""
     if found.empty:
         return []
     columns = [name for name in ("severity", "finding", "consequence", "fix", "treatment") if name in found]
@@ -106,7 +110,7 @@ def _findings(found: Any) -> list[Table]:
 
 
 def _images(results: Results) -> dict[str, Any]:
-    """Return a contact sheet with its caption, None where the dataset has no images."""
+    """Return a contact sheet with its caption; the sheet is None if the dataset has no images."""
     if results.images is None:
         return {"sheet": None}
     sheet = contact_sheet(results.images, results.items.get("labels"), results.class_names)
@@ -114,4 +118,4 @@ def _images(results: Results) -> dict[str, Any]:
     which = (
         "" if not shown else " of each class" if shown == n_classes else f" of the first {shown} of {n_classes} classes"
     )
-    return {"sheet": sheet, "caption": f"Some images{which}, evenly spaced in the order of the data set."}
+    return {"sheet": sheet, "caption": f"Sample images{which}, evenly spaced in the order of the data set."}

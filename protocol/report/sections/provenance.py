@@ -26,7 +26,7 @@ def section(results: Results) -> Section:
 
 
 def _mixed(results: Results) -> list[str]:
-    """Return a sentence for each library of which the files were made with several versions."""
+    """Return a warning for each library that occurs with several versions in the provenance records."""
     return [
         f"Warning: the files of this experiment were made with different versions of {library}: "
         f"{', '.join(f'{version} ({n} files)' for version, n in sorted(versions.items()))}. Delete the experiment's "

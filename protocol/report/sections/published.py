@@ -1,4 +1,4 @@
-"""The scores next to published ones of the same combination, in a reproduction."""
+"""Published scores next to ours for the same combinations, in a reproduction."""
 
 from protocol.checks import counted
 from protocol.report.figure import Section, Table, spread
@@ -8,7 +8,7 @@ _ON = ["dataset", "feature", "ground_truth", "split", "hasher", "metric", "n_bit
 
 
 def section(results: Results) -> Section | None:
-    """Return the published scores whose combination was run, with the difference; None where there is none."""
+    """Return the published scores whose combination was run, with the differences; None if there are none."""
     if results.published is None:
         return None
     both = results.published.merge(results.plain, on=_ON)
@@ -32,7 +32,7 @@ def section(results: Results) -> Section | None:
     text = (
         f"Of {counted(len(both), 'published score')}, {int((difference.abs() < 0.01).sum())} are within 0.01 of ours; "
         f"the largest difference is {difference[farthest.name]:+.4f} ({farthest['hasher']}, {farthest['n_bits']} "
-        "bits). The table describes how their protocols differ from ours; our scores are means over the runs."
+        "bits). The table describes the protocols of the sources; our scores are means over the runs."
     )
     header = ["hasher", "metric", "bits", "source", "its protocol", "ours", "published", "difference"]
     table = Table("published", "Our scores and published ones.", header, rows, n_labels=5, folded=True)

@@ -30,9 +30,9 @@ def section(results: Results) -> Section | None:
     right = {hasher: results.at(rows, hasher=hasher)["relevant"].mean() for hasher, _ in shown}
     shares = " and ".join(f"{share:.0%} with {hasher}" for hasher, share in right.items())
     text = (
-        f"Of the items shown, {shares} are relevant ({results.where()}, run 0); these hashers have the best and the "
+        f"Of the items shown, {shares} are relevant ({results.where()}, run 0). These hashers have the best and the "
         f"worst {results.metric}. Relevant items have a solid green frame and a tick, others a dashed red frame and a "
-        "cross. Items at one distance are tied and appear in the order of the database."
+        "cross. Items at the same distance are tied, and appear in the order of the database."
     )
     return Section("retrieved", _TITLE, [text], template="retrieved.html.j2", context={"searches": searches})
 

@@ -16,7 +16,7 @@ _METRICS = ("mAP", "nDCG", "AUPRC[area]", "AUPRC[trapezoid]", "precision@r2", "r
 
 
 def section(results: Results) -> Section | None:
-    """Return a metric of every hasher, a point for each split; None where there is one split."""
+    """Return a figure of every hasher's scores under each split; None if there is only one split."""
     splits = list(dict.fromkeys(results.plain["split"]))
     if len(splits) == 1:
         return None
@@ -38,12 +38,12 @@ def section(results: Results) -> Section | None:
 
 
 def _databases(results: Results, splits: list[str]) -> str:
-    """Return how the databases differ, and what that means for the differences of the scores."""
+    """Return in words how the databases differ, and what follows for differences between scores."""
     databases = []
     for split in splits:
         parts = results.splits[split]
         n_trained = int(np.isin(parts["train"], parts["database"]).sum())
-        databases.append(f"{split} ranks {len(parts['database']):,} items, {n_trained:,} of them training items")
+        databases.append(f"{split} ranks {len(parts['database']):,} items, including {n_trained:,} training items")
     return (
         f"The databases differ in size and composition: {'; '.join(databases)} (run 0). A difference between splits is "
         "therefore not the effect of training items alone; the target “leak” measures that effect, with two databases "
@@ -85,6 +85,6 @@ def _shows(results: Results, rows: "pd.DataFrame", splits: list[str]) -> str:
     bars = "; bars: one standard deviation over the runs" if results.n_runs > 1 else ""
     return (
         f"{results.metric} is on average {number(abs(gap.mean()))} {'higher' if gap.mean() > 0 else 'lower'} under "
-        f"{first} than under {second}; the largest difference is that of {largest}, {gap[largest]:+.4f}. The two "
-        f"splits put the hashers in {same} ({results.where('split')}{bars})."
+        f"{first} than under {second}; the largest difference is {gap[largest]:+.4f}, for {largest}. The two splits "
+        f"rank the hashers in {same} ({results.where('split')}{bars})."
     )

@@ -1,4 +1,4 @@
-"""The effect of the order of ties on mAP, as figure 3 of TALR shows it, and of the conventions that others use."""
+"""The effect on mAP of the order of ties, as in figure 3 of TALR, and of the conventions that others use."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 _NAMES = {"mAP[worst]": "worst", "mAP": "expected", "mAP[best]": "best"}
 _CELL = ["feature", "ground_truth", "split", "n_bits", "hasher"]
 _TIES = (
-    "Items at one Hamming distance are tied, and sorting puts them in some order. A bar runs from the mAP with the "
-    "relevant items last in every tie to the mAP with them first; the point is the expected value over all orders."
+    "Items at the same Hamming distance are tied, and sorting puts them in an arbitrary order. A bar extends from the "
+    "mAP with the relevant items last in every tie to the mAP with them first. The point is the expected value over "
+    "all orders."
 )
 _CONVENTIONS = (
     "Published programs compute mAP under different conventions: for the order of ties, the cutoff K, the denominator "
@@ -23,7 +24,7 @@ _CONVENTIONS = (
 
 
 def section(results: Results) -> Section:
-    """Return the range of mAP over the orders of ties, where it was computed, and mAP under every convention."""
+    """Return the range of mAP over the orders of ties, if it was computed, and mAP under every convention."""
     figures, text = [_conventions(results)], [_CONVENTIONS]
     if set(_NAMES) <= set(results.config["metrics"]):
         figures, text = [_ties(results), *figures], [_TIES, *text]
@@ -56,7 +57,7 @@ def _ties_shows(results: Results, rows: "pd.DataFrame") -> str:
     pairs = [(a, b) for i, a in here.iterrows() for j, b in here.iterrows() if i < j]
     overlap = sum(a["worst"] < b["best"] and b["worst"] < a["best"] for a, b in pairs)
     shows = (
-        f"The order of ties moves the mAP of {widest['hasher']} between {number(widest['worst'])} and "
+        f"Depending on the order of ties, the mAP of {widest['hasher']} is between {number(widest['worst'])} and "
         f"{number(widest['best'])}"
     )
     if pairs:
@@ -114,7 +115,7 @@ def _conventions_show(results: Results, rows: "pd.DataFrame", hasher: str) -> st
     used = here[here["called_map_by"] != ""].pivot_table(index="hasher", columns="label", values="value").dropna(axis=1)
     names = list(used.index)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    turned = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
+    swapped = sum((used.loc[a] > used.loc[b]).any() and (used.loc[a] < used.loc[b]).any() for a, b in pairs)
     if pairs:
-        shows += f"; {turned} of {len(pairs)} pairs of hashers swap places between two values that are called mAP"
+        shows += f"; {swapped} of {len(pairs)} pairs of hashers swap places between two values that are called mAP"
     return f"{shows} ({results.where()}, run 0)."

@@ -1,4 +1,4 @@
-"""The time and memory of each stage, by Snakemake's benchmark files."""
+"""The time and memory of each stage, from Snakemake's benchmark files."""
 
 import altair as alt
 
