@@ -67,8 +67,8 @@ core, not hundreds of epochs of a GPU.
 - RAMAP, section 5.2: 5,000 training images, split `cifar10_s1`; the paper fine-tunes a pre-trained AlexNet for 400
   epochs of gradient descent. `gist`: heads of two linear layers over 512-d GIST, {ramap.epochs} epochs of Adam in
   batches of {ramap.batch_size}, {n_runs[gist]} runs. `pixels`: the convolutional network of mLGAP's paper on images
-  of 32 x 32, from random weights, {ramap_images.epochs} epochs of Adam in batches of {ramap_images.batch_size},
-  runs: {n_runs[pixels]}.
+  of 32 x 32, from random weights, {ramap_images.epochs} epochs of Adam in batches of {ramap_images.batch_size}, in
+  {ramap_images.precision}, {n_runs[pixels]} runs.
 - mLGAP, table 1: 50,000 training images, the official test images as queries (`cifar10_s2`), one run. `gist`: heads of
   two linear layers over 512-d GIST, {mlgap.epochs} epochs of Adam in batches of {mlgap.batch_size}. `pixels`: the
   network described, three convolutions and two linear layers, from random weights as there, {images.epochs} epochs of
@@ -96,7 +96,8 @@ def main() -> None:
         _store_curves(curves, folder / "precisions.csv")
     for name in ("metrics.csv", "summary.csv"):
         stored = (FOLDER / name).read_text().splitlines(keepends=True)
-        parts = [_rows(run / name if run in found else FOLDER / name, *PARTS[run]) for run in RUNS]
+        columns = stored[0].strip().split(",")
+        parts = [_rows(run / name if run in found else FOLDER / name, columns, *PARTS[run]) for run in RUNS]
         followed = _followed_rows(name)
         (FOLDER / name).write_text("".join([stored[0], *itertools.chain(*parts, followed)]))
     metrics, summary = (pd.read_csv(FOLDER / name) for name in ("metrics.csv", "summary.csv"))
@@ -117,16 +118,14 @@ def main() -> None:
     (FOLDER / "README.md").write_text("\n\n".join([_introduction(metrics), *body]) + "\n")
 
 
-def _rows(path: Path, feature: str, split: str) -> list[str]:
-    """Return the lines of a table for a feature and a split, without those of the networks of `FOLLOWED`."""
-    header, *lines = path.read_text().splitlines(keepends=True)
-    places = [header.strip().split(",").index(name) for name in ("feature", "split", "hasher")]
-    cells = [[line.split(",")[place] for place in places] for line in lines]
-    return [
-        line
-        for line, cell in zip(lines, cells, strict=True)
-        if cell[:2] == [feature, split] and cell[2] not in FOLLOWED
-    ]
+def _rows(path: Path, columns: list[str], feature: str, split: str) -> list[str]:
+    """Return the lines of a table for a feature and a split, without those of the networks of `FOLLOWED`.
+
+    The `summary.csv` of an experiment has more columns than the stored one.
+    """
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows = table[(table["feature"] == feature) & (table["split"] == split) & ~table["hasher"].isin(FOLLOWED)]
+    return rows[columns].to_csv(index=False, header=False, lineterminator="\n").splitlines(keepends=True)
 
 
 def _sections(page: str) -> dict[str, str]:
